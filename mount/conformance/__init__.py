@@ -1,0 +1,1 @@
+"""What real kernels answered, and the means to ask anything else the same questions."""

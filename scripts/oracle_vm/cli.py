@@ -1,0 +1,93 @@
+"""The command ``scripts/oracle``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mount.conformance.case import CaseError, load_cases
+from mount.conformance.normalise import normalise
+
+from . import kernels, machine
+from .kernels import SUITES, OracleError
+
+_ASK_HELP = """\
+Operations are JSON, one per line or as a list, or whole cases; FILE - is standard input:
+
+  echo '["mkdir", "a"]
+  ["write", "cgroup.subtree_control", "+cpu"]
+  ["write", "a/cpu.max", "500"]
+  ["read", "a/cpu.max"]' | scripts/oracle ask --kernel 6.12 --layout v2 -
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code: 0 done, 1 it failed (one line on stderr), 2 the command line is wrong."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.run(options))
+    except (OracleError, CaseError) as error:
+        print(f"oracle: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"oracle: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="oracle", description="Ask real kernels how their cgroup files answer.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    fetch = commands.add_parser("fetch", help="download and unpack Debian's kernels")
+    fetch.add_argument("kernels", nargs="*", metavar="KERNEL", help="|".join(SUITES) + " (default: all)")
+    fetch.set_defaults(run=_fetch)
+    ask = commands.add_parser(
+        "ask",
+        help="run a case file and print each operation with its answer",
+        epilog=_ASK_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    ask.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    ask.add_argument("--layout", choices=["v2", "v1"], default=None, help="default: what the case says, else v2")
+    ask.add_argument("--raw", action="store_true", help="show counters and times too, instead of #")
+    ask.add_argument("file", metavar="FILE|-")
+    ask.set_defaults(run=_ask)
+    return parser
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    kernels.check_programs()
+    for series in options.kernels or SUITES:
+        if series not in SUITES:
+            raise OracleError(f"no kernel {series!r}; there are {', '.join(SUITES)}")
+        kernel = kernels.fetch(series)
+        print(f"{series}\t{kernel.package}\t{kernel.version}\t{kernel.vmlinuz}", flush=True)
+    machine.guest()
+    return 0
+
+
+def _ask(options: argparse.Namespace) -> int:
+    text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
+    cases = load_cases(text, options.layout)
+    kernel = kernels.load(options.kernel)
+    for layout in ("v2", "v1"):
+        part = [case for case in cases if case.layout == layout]
+        if not part:
+            continue
+        for answered in machine.ask(kernel, layout, part, _report):
+            if len(cases) > 1:
+                print(f"# {answered.case.name}")
+            for op, answer in zip(answered.case.ops, answered.raw.answers):  # noqa: B905 (cut short by a hang)
+                shown = normalise(op, answer, answered.raw.pids, options.raw)
+                print(json.dumps(list(op)), " ", json.dumps(list(shown)), flush=True)
+            if answered.verdict != "ok":
+                print(f"# {answered.verdict}")
+    return 0
+
+
+def _report(text: str) -> None:
+    print(f"oracle: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,188 @@
+"""The virtual machine: boots a kernel under QEMU's software emulation and has it answer cases."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mount.conformance.case import Case
+
+from . import wire
+from .kernels import Kernel, OracleError, cache_directory, check_programs
+
+CPUS = 4
+NODES = 2
+MEMORY = 1024 * 1024 * 1024
+BLOCK_DEVICES = ("259:0", "259:1")
+BOOT_OPTIONS = (
+    "console=ttyS0 quiet panic=-1 hugepagesz=1G hugepages=0 hugepagesz=2M hugepages=8 swapaccount=1 "
+    "rcupdate.rcu_expedited=1 psi=1"
+)
+SHARED_MEMORY = 256 * 1024 * 1024
+#: Seconds without any progress after which the machine counts as wedged.
+PATIENCE = 40.0
+BATCH = 400
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A case and its answers; ``verdict`` is ``ok``, ``hang`` or ``lost`` (the process that asked died)."""
+
+    case: Case
+    raw: wire.RawCase
+
+    @property
+    def verdict(self) -> str:
+        return self.raw.verdict or "hang"
+
+
+def description() -> dict[str, object]:
+    """The machine that the guest sees, for the head of a recording (memory in bytes)."""
+    return {"cpus": CPUS, "nodes": NODES, "memory": MEMORY, "block_devices": list(BLOCK_DEVICES), "boot": BOOT_OPTIONS}
+
+
+def ask(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]) -> list[Answered]:
+    """Have a kernel answer cases.  A case that wedges or kills the machine is recorded as ``hang``; the machine is
+    booted again for the cases after it.  Raises OracleError when the machine does not come up.
+    """
+    answered: list[Answered] = []
+    for start in range(0, len(cases), BATCH):
+        part = cases[start : start + BATCH]
+        answered += _ask_batch(kernel, layout, part, report)
+        if len(cases) > BATCH:
+            report(f"{min(start + BATCH, len(cases))} of {len(cases)} cases")
+    return answered
+
+
+def _ask_batch(
+    kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]
+) -> list[Answered]:
+    encoded = b"".join(wire.encode_case(case) for case in cases)
+    found: dict[int, wire.RawCase] = {}
+    first = 0
+    boots = 0
+    while first < len(cases):
+        with tempfile.TemporaryDirectory(prefix="fcg-oracle-") as directory:
+            state, current = _boot(kernel, layout, encoded, len(cases), first, Path(directory), cases, found)
+        boots += 1
+        if state == wire.DONE:
+            break
+        if state == wire.BOOTING:
+            raise OracleError(f"kernel {kernel.series} did not come up in the virtual machine")
+        if state == wire.RUNNING:
+            report(f"case {cases[current].name!r} stopped the machine")
+            found.setdefault(current, wire.RawCase()).verdict = "hang"
+            current += 1
+        first = current
+    return [Answered(case, found.get(index, wire.RawCase())) for index, case in enumerate(cases)]
+
+
+def _boot(
+    kernel: Kernel,
+    layout: str,
+    encoded: bytes,
+    count: int,
+    first: int,
+    directory: Path,
+    cases: Sequence[Case],
+    found: dict[int, wire.RawCase],
+) -> tuple[int, int]:
+    """One boot from case ``first`` on: (state, number of the case it ended at)."""
+    out = (wire.HEADER.size + len(encoded) + 4095) // 4096 * 4096 + 4096
+    memory = directory / "memory"
+    with open(memory, "w+b") as file:
+        file.truncate(SHARED_MEMORY)
+        head = wire.HEADER.pack(
+            wire.MAGIC, 2 if layout == "v2" else 1, count, first, 4096, out, SHARED_MEMORY - out, 0, 0, 0, 0
+        )
+        file.write(head)
+        file.seek(4096)
+        file.write(encoded)
+        file.flush()
+        with mmap.mmap(file.fileno(), SHARED_MEMORY) as shared:
+            log = directory / "console"
+            process = subprocess.Popen(
+                _command(kernel, directory, memory, log), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+            try:
+                _watch(process, shared)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+            used, _progress, state, current = _progress_of(shared)
+            wire.decode(cases, shared[out : out + used], found)
+            if os.environ.get("FAKECGROUP_ORACLE_CONSOLE"):
+                shutil.copy(log, os.environ["FAKECGROUP_ORACLE_CONSOLE"])
+    return state, current
+
+
+def _progress_of(shared: mmap.mmap) -> tuple[int, int, int, int]:
+    fields = wire.HEADER.unpack(shared[: wire.HEADER.size])
+    return fields[7], fields[8], fields[9], fields[10]
+
+
+def _watch(process: subprocess.Popen[bytes], shared: mmap.mmap) -> None:
+    last: tuple[int, ...] = ()
+    since = time.monotonic()
+    while process.poll() is None:
+        now = _progress_of(shared)
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > PATIENCE:
+            return
+        time.sleep(0.05)
+
+
+def _command(kernel: Kernel, directory: Path, memory: Path, log: Path) -> list[str]:
+    half = MEMORY // NODES // (1024 * 1024)
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+    command += ["-smp", str(CPUS), "-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
+    command += ["-serial", f"file:{log}", "-kernel", str(kernel.vmlinuz), "-initrd", str(guest())]
+    command += ["-append", BOOT_OPTIONS]
+    for node in range(NODES):
+        cpus = f"{node * CPUS // NODES}-{(node + 1) * CPUS // NODES - 1}"
+        command += ["-object", f"memory-backend-ram,id=node{node},size={half}M"]
+        command += ["-numa", f"node,nodeid={node},cpus={cpus},memdev=node{node}"]
+    command += ["-object", f"memory-backend-file,share=on,mem-path={memory},size={SHARED_MEMORY},id=shared"]
+    command += ["-device", "ivshmem-plain,memdev=shared"]
+    for number in range(len(BLOCK_DEVICES)):
+        disk = directory / f"disk{number}"
+        with open(disk, "wb") as file:
+            file.truncate(64 * 1024 * 1024)
+        command += ["-drive", f"file={disk},format=raw,if=none,id=disk{number}"]
+        command += ["-device", f"nvme,drive=disk{number},serial=disk{number}"]
+    return command
+
+
+def guest() -> Path:
+    """The guest's initramfs, built again when its source is newer."""
+    source = Path(__file__).with_name("guest.c")
+    home = cache_directory() / "guest"
+    image = home / "initramfs"
+    if image.exists() and image.stat().st_mtime > source.stat().st_mtime:
+        return image
+    check_programs()
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:
+        init = Path(directory) / "init"
+        flags = ["-static", "-O2", "-Wall", "-Wno-format-truncation", "-Wno-unused-result"]
+        built = subprocess.run(["gcc", *flags, "-o", str(init), str(source)], capture_output=True, text=True)
+        if built.returncode != 0:
+            raise OracleError("building the guest failed: " + (built.stderr.splitlines() or ["gcc said nothing"])[0])
+        packed = subprocess.run(
+            ["cpio", "--quiet", "-o", "-H", "newc"], input=b"init\n", cwd=directory, capture_output=True
+        )
+        if packed.returncode != 0:
+            raise OracleError("packing the guest failed: " + packed.stderr.decode(errors="replace").strip())
+        fresh = home / f"initramfs.{os.getpid()}"
+        fresh.write_bytes(packed.stdout)
+        fresh.rename(image)
+    return image
