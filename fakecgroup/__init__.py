@@ -1,1 +1,19 @@
-"""..."""
+"""A fake of the Linux kernel's cgroup file system: a pure model, without FUSE, I/O or a clock of its own.
+
+>>> kernel = Kernel(layout="v1", version="6.1")
+>>> kernel.mkdir("/cpu/app")
+>>> kernel.write("/cpu/app/cpu.shares", "1")
+>>> kernel.read("/cpu/app/cpu.shares")
+'2\\n'
+
+What the kernel would refuse raises ``OSError`` with its errno; there are no exceptions of this package's own, but
+ValueError for a `Kernel` that cannot be made.
+"""
+
+from .caller import ROOT, Caller
+from .kernel import Kernel
+from .openfile import OpenFile
+from .personality import personalities
+from .tasks import Processes, ProcessTable, TaskInfo
+
+__all__ = ["ROOT", "Caller", "Kernel", "OpenFile", "ProcessTable", "Processes", "TaskInfo", "personalities"]

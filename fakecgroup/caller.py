@@ -1,0 +1,35 @@
+"""Who makes a system call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+
+def _no_groups() -> Collection[int]:
+    return ()
+
+
+class Caller(NamedTuple):
+    """Credentials of one call.
+
+    `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the
+    supplementary groups and is asked only when a decision hangs on them.
+    """
+
+    uid: int = 0
+    gid: int = 0
+    pid: int = 1
+    groups: Callable[[], Collection[int]] = _no_groups
+
+    @property
+    def privileged(self) -> bool:
+        """Root, with every capability that matters here."""
+        return self.uid == 0
+
+    def in_group(self, gid: int) -> bool:
+        """True where `gid` is the caller's group or one of its supplementary ones."""
+        return gid == self.gid or gid in self.groups()
+
+
+ROOT = Caller()

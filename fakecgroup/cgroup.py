@@ -1,0 +1,162 @@
+"""A cgroup: a directory with its csses, its tasks and its children.
+
+Population is counted as the kernel does (cgroup_update_populated): a cgroup counts itself if it has live
+tasks, plus each child that is populated, so a change walks up only as far as something flips.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .inode import CgroupFile, Directory, Inode
+from .namehash import name_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .cftype import CFType
+    from .css import Css
+    from .hierarchy import Hierarchy
+
+INT_MAX = 0x7FFFFFFF
+
+
+class Cgroup(Directory):
+    """One cgroup. Everything below with a value in the class is a default until it is changed."""
+
+    owner: tuple[int, int] = (0, 0)  # whoever made it: uid and gid of its core files
+    dead: bool = False
+    # unified hierarchy
+    subtree_control: frozenset[str] = frozenset()
+    max_depth: int = INT_MAX
+    max_descendants: int = INT_MAX
+    nr_descendants: int = 0
+    threaded: bool = False  # cgroup.type is "threaded"
+    nr_threaded_children: int = 0
+    freeze: bool = False  # its own cgroup.freeze
+    hidden_marks: frozenset[str] = frozenset()
+    # v1
+    notify_on_release: bool = False
+    clone_children: bool = False
+    # tasks
+    nr_populated: int = 0
+
+    def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
+        super().__init__(ino, now)
+        self.hierarchy = hierarchy
+        self.parent = parent
+        self.name = name
+        self.children: dict[str, Cgroup] = {}
+        self.csses: dict[str, Css] = {}
+        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival; the root's are all others
+        self.zombies: dict[int, int] = {}
+        self.files: dict[str, CgroupFile] = {}
+
+    # -- the tree ---------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        return not self.dead
+
+    @property
+    def is_root(self) -> bool:
+        return self.parent is None
+
+    @property
+    def nlink(self) -> int:
+        if self.dead:
+            return 0 if self.hierarchy.personality.at_least(7, 2) else 2
+        return 2 + len(self.children)
+
+    @property
+    def path(self) -> str:
+        """The path below the hierarchy's root, as /proc/PID/cgroup has it."""
+        names = [cgroup.name for cgroup in self.lineage() if not cgroup.is_root]
+        return "/" + "/".join(reversed(names))
+
+    def lineage(self) -> Iterator[Cgroup]:
+        """This cgroup, its parent, and so on up to the root."""
+        cgroup: Cgroup | None = self
+        while cgroup is not None:
+            yield cgroup
+            cgroup = cgroup.parent
+
+    def descendants(self) -> Iterator[Cgroup]:
+        """All below, parents before children."""
+        stack = list(self.children.values())
+        while stack:
+            cgroup = stack.pop()
+            yield cgroup
+            stack.extend(cgroup.children.values())
+
+    # -- the directory ----------------------------------------------------------------------------
+
+    def shows(self, row: CFType, controller: str | None) -> bool:
+        """True where a row of this hierarchy's table is a file here now."""
+        if controller is not None and controller not in self.csses:
+            return False
+        return row.mark is None or row.mark not in self.hidden_marks
+
+    def file(self, name: str) -> CgroupFile | None:
+        """The interface file `name`, made on first sight."""
+        known = self.files.get(name)
+        if known is not None:
+            return known
+        entry = self.hierarchy.table(self).get(name)
+        if entry is None or self.dead or not self.shows(entry.row, entry.controller):
+            return None
+        css = self.csses[entry.controller] if entry.controller is not None else None
+        made = CgroupFile(self.ino + entry.number, self.hierarchy.now(), entry.row, self, css)
+        self.files[name] = made
+        return made
+
+    def find(self, name: str) -> Inode | None:
+        return self.children.get(name) or self.file(name)
+
+    def has_file(self, name: str) -> bool:
+        entry = self.hierarchy.table(self).get(name)
+        return entry is not None and self.shows(entry.row, entry.controller)
+
+    def entries(self) -> Iterator[tuple[str, int, int]]:
+        if self.dead:
+            return
+        listed = [(name, child.ino, Directory.format) for name, child in self.children.items()]
+        for name, entry in self.hierarchy.table(self).items():
+            if self.shows(entry.row, entry.controller):
+                listed.append((name, self.ino + entry.number, CgroupFile.format))
+        signed = not self.hierarchy.personality.at_least(6, 2)
+        listed.sort(key=lambda item: name_hash(item[0], signed))
+        yield from listed
+
+    def drop_files(self, names: list[str]) -> None:
+        """These files are gone: whoever has one open gets ENODEV from now on."""
+        for name in names:
+            gone = self.files.pop(name, None)
+            if gone is not None:
+                gone.removed = True
+
+    def notify(self, name: str) -> None:
+        """An event on one of its files, for poll and inotify (kernfs_notify)."""
+        known = self.files.get(name)
+        if known is not None:
+            known.events += 1
+            self.hierarchy.notify(known)
+
+    # -- population -------------------------------------------------------------------------------
+
+    @property
+    def populated(self) -> bool:
+        """Live tasks here or below."""
+        return self.nr_populated > 0
+
+    def update_populated(self, up: bool) -> None:
+        """One more, or one fewer, populated part: its own tasks or a child."""
+        cgroup: Cgroup | None = self
+        while cgroup is not None:
+            was = cgroup.nr_populated > 0
+            cgroup.nr_populated += 1 if up else -1
+            if was == (cgroup.nr_populated > 0):
+                return
+            cgroup.notify("cgroup.events")
+            cgroup.hierarchy.on_populated(cgroup)
+            cgroup = cgroup.parent

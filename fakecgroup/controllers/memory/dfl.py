@@ -1,0 +1,132 @@
+"""The memory controller's files on the unified hierarchy (mm/memcontrol.c, memory_files and swap_files)."""
+
+from __future__ import annotations
+
+from errno import EAGAIN, EINVAL
+
+from ...cftype import PAGE_SIZE, CFType, Where
+from ...parse import kstrtoint, memparse, scan_decimal, strstrip
+from ...refuse import refuse
+from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+
+
+def _limit_row(name: str, attribute: str) -> CFType:
+    """A file that shows and takes one limit; no relation to other limits is checked."""
+
+    def show(css: Memory) -> str:
+        pages: int = getattr(css, attribute)
+        return "max\n" if pages == PAGE_COUNTER_MAX else f"{pages * PAGE_SIZE}\n"
+
+    def write(css: Memory, text: str) -> None:
+        setattr(css, attribute, parse_pages(text, "max"))
+
+    return CFType(name, Where.CHILD, show=show, write=write)
+
+
+def read_usage(css: Memory) -> int:
+    return css.usage * PAGE_SIZE
+
+
+def show_peak(css: Memory) -> str:
+    return "0\n"
+
+
+def write_peak(css: Memory, text: str) -> None:
+    """Any text starts a new peak for that open file; it is 0 in any case."""
+
+
+def show_oom_group(css: Memory) -> str:
+    return f"{int(css.oom_group)}\n"
+
+
+def write_oom_group(css: Memory, text: str) -> None:
+    """0 or 1, else EINVAL; ERANGE for what is no int (memory_oom_group_write)."""
+    value = kstrtoint(strstrip(text))
+    if value not in (0, 1):
+        raise refuse(EINVAL)
+    css.oom_group = bool(value)
+
+
+def write_reclaim(css: Memory, text: str) -> None:
+    """`SIZE [swappiness=0..200]`: EAGAIN unless that much could be reclaimed, EINVAL else (memory_reclaim)."""
+    size, rest = memparse(strstrip(text))
+    if css.kernel.at_least(6, 12):
+        _check_reclaim_options(strstrip(text), rest)
+    elif rest:
+        raise refuse(EINVAL)
+    if size // PAGE_SIZE:
+        raise refuse(EAGAIN)
+
+
+def _check_reclaim_options(text: str, rest: str) -> None:
+    if not text or rest[:1] not in ("", " "):
+        raise refuse(EINVAL)
+    for option in rest.split(" "):
+        if not option:
+            continue
+        key, _, value = option.partition("=")
+        number, junk = scan_decimal(value)
+        if key != "swappiness" or number is None or junk or number > 200:
+            raise refuse(EINVAL)
+
+
+def show_events(css: Memory) -> str:
+    names = ["low", "high", "max", "oom", "oom_kill"]
+    if css.kernel.at_least(6, 1):
+        names.append("oom_group_kill")
+    return "".join(f"{name} 0\n" for name in names)
+
+
+def show_swap_events(css: Memory) -> str:
+    return "high 0\nmax 0\nfail 0\n"
+
+
+# The items of memory.stat in the kernel's order (memory_stats[] and memcg_vm_event_stat[]).
+_PER_NODE = """
+    anon file kernel_stack pagetables sec_pagetables shmem file_mapped file_dirty file_writeback swapcached anon_thp
+    file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable slab_reclaimable
+    slab_unreclaimable workingset_refault_anon workingset_refault_file workingset_activate_anon
+    workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim pgdemote_kswapd
+    pgdemote_direct pgdemote_khugepaged pgpromote_success
+""".split()
+_STAT = """
+    anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
+    file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
+    unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+    workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
+    workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success pgscan pgsteal
+    pgscan_kswapd pgscan_direct pgscan_khugepaged pgsteal_kswapd pgsteal_direct pgsteal_khugepaged pgfault
+    pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero thp_fault_alloc
+    thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates numa_hint_faults
+""".split()
+
+
+def show_stat(css: Memory) -> str:
+    return "".join(f"{name} 0\n" for name in _STAT)
+
+
+def show_numa_stat(css: Memory) -> str:
+    nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
+    return "".join(f"{name}{nodes}\n" for name in _PER_NODE)
+
+
+DFL = (
+    CFType("memory.current", Where.CHILD, read_u64=read_usage),
+    CFType("memory.peak", Where.CHILD, since=(6, 1), until=(6, 12), show=show_peak),
+    CFType("memory.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
+    _limit_row("memory.min", "min"),
+    _limit_row("memory.low", "low"),
+    _limit_row("memory.high", "high"),
+    _limit_row("memory.max", "max"),
+    CFType("memory.events", Where.CHILD, show=show_events),
+    CFType("memory.events.local", Where.CHILD, show=show_events),
+    CFType("memory.stat", show=show_stat),
+    CFType("memory.numa_stat", show=show_numa_stat),
+    CFType("memory.oom.group", Where.CHILD, show=show_oom_group, write=write_oom_group),
+    CFType("memory.reclaim", since=(6, 1), write=write_reclaim),
+    CFType("memory.swap.current", Where.CHILD, read_u64=read_usage),
+    _limit_row("memory.swap.high", "swap_high"),
+    _limit_row("memory.swap.max", "swap_max"),
+    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
+    CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
+)

@@ -1,0 +1,191 @@
+"""The memory controller's files on v1 (mm/memcontrol.c, mem_cgroup_legacy_files)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from errno import EBADF, EINVAL
+
+from ...cftype import PAGE_SIZE, CFType
+from ...css import Css
+from ...parse import scan_decimal, strstrip
+from ...refuse import refuse
+from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+
+_SWAPPINESS_MAX = 200
+_MOVE_MASK = 3
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def _resize(css: Memory, pages: int) -> None:
+    """EINVAL above memory.memsw.limit_in_bytes (mem_cgroup_resize_max)."""
+    if pages > css.memsw_max:
+        raise refuse(EINVAL)
+    css.max = pages
+
+
+def _resize_memsw(css: Memory, pages: int) -> None:
+    """EINVAL below memory.limit_in_bytes."""
+    if pages < css.max:
+        raise refuse(EINVAL)
+    css.memsw_max = pages
+
+
+def _set_tcp(css: Memory, pages: int) -> None:
+    css.tcpmem_max = pages
+
+
+def _ignore(css: Memory, pages: int) -> None:
+    """memory.kmem.limit_in_bytes is parsed and has no effect any more."""
+
+
+def _limit_row(name: str, read: Callable[[Memory], int], resize: Callable[[Memory, int], None]) -> CFType:
+    """A limit in bytes, `-1` for none. The root has none to set: EINVAL, after the parser's own."""
+
+    def write(css: Memory, text: str) -> None:
+        pages = parse_pages(text, "-1")
+        if css.parent is None:
+            raise refuse(EINVAL)
+        resize(css, pages)
+
+    return CFType(name, read_u64=lambda css: read(css) * PAGE_SIZE, write=write)
+
+
+def read_soft_limit(css: Memory) -> int:
+    return css.soft_limit * PAGE_SIZE
+
+
+def write_soft_limit(css: Memory, text: str) -> None:
+    css.soft_limit = parse_pages(text, "-1")
+
+
+# -- counters: nothing is charged -----------------------------------------------------------------
+
+
+def read_zero(css: Memory) -> int:
+    return 0
+
+
+def write_reset(css: Memory, text: str) -> None:
+    """Any text resets the counter, which is 0 already (mem_cgroup_reset)."""
+
+
+def _counter_rows(prefix: str) -> tuple[CFType, ...]:
+    return (
+        CFType(f"{prefix}usage_in_bytes", read_u64=read_zero),
+        CFType(f"{prefix}max_usage_in_bytes", read_u64=read_zero, write=write_reset),
+        CFType(f"{prefix}failcnt", read_u64=read_zero, write=write_reset),
+    )
+
+
+def write_force_empty(css: Memory, text: str) -> None:
+    """Reclaims all there is; EINVAL in the root."""
+    if css.parent is None:
+        raise refuse(EINVAL)
+
+
+_STAT = """
+    cache rss rss_huge shmem mapped_file dirty writeback workingset_refault_anon workingset_refault_file swap pgpgin
+    pgpgout pgfault pgmajfault inactive_anon active_anon inactive_file active_file unevictable
+""".split()
+
+
+def show_stat(css: Memory) -> str:
+    """The items, the least limits on the way up in bytes, and the items of the whole subtree."""
+    memory = memsw = PAGE_COUNTER_MAX
+    level: Css | None = css
+    while isinstance(level, Memory):
+        memory, memsw = min(memory, level.max), min(memsw, level.memsw_max)
+        level = level.parent
+    lines = [f"{name} 0" for name in _STAT]
+    lines += [f"hierarchical_memory_limit {memory * PAGE_SIZE}", f"hierarchical_memsw_limit {memsw * PAGE_SIZE}"]
+    lines += [f"total_{name} 0" for name in _STAT]
+    return "\n".join(lines) + "\n"
+
+
+def show_numa_stat(css: Memory) -> str:
+    nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
+    names = ["total", "file", "anon", "unevictable"]
+    return "".join(f"{prefix}{name}=0{nodes}\n" for prefix in ("", "hierarchical_") for name in names)
+
+
+def show_slabinfo(css: Memory) -> str:
+    return ""
+
+
+# -- behaviour ------------------------------------------------------------------------------------
+
+
+def read_swappiness(css: Memory) -> int:
+    return css.swappiness
+
+
+def write_swappiness(css: Memory, value: int) -> None:
+    """0..200, else EINVAL."""
+    if value > _SWAPPINESS_MAX:
+        raise refuse(EINVAL)
+    css.swappiness = value
+
+
+def show_oom_control(css: Memory) -> str:
+    return f"oom_kill_disable {int(css.oom_kill_disable)}\nunder_oom 0\noom_kill 0\n"
+
+
+def write_oom_control(css: Memory, value: int) -> None:
+    """0 or 1, else EINVAL, as in the root."""
+    if css.parent is None or value not in (0, 1):
+        raise refuse(EINVAL)
+    css.oom_kill_disable = bool(value)
+
+
+def read_move_charge(css: Memory) -> int:
+    return css.move_charge
+
+
+def write_move_charge(css: Memory, value: int) -> None:
+    """Bits 0 and 1; the kernel tests only the low 32 bits, EINVAL for others there."""
+    if value & ~_MOVE_MASK & 0xFFFFFFFF:
+        raise refuse(EINVAL)
+    css.move_charge = value
+
+
+def read_use_hierarchy(css: Memory) -> int:
+    return 1
+
+
+def write_use_hierarchy(css: Memory, value: int) -> None:
+    """Always 1; EINVAL for anything else."""
+    if value != 1:
+        raise refuse(EINVAL)
+
+
+def write_event_control(css: Memory, text: str) -> None:
+    """`EVENT_FD CONTROL_FD [ARGS]`: EINVAL for what is no such line, EBADF since no descriptor is known here."""
+    event, rest = scan_decimal(strstrip(text))
+    if event is None or not rest.startswith(" ") or not rest[1:2].isdigit():
+        raise refuse(EINVAL)
+    raise refuse(EBADF)
+
+
+LEGACY = (
+    *_counter_rows("memory."),
+    _limit_row("memory.limit_in_bytes", lambda css: css.max, _resize),
+    CFType("memory.soft_limit_in_bytes", read_u64=read_soft_limit, write=write_soft_limit),
+    CFType("memory.stat", show=show_stat),
+    CFType("memory.force_empty", write=write_force_empty),
+    CFType("memory.use_hierarchy", read_u64=read_use_hierarchy, write_u64=write_use_hierarchy),
+    CFType("cgroup.event_control", mode=0o222, write=write_event_control),
+    CFType("memory.swappiness", read_u64=read_swappiness, write_u64=write_swappiness),
+    CFType("memory.move_charge_at_immigrate", read_u64=read_move_charge, write_u64=write_move_charge),
+    CFType("memory.oom_control", show=show_oom_control, write_u64=write_oom_control),
+    CFType("memory.pressure_level", mode=0),
+    CFType("memory.numa_stat", show=show_numa_stat),
+    *_counter_rows("memory.kmem."),
+    _limit_row("memory.kmem.limit_in_bytes", lambda css: PAGE_COUNTER_MAX, _ignore),
+    CFType("memory.kmem.slabinfo", show=show_slabinfo),
+    *_counter_rows("memory.kmem.tcp."),
+    _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
+    *_counter_rows("memory.memsw."),
+    _limit_row("memory.memsw.limit_in_bytes", lambda css: css.memsw_max, _resize_memsw),
+)

@@ -1,0 +1,107 @@
+"""The pids controller (kernel/cgroup/pids.c): the same file set and state on both versions."""
+
+from __future__ import annotations
+
+from errno import EAGAIN, EINVAL
+
+from ..cftype import CFType, Where
+from ..css import Controller, Css
+from ..parse import kstrtos64, strstrip
+from ..refuse import refuse
+
+PIDS_LIMIT = 4194304  # PID_MAX_LIMIT on 64 bits
+_MAX = PIDS_LIMIT + 1  # stands for "max"
+
+
+class Pids(Css):
+    """`current` tasks here and below, zombies included; `limit` in tasks."""
+
+    limit: int = _MAX
+    current: int = 0
+    watermark: int = 0
+    events: int = 0  # refused forks, as pids.events counts them
+    events_local: int = 0
+
+    def charge_task(self, count: int) -> None:
+        css: Css | None = self
+        while isinstance(css, Pids):
+            css.adopt_tasks(count)
+            css = css.parent
+
+    def adopt_tasks(self, count: int) -> None:
+        if count:
+            self.current += count
+            self.watermark = max(self.watermark, self.current)
+
+    def can_fork(self) -> None:
+        """EAGAIN where this or an ancestor's limit is reached (pids_can_fork)."""
+        css: Css | None = self
+        while isinstance(css, Pids):
+            if css.current + 1 > css.limit:
+                self._refused_by(css)
+                raise refuse(EAGAIN)
+            css.watermark = max(css.watermark, css.current + 1)
+            css = css.parent
+
+    def _refused_by(self, over: Pids) -> None:
+        """Counts the refusal: up to 6.1, and on v1, where the fork was; later where the limit is, and above."""
+        if not (self.on_dfl and self.kernel.at_least(6, 12)):
+            self.events += 1
+            self.cgroup.notify("pids.events")
+            return
+        over.events_local += 1
+        over.cgroup.notify("pids.events.local")
+        css: Css | None = over
+        while isinstance(css, Pids):
+            css.events += 1
+            css.cgroup.notify("pids.events")
+            css = css.parent
+
+
+def show_max(css: Pids) -> str:
+    return "max\n" if css.limit == _MAX else f"{css.limit}\n"
+
+
+def write_max(css: Pids, text: str) -> None:
+    """`max` or 0..4194304; raises EINVAL, ERANGE from 2^63 (pids_max_write)."""
+    text = strstrip(text)
+    if text == "max":
+        css.limit = _MAX
+        return
+    value = kstrtos64(text)
+    if not 0 <= value <= PIDS_LIMIT:
+        raise refuse(EINVAL)
+    css.limit = value
+
+
+def read_current(css: Pids) -> int:
+    css.cgroup.hierarchy.prune(css.cgroup)
+    return css.current
+
+
+def read_peak(css: Pids) -> int:
+    return css.watermark
+
+
+def show_events(css: Pids) -> str:
+    return f"max {css.events}\n"
+
+
+def show_events_local(css: Pids) -> str:
+    return f"max {css.events_local}\n"
+
+
+_FILES = (
+    CFType("pids.max", Where.CHILD, show=show_max, write=write_max),
+    CFType("pids.current", Where.CHILD, read_s64=read_current),
+    CFType("pids.peak", Where.CHILD, since=(6, 1), read_s64=read_peak),
+    CFType("pids.events", Where.CHILD, show=show_events),
+)
+
+PIDS = Controller(
+    "pids",
+    Pids,
+    dfl=(*_FILES, CFType("pids.events.local", Where.CHILD, since=(6, 12), show=show_events_local)),
+    legacy=_FILES,
+    threaded=True,
+)

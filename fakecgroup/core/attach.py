@@ -1,0 +1,47 @@
+"""Moving tasks: the part of a write to cgroup.procs, cgroup.threads or tasks that both versions share."""
+
+from __future__ import annotations
+
+from errno import EINVAL, ESRCH
+from typing import TYPE_CHECKING
+
+from ..parse import kstrtoint, strstrip
+from ..refuse import refuse
+
+if TYPE_CHECKING:
+    from ..caller import Caller
+    from ..cgroup import Cgroup
+    from ..tasks import TaskInfo
+
+
+def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> TaskInfo:
+    """The task that `text` names, 0 being the writer; for a whole process its leader (cgroup_procs_write_start).
+
+    Raises EINVAL for what is no pid and for a kernel thread that must stay, ESRCH for a pid that is not there.
+    """
+    try:
+        pid = kstrtoint(strstrip(text))
+    except OSError:
+        pid = -1
+    if pid < 0:
+        raise refuse(EINVAL)
+    processes = cgroup.hierarchy.processes
+    task = processes.find(pid or writer.pid)
+    if task is not None and threadgroup and task.tid != task.tgid:
+        task = processes.find(task.tgid)
+    if task is None:
+        raise refuse(ESRCH)
+    if not task.movable:
+        raise refuse(EINVAL)
+    return task
+
+
+def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
+    """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task)."""
+    hierarchy = cgroup.hierarchy
+    if not threadgroup:
+        if not task.zombie:
+            hierarchy.move(task.tid, task.tgid, cgroup)
+        return
+    for tid in hierarchy.processes.threads(task.tgid):
+        hierarchy.move(tid, task.tgid, cgroup)

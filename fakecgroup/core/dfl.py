@@ -1,0 +1,287 @@
+"""The core's files on the unified hierarchy (kernel/cgroup/cgroup.c, cgroup_base_files and cgroup_psi_files)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
+from typing import TYPE_CHECKING
+
+from ..cftype import CFType, Where
+from ..cgroup import INT_MAX, Cgroup
+from ..parse import kstrtoint, strstrip
+from ..permission import MAY_WRITE, permitted
+from ..refuse import refuse
+from . import threadmode
+from .attach import attach, find_task
+from .pressure import show_cpu_pressure, show_pressure, write_pressure
+
+if TYPE_CHECKING:
+    from ..caller import Caller
+    from ..openfile import OpenFile
+
+# Every controller of the unified hierarchy in the kernel's order. perf_event is on everywhere and never listed.
+SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
+
+
+def available(cgroup: Cgroup) -> list[str]:
+    """The controllers that may be enabled for the children (cgroup_control), in the kernel's order."""
+    controllers = cgroup.hierarchy.controllers
+    if cgroup.parent is None:
+        names: set[str] | frozenset[str] = set(controllers)
+    else:
+        names = cgroup.parent.subtree_control
+        if cgroup.threaded:
+            names = {name for name in names if controllers[name].threaded}
+    return [name for name in SUBSYSTEMS if name in names]
+
+
+def _line(names: list[str]) -> str:
+    return " ".join(names) + "\n" if names else ""
+
+
+def show_controllers(cgroup: Cgroup) -> str:
+    return _line(available(cgroup))
+
+
+def show_subtree_control(cgroup: Cgroup) -> str:
+    return _line([name for name in SUBSYSTEMS if name in cgroup.subtree_control])
+
+
+def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """`+name` and `-name` separated by spaces, all or nothing (cgroup_subtree_control_write).
+
+    Raises EINVAL for a token that names no controller, ENOENT for one that the parent does not give,
+    EBUSY for disabling what a child uses and for enabling beside processes, EOPNOTSUPP in a thread subtree,
+    EEXIST where a child directory has the name of a file that would appear.
+    """
+    wish: dict[str, bool] = {}
+    for token in strstrip(text).split(" "):
+        if not token:
+            continue
+        sign, name = token[0], token[1:]
+        if name not in SUBSYSTEMS or sign not in "+-":
+            raise refuse(EINVAL)
+        wish[name] = sign == "+"
+    enable: list[str] = []
+    disable: list[str] = []
+    usable = available(cgroup)
+    for name in SUBSYSTEMS:
+        if name not in wish or wish[name] == (name in cgroup.subtree_control):
+            continue
+        if wish[name]:
+            if name not in usable:
+                raise refuse(ENOENT)
+            enable.append(name)
+        else:
+            if any(name in child.subtree_control for child in cgroup.children.values()):
+                raise refuse(EBUSY)
+            disable.append(name)
+    hierarchy = cgroup.hierarchy
+    if enable:
+        hierarchy.prune(cgroup)
+        threadmode.vet_enable(cgroup, any(not hierarchy.controllers[name].threaded for name in enable))
+    children = list(cgroup.children.values())
+    for name in enable:
+        for file in hierarchy.files_of(hierarchy.controllers[name]):
+            if any(file in child.children for child in children):
+                raise refuse(EEXIST)
+    cgroup.subtree_control = (cgroup.subtree_control | set(enable)) - set(disable)
+    for child in children:
+        for name in disable:
+            if name in child.csses:
+                hierarchy.disable(child, hierarchy.controllers[name])
+        for name in enable:
+            if not child.threaded or hierarchy.controllers[name].threaded:
+                hierarchy.enable(child, hierarchy.controllers[name], writer)
+
+
+def show_type(cgroup: Cgroup) -> str:
+    cgroup.hierarchy.prune(cgroup)
+    return threadmode.kind(cgroup) + "\n"
+
+
+def write_type(cgroup: Cgroup, text: str) -> None:
+    """Only `threaded` can be written (cgroup_type_write). Raises EINVAL, EOPNOTSUPP."""
+    if strstrip(text) != "threaded":
+        raise refuse(EINVAL)
+    if cgroup.threaded:
+        return
+    cgroup.hierarchy.prune(cgroup)
+    threadmode.vet_threaded(cgroup)
+    assert cgroup.parent is not None
+    cgroup.threaded = True
+    cgroup.parent.nr_threaded_children += 1
+    for controller in cgroup.hierarchy.controllers.values():
+        if controller.name in cgroup.csses and not controller.threaded:
+            cgroup.hierarchy.disable(cgroup, controller)
+
+
+def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
+    """The opener may write cgroup.procs of the common ancestor (cgroup_procs_write_permission)."""
+    above = set(map(id, cgroup.lineage()))
+    common = next(ancestor for ancestor in source.lineage() if id(ancestor) in above)
+    procs = common.file("cgroup.procs")
+    return procs is None or permitted(procs, MAY_WRITE, opener)
+
+
+def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
+    task = find_task(cgroup, text, writer, threadgroup)
+    source = cgroup.hierarchy.cgroup_of(task.tid)
+    if not _attach_allowed(cgroup, source, of.opener):
+        raise refuse(EACCES)
+    threadmode.vet_migration(cgroup)
+    if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
+        raise refuse(EOPNOTSUPP)
+    attach(cgroup, task, threadgroup)
+
+
+def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """Moves the process that `text` names, 0 being the writer (__cgroup_procs_write).
+
+    Raises EINVAL, ESRCH, EACCES (by the opener's credentials), EOPNOTSUPP, EBUSY in this order.
+    """
+    _write_pid(cgroup, text, of, writer, threadgroup=True)
+
+
+def write_threads(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """Moves one thread within its threaded domain; errors as `write_procs`, EOPNOTSUPP across domains."""
+    _write_pid(cgroup, text, of, writer, threadgroup=False)
+
+
+def show_procs(cgroup: Cgroup) -> Iterator[str]:
+    """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start)."""
+    if cgroup.threaded:
+        raise refuse(EOPNOTSUPP)
+    members = list(cgroup.hierarchy.members(cgroup))
+    if cgroup.nr_threaded_children:
+        for below in cgroup.descendants():
+            if below.threaded and threadmode.domain_of(below) is cgroup:
+                members += below.hierarchy.members(below)
+    return iter([f"{tid}\n" for tid, tgid in members if tid == tgid])
+
+
+def show_threads(cgroup: Cgroup) -> Iterator[str]:
+    return iter([f"{tid}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
+
+
+def show_events(cgroup: Cgroup) -> str:
+    cgroup.hierarchy.prune(cgroup)
+    return f"populated {int(cgroup.populated)}\nfrozen {int(frozen(cgroup))}\n"
+
+
+def _limit(value: int) -> str:
+    return "max\n" if value == INT_MAX else f"{value}\n"
+
+
+def _parse_limit(text: str) -> int:
+    """`max` or 0..INT_MAX; raises EINVAL, ERANGE for a negative one (cgroup_max_depth_write)."""
+    text = strstrip(text)
+    value = INT_MAX if text == "max" else kstrtoint(text)
+    if value < 0:
+        raise refuse(ERANGE)
+    return value
+
+
+def show_max_depth(cgroup: Cgroup) -> str:
+    return _limit(cgroup.max_depth)
+
+
+def write_max_depth(cgroup: Cgroup, text: str) -> None:
+    cgroup.max_depth = _parse_limit(text)
+
+
+def show_max_descendants(cgroup: Cgroup) -> str:
+    return _limit(cgroup.max_descendants)
+
+
+def write_max_descendants(cgroup: Cgroup, text: str) -> None:
+    cgroup.max_descendants = _parse_limit(text)
+
+
+def show_stat(cgroup: Cgroup) -> str:
+    """Counts of descendants; from 6.12 also of csses per subsystem, itself included."""
+    lines = [f"nr_descendants {cgroup.nr_descendants}"]
+    per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
+    if per_subsystem:
+        count = dict.fromkeys(SUBSYSTEMS, int(cgroup.parent is None))
+        for member in (cgroup, *cgroup.descendants()):
+            for name in member.csses:
+                count[name] += 1
+        for name in cgroup.csses if cgroup.parent is None else ():
+            count[name] -= 1
+        count["perf_event"] = cgroup.nr_descendants + 1
+        lines += [f"nr_subsys_{name} {number}" for name, number in count.items()]
+    lines.append("nr_dying_descendants 0")
+    if per_subsystem:
+        lines += [f"nr_dying_subsys_{name} 0" for name in SUBSYSTEMS]
+    return "\n".join(lines) + "\n"
+
+
+def frozen(cgroup: Cgroup) -> bool:
+    """Its own or an ancestor's cgroup.freeze is on; tasks here stop at once, so nothing is ever freezing."""
+    return any(ancestor.freeze for ancestor in cgroup.lineage())
+
+
+def show_freeze(cgroup: Cgroup) -> str:
+    return f"{int(cgroup.freeze)}\n"
+
+
+def write_freeze(cgroup: Cgroup, text: str) -> None:
+    """0 or 1; raises EINVAL for junk, ERANGE for another number (cgroup_freeze_write)."""
+    value = kstrtoint(strstrip(text))
+    if value not in (0, 1):
+        raise refuse(ERANGE)
+    subtree = (cgroup, *cgroup.descendants())
+    before = [frozen(member) for member in subtree]
+    cgroup.freeze = bool(value)
+    for member, was in zip(subtree, before, strict=True):
+        if frozen(member) != was:
+            member.notify("cgroup.events")
+
+
+def write_kill(cgroup: Cgroup, text: str) -> None:
+    """1 kills every process here and below; raises EINVAL, ERANGE, EOPNOTSUPP if threaded (cgroup_kill_write)."""
+    if kstrtoint(strstrip(text)) != 1:
+        raise refuse(ERANGE)
+    if cgroup.threaded:
+        raise refuse(EOPNOTSUPP)
+    hierarchy = cgroup.hierarchy
+    for member in (cgroup, *cgroup.descendants()):
+        for tgid in dict(hierarchy.members(member)).values():
+            hierarchy.processes.kill(tgid)
+        hierarchy.prune(member)
+
+
+def show_psi_switch(cgroup: Cgroup) -> str:
+    return f"{int('psi' not in cgroup.hidden_marks)}\n"
+
+
+def write_psi_switch(cgroup: Cgroup, text: str) -> None:
+    """0 takes the three pressure files out of this directory, 1 brings them back (cgroup_pressure_write)."""
+    value = kstrtoint(strstrip(text))
+    if value not in (0, 1):
+        raise refuse(ERANGE)
+    if value:
+        cgroup.hidden_marks -= {"psi"}
+    else:
+        cgroup.hidden_marks |= {"psi"}
+        cgroup.drop_files([row.name for row in FILES if row.mark == "psi"])
+
+
+FILES = (
+    CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs),
+    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads),
+    CFType("cgroup.controllers", show=show_controllers),
+    CFType("cgroup.subtree_control", show=show_subtree_control, write_of=write_subtree_control),
+    CFType("cgroup.events", Where.CHILD, show=show_events),
+    CFType("cgroup.max.descendants", show=show_max_descendants, write=write_max_descendants),
+    CFType("cgroup.max.depth", show=show_max_depth, write=write_max_depth),
+    CFType("cgroup.stat", show=show_stat),
+    CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
+    CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
+    CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
+    CFType("io.pressure", mark="psi", show=show_pressure, write_of=write_pressure),
+    CFType("memory.pressure", mark="psi", show=show_pressure, write_of=write_pressure),
+    CFType("cpu.pressure", mark="psi", show=show_cpu_pressure, write_of=write_pressure),
+)

@@ -1,0 +1,87 @@
+"""The core's files on a v1 hierarchy (kernel/cgroup/cgroup-v1.c, cgroup1_base_files)."""
+
+from __future__ import annotations
+
+from errno import EACCES, EPERM
+from typing import TYPE_CHECKING
+
+from ..cftype import CFType, Where
+from ..cgroup import Cgroup
+from ..parse import strstrip
+from ..refuse import refuse
+from .attach import attach, find_task
+
+if TYPE_CHECKING:
+    from ..caller import Caller
+    from ..openfile import OpenFile
+
+_PATH_MAX = 4096
+
+
+def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
+    task = find_task(cgroup, text, writer, threadgroup)
+    if of.opener.uid not in (0, task.uid, task.suid):
+        raise refuse(EACCES)
+    attach(cgroup, task, threadgroup)
+
+
+def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """Moves a whole process (__cgroup1_procs_write). Raises EINVAL, ESRCH, then EACCES for another user's process."""
+    _write_pid(cgroup, text, of, writer, threadgroup=True)
+
+
+def write_tasks(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """Moves one thread; errors as `write_procs`."""
+    _write_pid(cgroup, text, of, writer, threadgroup=False)
+
+
+def show_procs(cgroup: Cgroup) -> str:
+    """Each process with a thread here, by pid."""
+    pids = sorted({tgid for _, tgid in cgroup.hierarchy.members(cgroup)})
+    return "".join(f"{pid}\n" for pid in pids)
+
+
+def show_tasks(cgroup: Cgroup) -> str:
+    """Each thread here, by tid."""
+    return "".join(f"{tid}\n" for tid, _ in sorted(cgroup.hierarchy.members(cgroup)))
+
+
+def read_clone_children(cgroup: Cgroup) -> int:
+    return int(cgroup.clone_children)
+
+
+def write_clone_children(cgroup: Cgroup, value: int) -> None:
+    cgroup.clone_children = bool(value)
+
+
+def read_notify_on_release(cgroup: Cgroup) -> int:
+    return int(cgroup.notify_on_release)
+
+
+def write_notify_on_release(cgroup: Cgroup, value: int) -> None:
+    cgroup.notify_on_release = bool(value)
+
+
+def show_release_agent(cgroup: Cgroup) -> str:
+    return cgroup.hierarchy.release_agent + "\n"
+
+
+def write_release_agent(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+    """Any path; EPERM for a file that was not opened by root (cgroup_release_agent_write)."""
+    if not of.opener.privileged:
+        raise refuse(EPERM)
+    cgroup.hierarchy.release_agent = strstrip(text)
+
+
+def show_sane_behavior(cgroup: Cgroup) -> str:
+    return "0\n"
+
+
+FILES = (
+    CFType("cgroup.procs", show=show_procs, write_of=write_procs),
+    CFType("cgroup.clone_children", read_u64=read_clone_children, write_u64=write_clone_children),
+    CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
+    CFType("tasks", show=show_tasks, write_of=write_tasks),
+    CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
+    CFType("release_agent", Where.ROOT, show=show_release_agent, write_of=write_release_agent, max_write=_PATH_MAX - 1),
+)

@@ -1,0 +1,74 @@
+"""Controllers and the state they keep per cgroup (the kernel's cgroup_subsys and cgroup_subsys_state)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .cftype import CFType
+
+if TYPE_CHECKING:
+    from .cgroup import Cgroup
+    from .machine import Machine
+    from .personality import Personality
+
+
+class Css:
+    """The state of one controller in one cgroup.
+
+    Subclasses give every value a default as a class attribute and set it on the instance only when it
+    is written, so an untouched css costs next to nothing. `owner` is the (uid, gid) that the css's
+    files get when they are made: whoever made the cgroup, or whoever enabled the controller.
+    """
+
+    owner: tuple[int, int] = (0, 0)
+
+    def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
+        self.cgroup = cgroup
+        self.parent = parent
+
+    @property
+    def kernel(self) -> Personality:
+        return self.cgroup.hierarchy.personality
+
+    @property
+    def machine(self) -> Machine:
+        return self.cgroup.hierarchy.machine
+
+    @property
+    def on_dfl(self) -> bool:
+        """True on the unified hierarchy (the kernel's cgroup_subsys_on_dfl)."""
+        return self.cgroup.hierarchy.dfl
+
+    def online(self) -> None:
+        """Called once the css is in its tree; a child takes over what its controller inherits."""
+
+    def offline(self) -> None:
+        """Called when its cgroup is removed or its controller disabled."""
+
+    def can_fork(self) -> None:
+        """Raises what a fork in this cgroup is refused with; charges nothing."""
+
+    def charge_task(self, count: int) -> None:
+        """`count` tasks more (negative: fewer) are accounted to this css and those above it."""
+
+    def adopt_tasks(self, count: int) -> None:
+        """`count` tasks that its parent accounts for are in this new css's part of the tree."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controller:
+    """One controller: its css type and its two tables of files.
+
+    `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy; `dfl_base` rows are there
+    without the controller too, and their functions get the `Cgroup`. A `threaded` controller
+    may be enabled where processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads").
+    """
+
+    name: str
+    css: type[Css]
+    dfl: tuple[CFType, ...] = ()
+    dfl_base: tuple[CFType, ...] = ()
+    legacy: tuple[CFType, ...] = ()
+    threaded: bool = False
+    legacy_config: str | None = None

@@ -1,0 +1,307 @@
+"""A hierarchy: a tree of cgroups with the controllers bound to it (the kernel's cgroup_root).
+
+The unified hierarchy and each v1 hierarchy are one class; what differs between the two versions is which table
+their files come from (`core.dfl`, `core.legacy`) and who a new child's csses are: on the unified hierarchy those that
+the parent's subtree_control names, on v1 all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
+from typing import TYPE_CHECKING, NamedTuple
+
+from .cftype import CFType, Where
+from .cgroup import Cgroup
+from .css import Controller
+from .inode import CgroupFile, Inode
+from .refuse import refuse
+
+if TYPE_CHECKING:
+    from .caller import Caller
+    from .machine import Machine
+    from .personality import Personality
+    from .tasks import Processes
+
+S_ISGID = 0o2000
+S_ISVTX = 0o1000
+INO_STRIDE = 256  # inode numbers per cgroup: its own, then one per row of its table
+
+
+class TableEntry(NamedTuple):
+    """A row in a hierarchy's table, the controller it belongs to (None: the core) and its number."""
+
+    row: CFType
+    controller: str | None
+    number: int
+
+
+class Environment(NamedTuple):
+    """What all hierarchies of one kernel share."""
+
+    personality: Personality
+    machine: Machine
+    processes: Processes
+    now: Callable[[], int]  # ns
+    notify: Callable[[CgroupFile], None]
+    next_ino: Callable[[int], int]
+
+
+class Hierarchy:
+    """One mounted cgroup tree."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        controllers: Iterable[Controller],
+        core: Iterable[CFType],
+        *,
+        dfl: bool,
+        name: str = "",
+    ) -> None:
+        self.environment = environment
+        self.personality = environment.personality
+        self.machine = environment.machine
+        self.processes = environment.processes
+        self.now = environment.now
+        self.notify = environment.notify
+        self.dfl = dfl
+        self.name = name
+        self.release_agent = ""
+        self.controllers = {controller.name: controller for controller in controllers}
+        self._tables = {where: self._table(core, where) for where in (Where.ROOT, Where.CHILD)}
+        self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
+        self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
+        self.root.mode = 0o555
+        for controller in self.controllers.values():
+            self._add_css(self.root, controller, (0, 0))
+
+    def _table(self, core: Iterable[CFType], where: Where) -> dict[str, TableEntry]:
+        tables: list[tuple[str | None, Iterable[CFType]]] = [(None, core)]
+        for controller in self.controllers.values():
+            tables.append((controller.name, controller.dfl if self.dfl else controller.legacy))
+        rows = [(row, owner) for owner, table in tables for row in table if row.exists_in(self.personality)]
+        return {
+            row.name: TableEntry(row, owner, number)
+            for number, (row, owner) in enumerate(rows, start=1)
+            if row.where & where
+        }
+
+    def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
+        """Every file that a cgroup of this hierarchy may have, by name."""
+        return self._tables[Where.ROOT if cgroup.parent is None else Where.CHILD]
+
+    # -- csses ------------------------------------------------------------------------------------
+
+    def _add_css(self, cgroup: Cgroup, controller: Controller, owner: tuple[int, int]) -> None:
+        parent = cgroup.parent.csses.get(controller.name) if cgroup.parent is not None else None
+        css = controller.css(cgroup, parent)
+        if owner != (0, 0):
+            css.owner = owner
+        cgroup.csses[controller.name] = css
+        css.online()
+
+    def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
+        """Gives `cgroup` a css; its files belong to whoever enables it."""
+        self._add_css(cgroup, controller, (caller.uid, caller.gid))
+        css = cgroup.csses[controller.name]
+        count = len(cgroup.tasks) + len(cgroup.zombies)
+        below = [c for c in cgroup.descendants() if controller.name not in c.csses]
+        css.adopt_tasks(count + sum(len(c.tasks) + len(c.zombies) for c in below))
+
+    def disable(self, cgroup: Cgroup, controller: Controller) -> None:
+        """Takes the css and its files away from `cgroup`."""
+        css = cgroup.csses.pop(controller.name)
+        css.offline()
+        cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
+
+    def files_of(self, controller: Controller) -> list[str]:
+        """The names of a controller's files in a cgroup other than the root."""
+        table = self._tables[Where.CHILD]
+        return [name for name, entry in table.items() if entry.controller == controller.name]
+
+    # -- directories ------------------------------------------------------------------------------
+
+    def mkdir(self, parent: Cgroup, name: str, mode: int, caller: Caller) -> Cgroup:
+        """A new cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir). Raises EINVAL, EAGAIN, EEXIST in this order."""
+        if "\n" in name:
+            raise refuse(EINVAL)
+        if self.dfl:
+            self._check_limits(parent)
+        if parent.find(name) is not None:
+            raise refuse(EEXIST)
+        cgroup = Cgroup(self.environment.next_ino(INO_STRIDE), self.now(), self, parent, name)
+        uid, gid = caller.uid, caller.gid
+        cgroup.mode = mode & (0o777 | S_ISVTX)
+        if parent.mode & S_ISGID:
+            gid = parent.gid
+            cgroup.mode |= S_ISGID
+        if (uid, gid) != (0, 0):
+            cgroup.uid, cgroup.gid = cgroup.owner = (uid, gid)
+        if parent.notify_on_release:
+            cgroup.notify_on_release = True
+        if parent.clone_children:
+            cgroup.clone_children = True
+        parent.children[name] = cgroup
+        for ancestor in parent.lineage():
+            ancestor.nr_descendants += 1
+        for controller in self.controllers.values():
+            if not self.dfl or controller.name in parent.subtree_control:
+                self._add_css(cgroup, controller, (uid, gid))
+        return cgroup
+
+    def _check_limits(self, parent: Cgroup) -> None:
+        """EAGAIN over cgroup.max.descendants or cgroup.max.depth of any ancestor (cgroup_check_hierarchy_limits)."""
+        for level, cgroup in enumerate(parent.lineage(), start=1):
+            if cgroup.nr_descendants >= cgroup.max_descendants or level > cgroup.max_depth:
+                raise refuse(EAGAIN)
+
+    def rmdir(self, cgroup: Cgroup) -> None:
+        """Removes an empty cgroup; EBUSY for the root, one with live tasks, one with children."""
+        self.prune(cgroup)
+        if cgroup.parent is None or cgroup.populated or cgroup.children:
+            raise refuse(EBUSY)
+        parent = cgroup.parent
+        cgroup.dead = True
+        cgroup.drop_files(list(cgroup.files))
+        for css in cgroup.csses.values():
+            css.offline()
+        del parent.children[cgroup.name]
+        if cgroup.threaded:
+            parent.nr_threaded_children -= 1
+        for ancestor in parent.lineage():
+            ancestor.nr_descendants -= 1
+        for tid in cgroup.zombies:
+            self._where.pop(tid, None)
+
+    def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
+        """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
+        if flags:
+            raise refuse(EINVAL)
+        if self.dfl:
+            raise refuse(EPERM)
+        if "\n" in name:
+            raise refuse(EINVAL)
+        if not isinstance(inode, Cgroup):
+            raise refuse(ENOTDIR)
+        if parent is not new_parent:
+            raise refuse(EIO)
+        if parent.find(name) is not None:
+            raise refuse(EEXIST)
+        del parent.children[inode.name]
+        inode.name = name
+        parent.children[name] = inode
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    def cgroup_of(self, tid: int) -> Cgroup:
+        """The cgroup a task is in; one that was never moved is in the root."""
+        return self._where.get(tid, self.root)
+
+    def move(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
+        """Puts one task into `cgroup`."""
+        source = self.cgroup_of(tid)
+        if source is cgroup:
+            return
+        if cgroup.parent is not None:
+            self.processes.watch(tgid)
+        self._leave(tid, source)
+        self._enter(tid, tgid, cgroup)
+
+    def can_fork(self, parent: int) -> None:
+        """Raises what a fork by `parent` is refused with."""
+        cgroup = self.cgroup_of(parent)
+        for name in self.controllers:
+            for holder in cgroup.lineage():
+                if name in holder.csses:
+                    holder.csses[name].can_fork()
+                    break
+
+    def fork(self, parent: int, tid: int, tgid: int) -> None:
+        """A new task starts where its parent is."""
+        cgroup = self.cgroup_of(parent)
+        if cgroup.parent is not None:
+            self._enter(tid, tgid, cgroup)
+
+    def _enter(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
+        if cgroup.parent is None:
+            if tid != tgid:  # else it would be taken for a new thread of its process and follow the leader
+                self._where[tid] = cgroup
+            return
+        self._where[tid] = cgroup
+        if not cgroup.tasks:
+            cgroup.tasks[tid] = tgid
+            cgroup.update_populated(True)
+        else:
+            cgroup.tasks[tid] = tgid
+        self._charge(cgroup, 1)
+
+    def _leave(self, tid: int, cgroup: Cgroup) -> None:
+        self._where.pop(tid, None)
+        if cgroup.tasks.pop(tid, None) is not None:
+            self._charge(cgroup, -1)
+            if not cgroup.tasks:
+                cgroup.update_populated(False)
+
+    def _charge(self, cgroup: Cgroup, count: int) -> None:
+        """Tells each css that accounts for this cgroup's tasks: its own, or the nearest ancestor's."""
+        for name in self.controllers:
+            for holder in cgroup.lineage():
+                css = holder.csses.get(name)
+                if css is not None:
+                    css.charge_task(count)
+                    break
+
+    def task_exited(self, tid: int) -> None:
+        """The task is dead: it is listed no more, but is charged until it is reaped."""
+        cgroup = self._where.get(tid)
+        if cgroup is None:
+            return
+        if tid not in cgroup.tasks:
+            if cgroup.parent is None:
+                del self._where[tid]
+            return
+        tgid = cgroup.tasks.pop(tid)
+        if not cgroup.tasks:
+            cgroup.update_populated(False)
+        if tid == tgid:
+            cgroup.zombies[tid] = tgid
+        else:
+            self._where.pop(tid)
+            self._charge(cgroup, -1)
+
+    def task_reaped(self, tid: int) -> None:
+        """The dead task has been waited for."""
+        cgroup = self._where.pop(tid, None)
+        if cgroup is not None and cgroup.zombies.pop(tid, None) is not None and cgroup.alive:
+            self._charge(cgroup, -1)
+
+    def prune(self, cgroup: Cgroup) -> None:
+        """Brings the tasks of a cgroup up to date with what lives: threads come and go unannounced."""
+        for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
+            self.task_reaped(tid)
+        for tgid in dict.fromkeys(cgroup.tasks.values()):
+            info = self.processes.find(tgid)
+            live = set() if info is None or info.zombie else set(self.processes.threads(tgid))
+            for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
+                self.task_exited(tid)
+                if info is None:
+                    self.task_reaped(tid)
+            if cgroup.tasks.get(tgid) == tgid:
+                for tid in live - self._where.keys():
+                    self._enter(tid, tgid, cgroup)
+
+    def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
+        """(tid, tgid) of the live tasks in a cgroup, in order of arrival."""
+        if cgroup.parent is not None:
+            self.prune(cgroup)
+            return list(cgroup.tasks.items())
+        return [
+            (tid, tgid)
+            for tgid in self.processes.all()
+            for tid in self.processes.threads(tgid)
+            if self.cgroup_of(tid) is cgroup
+        ]
+
+    def on_populated(self, cgroup: Cgroup) -> None:
+        """A cgroup became populated or empty; the core's own files follow from it."""

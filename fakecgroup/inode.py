@@ -1,0 +1,145 @@
+"""Inodes: what a path leads to and an open file keeps.
+
+A file's inode is made when it is first looked up; attributes are stored once they differ from what the
+kernel gave. `alive` turns false when the cgroup is removed or the controller disabled, for good: a new
+directory of the same name is another inode (kernfs, KERNFS_ACTIVE).
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from .xattrs import Xattrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .cftype import CFType
+    from .cgroup import Cgroup
+    from .css import Css
+
+
+class Stat(NamedTuple):
+    """What stat(2) shows; times in ns."""
+
+    ino: int
+    mode: int
+    nlink: int
+    uid: int
+    gid: int
+    size: int
+    atime: int
+    mtime: int
+    ctime: int
+    blksize: int = 4096
+    blocks: int = 0
+
+
+class Inode:
+    """The base of everything that has attributes."""
+
+    format: int = stat.S_IFREG
+    mode: int = 0o644  # permission bits, 07777
+    uid: int = 0
+    gid: int = 0
+    atime: int = 0  # ns
+    mtime: int = 0
+    ctime: int = 0
+    xattrs: Xattrs | None = None
+    read_only: bool = False  # EROFS for every change
+
+    def __init__(self, ino: int, now: int) -> None:
+        self.ino = ino
+        self.atime = self.mtime = self.ctime = now
+
+    @property
+    def alive(self) -> bool:
+        return True
+
+    @property
+    def is_dir(self) -> bool:
+        return self.format == stat.S_IFDIR
+
+    @property
+    def nlink(self) -> int:
+        return 1
+
+    def stat(self) -> Stat:
+        return Stat(
+            self.ino, self.format | self.mode, self.nlink, self.uid, self.gid, 0, self.atime, self.mtime, self.ctime
+        )
+
+
+class Directory(Inode):
+    """A directory: the top of a v1 layout, or a cgroup."""
+
+    format = stat.S_IFDIR
+    mode = 0o755
+
+    def find(self, name: str) -> Inode | None:
+        """The entry `name`, or None."""
+        raise NotImplementedError
+
+    def entries(self) -> Iterator[tuple[str, int, int]]:
+        """(name, ino, S_IFMT) of each entry, in the order of readdir."""
+        raise NotImplementedError
+
+
+class Symlink(Inode):
+    """A symbolic link: `cpu` and `cpuacct` beside `cpu,cpuacct`."""
+
+    format = stat.S_IFLNK
+    mode = 0o777
+    read_only = True
+
+    def __init__(self, ino: int, now: int, target: str) -> None:
+        super().__init__(ino, now)
+        self.target = target
+
+    def stat(self) -> Stat:
+        return super().stat()._replace(size=len(self.target))
+
+
+class TopDirectory(Directory):
+    """What systemd mounts over /sys/fs/cgroup for v1: a read-only tmpfs with a directory per hierarchy."""
+
+    read_only = True
+
+    def __init__(self, ino: int, now: int) -> None:
+        super().__init__(ino, now)
+        self.content: dict[str, Inode] = {}
+
+    def find(self, name: str) -> Inode | None:
+        return self.content.get(name)
+
+    def entries(self) -> Iterator[tuple[str, int, int]]:
+        for name, inode in self.content.items():
+            yield name, inode.ino, inode.format
+
+    @property
+    def nlink(self) -> int:
+        return 2 + sum(inode.is_dir for inode in self.content.values())
+
+
+class CgroupFile(Inode):
+    """An interface file: its row, the cgroup it is in and the css it shows."""
+
+    def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
+        super().__init__(ino, now)
+        self.row = row
+        self.cgroup = cgroup
+        self.css = css
+        self.subject: Css | Cgroup = cgroup if css is None else css
+        self.events = 1  # counts notifications; kernfs starts at 1 so that a first poll is an event
+        self.removed = False
+        self.mode = row.permissions
+        self.uid, self.gid = self.subject.owner
+
+    @property
+    def alive(self) -> bool:
+        return not self.removed
+
+    @property
+    def nlink(self) -> int:
+        return 0 if self.removed and self.cgroup.hierarchy.personality.at_least(7, 2) else 1

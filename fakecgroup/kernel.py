@@ -1,0 +1,245 @@
+"""`Kernel`: the model behind path names, for programs in the same process.
+
+A mount talks to `Kernel.vfs` with inodes instead; both see the same tree.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOTEMPTY, ESRCH
+from itertools import count
+
+from .caller import ROOT, Caller
+from .cgroup import Cgroup
+from .controllers import CONTROLLERS
+from .core import dfl, legacy
+from .css import Controller
+from .hierarchy import Environment, Hierarchy
+from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
+from .machine import Machine
+from .openfile import OpenFile
+from .personality import choose
+from .refuse import refuse
+from .tasks import Processes, ProcessTable
+from .vfs import Vfs
+
+# What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
+_V1_HIERARCHIES = (
+    ("cpu,cpuacct", ("cpu", "cpuacct")),
+    ("memory", ("memory",)),
+    ("pids", ("pids",)),
+    ("systemd", ()),
+)
+
+
+class Kernel:
+    """A fake kernel's cgroup file system.
+
+    `layout` is "v2" (the root is the unified hierarchy) or "v1" (the root is what systemd makes of
+    /sys/fs/cgroup: a directory per hierarchy), `version` such as "6.12" (None: the layout's default). `cpus` and
+    `numa_nodes` are counts, `memory` is in bytes. `processes` says which tasks there are (default: a table of its own,
+    `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each poll event on a file.
+
+    Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
+    The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.
+    """
+
+    def __init__(
+        self,
+        layout: str = "v2",
+        version: str | None = None,
+        *,
+        cpus: int = 4,
+        numa_nodes: int = 1,
+        memory: int = 8 << 30,
+        processes: Processes | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.layout = layout
+        self.personality = choose(layout, version)
+        self.machine = Machine(cpus, numa_nodes, memory)
+        self.processes: Processes = processes if processes is not None else ProcessTable()
+        self.on_notify: Callable[[CgroupFile], None] = lambda file: None
+        self._clock = clock
+        self._ino = 1
+        self._handles = count(3)
+        self.hierarchies: list[Hierarchy] = []
+        self.root: Directory = self._mount_v2() if layout == "v2" else self._mount_v1()
+        self.vfs = Vfs(self.root)
+
+    # -- the trees --------------------------------------------------------------------------------
+
+    def _next_ino(self, width: int) -> int:
+        first, self._ino = self._ino, self._ino + width
+        return first
+
+    def _environment(self) -> Environment:
+        return Environment(
+            self.personality,
+            self.machine,
+            self.processes,
+            self._clock,
+            lambda file: self.on_notify(file),
+            self._next_ino,
+        )
+
+    def _mount_v2(self) -> Cgroup:
+        controllers = [controller for controller in CONTROLLERS if controller.dfl]
+        base = [row for controller in controllers for row in controller.dfl_base]
+        hierarchy = Hierarchy(self._environment(), controllers, (*dfl.FILES, *base), dfl=True)
+        self.hierarchies.append(hierarchy)
+        return hierarchy.root
+
+    def _mount_v1(self) -> TopDirectory:
+        top = TopDirectory(self._next_ino(1), self._clock())
+        for directory, names in _V1_HIERARCHIES:
+            bound = [self._bind_v1(name) for name in names]
+            if None in bound:
+                continue
+            controllers = [controller for controller in bound if controller is not None]
+            hierarchy = Hierarchy(
+                self._environment(), controllers, legacy.FILES, dfl=False, name="" if names else directory
+            )
+            self.hierarchies.append(hierarchy)
+            top.content[directory] = hierarchy.root
+            if len(names) > 1:
+                for name in names:
+                    top.content[name] = Symlink(self._next_ino(1), self._clock(), directory)
+        return top
+
+    def _bind_v1(self, name: str) -> Controller | None:
+        """The controller, if this kernel is built with its v1 face."""
+        for controller in CONTROLLERS:
+            if controller.name == name and self.personality.has(controller.legacy_config):
+                return controller
+        return None
+
+    # -- paths ------------------------------------------------------------------------------------
+
+    def _walk(self, path: str, caller: Caller, follow: bool = True, depth: int = 0) -> Inode:
+        inode: Inode = self.root
+        trail: list[Inode] = []
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        for position, part in enumerate(parts):
+            if part == "..":
+                inode = trail.pop() if trail else self.root
+                continue
+            trail.append(inode)
+            inode = self.vfs.lookup(inode, part, caller)
+            if isinstance(inode, Symlink) and (follow or position < len(parts) - 1):
+                inode = self._walk(inode.target, caller)
+        return inode
+
+    def _parent(self, path: str, caller: Caller, dots: int) -> tuple[Inode, str]:
+        """The directory and last component; `dots` is the errno for a path that ends in none."""
+        directory, _, name = path.rstrip("/").rpartition("/")
+        if name in ("", ".", ".."):
+            raise refuse(dots)
+        return self._walk(directory, caller), name
+
+    def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:
+        """Opens an interface file; with O_CREAT a new name is EACCES, with O_EXCL too an existing one EEXIST."""
+        if flags & os.O_CREAT:
+            parent, name = self._parent(path, caller, EISDIR)
+            try:
+                inode = self.vfs.lookup(parent, name, caller)
+            except FileNotFoundError:
+                self.vfs.create(parent, name, 0o644, caller)
+                raise
+            if flags & os.O_EXCL:
+                raise refuse(EEXIST)
+            return self.vfs.open(inode, flags, caller)
+        return self.vfs.open(self._walk(path, caller), flags, caller)
+
+    def read(self, path: str, caller: Caller = ROOT) -> str:
+        """The whole text of a file."""
+        file = self.open(path, os.O_RDONLY, caller)
+        data = b""
+        while chunk := file.read(len(data), 1 << 16):
+            data += chunk
+        return os.fsdecode(data)
+
+    def write(self, path: str, data: str | bytes, caller: Caller = ROOT) -> None:
+        """One write(2) of the whole value."""
+        self.open(path, os.O_WRONLY, caller).write(os.fsencode(data), caller)
+
+    def listdir(self, path: str = "/", caller: Caller = ROOT) -> list[str]:
+        """Names in the order of readdir."""
+        inode = self._walk(path, caller)
+        self.vfs.opendir(inode, caller)
+        return [name for name, _, _ in self.vfs.readdir(inode)]
+
+    def stat(self, path: str, caller: Caller = ROOT) -> Stat:
+        return self.vfs.getattr(self._walk(path, caller))
+
+    def mkdir(self, path: str, mode: int = 0o755, caller: Caller = ROOT) -> None:
+        parent, name = self._parent(path, caller, EEXIST)
+        self.vfs.mkdir(parent, name, mode & 0o1777, caller)
+
+    def rmdir(self, path: str, caller: Caller = ROOT) -> None:
+        last = path.rstrip("/").rpartition("/")[2]
+        parent, name = self._parent(path, caller, {".": EINVAL, "..": ENOTEMPTY}.get(last, EBUSY))
+        self.vfs.rmdir(parent, name, caller)
+
+    def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
+        parent, name = self._parent(path, caller, EBUSY)
+        new_parent, new_name = self._parent(new_path, caller, EBUSY)
+        self.vfs.rename(parent, name, new_parent, new_name, flags, caller)
+
+    def unlink(self, path: str, caller: Caller = ROOT) -> None:
+        parent, name = self._parent(path, caller, EISDIR)
+        self.vfs.unlink(parent, name, caller)
+
+    def chmod(self, path: str, mode: int, caller: Caller = ROOT) -> None:
+        self.vfs.setattr(self._walk(path, caller), caller, mode=mode)
+
+    def chown(self, path: str, uid: int, gid: int, caller: Caller = ROOT) -> None:
+        """-1 leaves an id as it is."""
+        self.vfs.setattr(
+            self._walk(path, caller),
+            caller,
+            uid=None if uid == -1 else uid,
+            gid=None if gid == -1 else gid,
+        )
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    def cgroup_of(self, pid: int) -> dict[str, str]:
+        """The cgroup of a task per hierarchy, as /proc/PID/cgroup names both ("" for the unified hierarchy).
+
+        Raises ProcessLookupError (ESRCH) for no such task.
+        """
+        if self.processes.find(pid) is None:
+            raise refuse(ESRCH)
+        return {
+            ",".join(h.controllers) if not h.dfl and h.controllers else (f"name={h.name}" if h.name else ""): (
+                h.cgroup_of(pid).path
+            )
+            for h in self.hierarchies
+        }
+
+    def fork(self, pid: int) -> int:
+        """A child of `pid` in the table of processes; EAGAIN where a pids limit forbids it. Returns its pid."""
+        if not isinstance(self.processes, ProcessTable):
+            raise TypeError("fork is for a Kernel with its own table of processes")
+        task = self.processes.find(pid)
+        if task is None:
+            raise refuse(ESRCH)
+        for hierarchy in self.hierarchies:
+            hierarchy.can_fork(pid)
+        child = self.processes.add(uid=task.uid)
+        for hierarchy in self.hierarchies:
+            hierarchy.fork(pid, child, child)
+        return child
+
+    def task_exited(self, tid: int) -> None:
+        """A task has died; it may still be a zombie."""
+        for hierarchy in self.hierarchies:
+            hierarchy.task_exited(tid)
+
+    def task_reaped(self, tid: int) -> None:
+        """A dead task has been waited for."""
+        for hierarchy in self.hierarchies:
+            hierarchy.task_reaped(tid)

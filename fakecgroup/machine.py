@@ -1,0 +1,19 @@
+"""The machine that the fake kernel runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """CPUs, NUMA nodes (both counted from 0, all online) and memory in bytes."""
+
+    cpus: int = 4
+    numa_nodes: int = 1
+    memory: int = 8 << 30
+
+    def __post_init__(self) -> None:
+        for name in ("cpus", "numa_nodes", "memory"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -1,0 +1,12 @@
+"""How the kernel turns the bytes of a write into numbers.
+
+Every parser takes the text up to its first NUL and raises ``OSError`` with the kernel's errno.
+Text is latin-1 decoded, so one character is one byte.
+"""
+
+from .kstrto import kstrtoint, kstrtos64, kstrtou64
+from .memparse import memparse
+from .space import SPACES, strstrip
+from .sscanf import scan_decimal, scan_word
+
+__all__ = ["SPACES", "kstrtoint", "kstrtos64", "kstrtou64", "memparse", "scan_decimal", "scan_word", "strstrip"]

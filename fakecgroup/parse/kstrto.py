@@ -1,0 +1,48 @@
+"""The strict number parsers (lib/kstrtox.c): base 0, an optional sign, one trailing newline, nothing else.
+
+All raise EINVAL for what is no number and ERANGE for one that does not fit; a number that does not
+fit is ERANGE even where junk follows it.
+"""
+
+from __future__ import annotations
+
+from errno import EINVAL, ERANGE
+
+from ..refuse import refuse
+from .digits import U64, digits, radix
+
+
+def _unsigned(text: str) -> int:
+    base, prefix = radix(text)
+    value, count = digits(text[prefix:], base)
+    if value >= U64:
+        raise refuse(ERANGE)
+    if count == 0 or text[prefix + count :] not in ("", "\n"):
+        raise refuse(EINVAL)
+    return value
+
+
+def kstrtou64(text: str) -> int:
+    """An unsigned 64-bit number; a minus sign is EINVAL."""
+    return _unsigned(text[1:] if text[:1] == "+" else text)
+
+
+def kstrtos64(text: str) -> int:
+    """A signed 64-bit number."""
+    if text[:1] == "-":
+        value = -_unsigned(text[1:])
+        if value < -(1 << 63):
+            raise refuse(ERANGE)
+        return value
+    value = kstrtou64(text)
+    if value >= 1 << 63:
+        raise refuse(ERANGE)
+    return value
+
+
+def kstrtoint(text: str) -> int:
+    """A signed 32-bit number."""
+    value = kstrtos64(text)
+    if not -(1 << 31) <= value < 1 << 31:
+        raise refuse(ERANGE)
+    return value

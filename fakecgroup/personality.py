@@ -1,0 +1,69 @@
+"""The kernels that can be played: a version and its configuration, as Debian builds it.
+
+A rule that differs between kernels asks its personality `at_least(6, 12)` or `has("MEMCG_V1")`; a file
+that only some kernels have says so in its row (`cftype.CFType.since`, `until`, `config`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Personality:
+    """One kernel: `version` as (major, minor), `layouts` it is known to answer for, `config` options set to y."""
+
+    version: Version
+    layouts: frozenset[str]
+    config: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        return "{}.{}".format(*self.version)
+
+    def at_least(self, major: int, minor: int) -> bool:
+        return self.version >= (major, minor)
+
+    def has(self, option: str | None) -> bool:
+        """True for an option that is on, and for no option at all."""
+        return option is None or option in self.config
+
+
+# Options that decide which files there are; all four have CGROUPS, MEMCG, CGROUP_PIDS, CFS_BANDWIDTH, PSI.
+_DEBIAN = {
+    (6, 1): {"MEMCG_V1", "CPUSETS_V1"},
+    (6, 12): set[str](),
+}
+_LAYOUTS = {
+    (6, 1): {"v1"},
+    (6, 12): {"v2"},
+}
+_DEFAULT = {"v2": (6, 12), "v1": (6, 1)}
+
+PERSONALITIES = {
+    version: Personality(version, frozenset(_LAYOUTS[version]), frozenset(config))
+    for version, config in _DEBIAN.items()
+}
+
+
+def personalities() -> list[tuple[str, str]]:
+    """Every (layout, version) pair that can be played, the default version of each layout first."""
+    pairs = [(layout, p) for p in PERSONALITIES.values() for layout in p.layouts]
+    pairs.sort(key=lambda pair: (list(_DEFAULT).index(pair[0]), pair[1].version != _DEFAULT[pair[0]], pair[1].version))
+    return [(layout, p.name) for layout, p in pairs]
+
+
+def choose(layout: str, version: str | None) -> Personality:
+    """The personality for a layout and a version ("6.12"; None: the layout's default).
+
+    Raises ValueError, naming what there is, for a pair that cannot be played.
+    """
+    known = ", ".join(f"{name} for {where}" for where, name in personalities())
+    if layout not in _DEFAULT:
+        raise ValueError(f"no layout {layout!r}: there is {known}")
+    for personality in PERSONALITIES.values():
+        if layout in personality.layouts and personality.name == (version or "{}.{}".format(*_DEFAULT[layout])):
+            return personality
+    raise ValueError(f"no kernel {version!r} for layout {layout}: there is {known}")

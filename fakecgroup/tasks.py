@@ -1,0 +1,80 @@
+"""Which tasks there are. The model asks; a mount answers from /proc, a test from a table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class TaskInfo(NamedTuple):
+    """One thread. `uid` and `suid` are its effective owner's; a thread that may not be moved is not `movable`."""
+
+    tid: int
+    tgid: int
+    uid: int = 0
+    suid: int = 0
+    zombie: bool = False
+    movable: bool = True
+
+
+class Processes(Protocol):
+    """The tasks of the machine.
+
+    Whoever answers also tells the model what happens to them: `Kernel.task_exited`, `Kernel.task_reaped`.
+    """
+
+    def find(self, tid: int) -> TaskInfo | None:
+        """The thread `tid`, or None where there is none."""
+
+    def threads(self, tgid: int) -> list[int]:
+        """The live threads of a process."""
+
+    def all(self) -> list[int]:
+        """The processes that live."""
+
+    def watch(self, tgid: int) -> None:
+        """The model has a process in a cgroup and wants to hear of its exit."""
+
+    def kill(self, tgid: int) -> None:
+        """SIGKILL to a process, for cgroup.kill."""
+
+
+class ProcessTable:
+    """Processes that exist only here: for a model without a mount. pid 1 is init, pid 2 kthreadd."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
+        self._next = 100
+
+    def find(self, tid: int) -> TaskInfo | None:
+        return self._tasks.get(tid)
+
+    def threads(self, tgid: int) -> list[int]:
+        return [task.tid for task in self._tasks.values() if task.tgid == tgid and not task.zombie]
+
+    def all(self) -> list[int]:
+        return [task.tid for task in self._tasks.values() if task.tid == task.tgid and not task.zombie]
+
+    def watch(self, tgid: int) -> None:
+        pass
+
+    def kill(self, tgid: int) -> None:
+        for tid in self.threads(tgid):
+            self.exit(tid)
+
+    def add(self, *, uid: int = 0, tgid: int | None = None) -> int:
+        """A new process, or with `tgid` a new thread of that process; returns its tid."""
+        tid, self._next = self._next, self._next + 1
+        self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid)
+        return tid
+
+    def exit(self, tid: int) -> None:
+        """The task dies: a leader becomes a zombie until `reap`, another thread is gone."""
+        task = self._tasks[tid]
+        if task.tgid == tid:
+            self._tasks[tid] = task._replace(zombie=True)
+        else:
+            del self._tasks[tid]
+
+    def reap(self, tid: int) -> None:
+        """The parent has waited for it."""
+        del self._tasks[tid]

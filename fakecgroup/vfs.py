@@ -1,0 +1,330 @@
+"""System calls on inodes: the checks of the VFS, then those of kernfs, in the kernel's order.
+
+Transports call these with inodes, `Kernel` with inodes found by path. Everything is refused with an
+``OSError`` that carries the kernel's errno. Names are str as ``os.fsdecode`` makes them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from errno import (
+    EACCES,
+    EEXIST,
+    EFBIG,
+    EINVAL,
+    EISDIR,
+    ELOOP,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    ENOTEMPTY,
+    EPERM,
+    EROFS,
+    EXDEV,
+)
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import xattrs
+from .cgroup import Cgroup
+from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
+from .openfile import OpenFile
+from .permission import MAY_EXEC, MAY_READ, MAY_WRITE, permitted, require, require_owner, require_removable
+from .refuse import refuse
+
+if TYPE_CHECKING:
+    from .caller import Caller
+
+RENAME_NOREPLACE = 1
+RENAME_EXCHANGE = 2
+RENAME_WHITEOUT = 4
+NAME_MAX = 255
+_MAX_NON_LFS = 0x7FFFFFFF
+_ACCESS = {os.O_RDONLY: MAY_READ, os.O_WRONLY: MAY_WRITE, os.O_RDWR: MAY_READ | MAY_WRITE}
+
+
+class StatFs(NamedTuple):
+    """What statfs(2) shows, as far as it does not depend on the transport."""
+
+    type: int
+    bsize: int = 4096
+    namelen: int = NAME_MAX
+
+
+class Vfs:
+    """The system calls over one tree, `root` being what is mounted."""
+
+    def __init__(self, root: Directory) -> None:
+        self.root = root
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def lookup(self, parent: Inode, name: str, caller: Caller) -> Inode:
+        """The entry `name` of `parent`. Raises ENOTDIR, EACCES without search permission, ENOENT."""
+        found = self._find(parent, name, caller)
+        if found is None:
+            raise refuse(ENOENT)
+        return found
+
+    def _find(self, parent: Inode, name: str, caller: Caller) -> Inode | None:
+        if not isinstance(parent, Directory):
+            raise refuse(ENOTDIR)
+        require(parent, MAY_EXEC, caller)
+        return parent.find(name)
+
+    def getattr(self, inode: Inode) -> Stat:
+        return inode.stat()
+
+    def access(self, inode: Inode, mask: int, caller: Caller) -> None:
+        """Raises EROFS, EACCES for MAY_ bits that the caller has not."""
+        if mask & MAY_WRITE and inode.read_only and not isinstance(inode, Symlink):
+            raise refuse(EROFS)
+        require(inode, mask, caller)
+
+    def readlink(self, inode: Inode) -> str:
+        if not isinstance(inode, Symlink):
+            raise refuse(EINVAL)
+        return inode.target
+
+    def statfs(self, inode: Inode) -> StatFs:
+        cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
+        if isinstance(cgroup, Cgroup):
+            return StatFs(0x63677270 if cgroup.hierarchy.dfl else 0x27E0EB)
+        return StatFs(0x01021994)
+
+    # -- attributes -------------------------------------------------------------------------------
+
+    def setattr(
+        self,
+        inode: Inode,
+        caller: Caller,
+        *,
+        mode: int | None = None,
+        uid: int | None = None,
+        gid: int | None = None,
+        size: int | None = None,
+        atime: int | None = None,
+        mtime: int | None = None,
+        handle: OpenFile | None = None,
+    ) -> Stat:
+        """chmod, chown, truncate and utimens (times in ns); with `handle`, ftruncate on that open file.
+
+        Nothing is changed unless all is allowed: EPERM to anyone but the owner (chown of the uid: to anyone but
+        root), EACCES for a truncate without write permission.
+        """
+        if inode.read_only:
+            raise refuse(EROFS)
+        if size is not None:
+            self._check_truncate(inode, size, caller, handle)
+        owner = caller.privileged or caller.uid == inode.uid
+        if uid is not None and not (caller.privileged or (owner and uid == inode.uid)):
+            raise refuse(EPERM)
+        if gid is not None and not (caller.privileged or (owner and (gid == inode.gid or caller.in_group(gid)))):
+            raise refuse(EPERM)
+        if mode is not None or atime is not None or mtime is not None:
+            require_owner(inode, caller)
+        if uid is not None or gid is not None:
+            inode.uid = inode.uid if uid is None else uid
+            inode.gid = inode.gid if gid is None else gid
+            if not inode.is_dir:
+                inode.mode &= ~(stat.S_ISUID | (stat.S_ISGID if inode.mode & stat.S_IXGRP else 0))
+        if mode is not None:
+            inode.mode = mode & 0o7777
+            if not caller.privileged and not caller.in_group(inode.gid):
+                inode.mode &= ~stat.S_ISGID
+        if atime is not None:
+            inode.atime = atime
+        if mtime is not None:
+            inode.mtime = mtime
+        return inode.stat()
+
+    def _check_truncate(self, inode: Inode, size: int, caller: Caller, handle: OpenFile | None) -> None:
+        if inode.is_dir:
+            raise refuse(EISDIR)
+        if handle is None:
+            require(inode, MAY_WRITE, caller)
+        elif handle.flags & os.O_ACCMODE == os.O_RDONLY:
+            raise refuse(EINVAL)
+        if size < 0:
+            raise refuse(EINVAL)
+        cgroup = inode.cgroup if isinstance(inode, CgroupFile) else None
+        if size > _MAX_NON_LFS and cgroup is not None and not cgroup.hierarchy.personality.at_least(7, 2):
+            raise refuse(EFBIG)
+
+    # -- making and removing ----------------------------------------------------------------------
+
+    def mkdir(self, parent: Inode, name: str, mode: int, caller: Caller) -> Inode:
+        """A new cgroup. Raises EEXIST, ENOENT below a removed one, EACCES, then what cgroup_mkdir raises."""
+        directory = self._may_create(parent, name, caller)
+        return directory.hierarchy.mkdir(directory, name, mode, caller)
+
+    def create(self, parent: Inode, name: str, mode: int, caller: Caller) -> None:
+        """open(O_CREAT) of a new name: always refused, EACCES."""
+        self._may_create(parent, name, caller)
+        raise refuse(EACCES)
+
+    def mknod(self, parent: Inode, name: str, mode: int, rdev: int, caller: Caller) -> None:
+        """Always refused: EACCES for a regular file, EPERM for the rest."""
+        if stat.S_IFMT(mode) == stat.S_IFDIR:
+            raise refuse(EPERM)
+        self._may_create(parent, name, caller)
+        raise refuse(EACCES if stat.S_IFMT(mode) in (0, stat.S_IFREG) else EPERM)
+
+    def symlink(self, parent: Inode, name: str, target: str, caller: Caller) -> None:
+        """Always refused: EPERM."""
+        self._may_create(parent, name, caller)
+        raise refuse(EPERM)
+
+    def link(self, inode: Inode, parent: Inode, name: str, caller: Caller) -> None:
+        """Always refused: EPERM."""
+        self._may_create(parent, name, caller)
+        raise refuse(EPERM)
+
+    def rmdir(self, parent: Inode, name: str, caller: Caller) -> None:
+        """Removes a cgroup. Raises ENOENT, EACCES, EPERM (sticky), ENOTDIR, then EBUSY (cgroup_destroy_locked)."""
+        victim = self._may_delete(parent, name, caller)
+        if not victim.is_dir:
+            raise refuse(ENOTDIR)
+        if not isinstance(victim, Cgroup):
+            raise refuse(EROFS)
+        victim.hierarchy.rmdir(victim)
+
+    def unlink(self, parent: Inode, name: str, caller: Caller) -> None:
+        """Always refused: EISDIR for a directory, EPERM for a file."""
+        victim = self._may_delete(parent, name, caller)
+        raise refuse(EISDIR if victim.is_dir else EPERM)
+
+    def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
+        """rename(2); what may be renamed where is the hierarchy's (Hierarchy.rename)."""
+        if flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT):
+            raise refuse(EINVAL)
+        if flags & RENAME_EXCHANGE and flags & (RENAME_NOREPLACE | RENAME_WHITEOUT):
+            raise refuse(EINVAL)
+        source = self._find(parent, name, caller)
+        target = self._find(new_parent, new_name, caller)
+        if _filesystem(parent) is not _filesystem(new_parent):
+            raise refuse(EXDEV)
+        if source is None:
+            raise refuse(ENOENT)
+        if target is not None and flags & RENAME_NOREPLACE:
+            raise refuse(EEXIST)
+        if target is None and flags & RENAME_EXCHANGE:
+            raise refuse(ENOENT)
+        if isinstance(source, Cgroup) and isinstance(new_parent, Cgroup) and source in new_parent.lineage():
+            raise refuse(EINVAL)
+        if isinstance(target, Cgroup) and isinstance(parent, Cgroup) and target in parent.lineage():
+            raise refuse(EINVAL if flags & RENAME_EXCHANGE else ENOTEMPTY)
+        if source is target:
+            return
+        self._check_delete(parent, source, caller)
+        if target is None:
+            self._check_create(new_parent, caller)
+        else:
+            self._check_delete(new_parent, target, caller)
+            if not flags & RENAME_EXCHANGE and source.is_dir != target.is_dir:
+                raise refuse(ENOTDIR if source.is_dir else EISDIR)
+        if parent is not new_parent and source.is_dir:
+            require(source, MAY_WRITE, caller)
+        if not isinstance(parent, Cgroup) or not isinstance(new_parent, Cgroup):
+            raise refuse(EROFS)
+        parent.hierarchy.rename(source, parent, new_parent, new_name, flags)
+
+    def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
+        """filename_create and may_create: the name is free, the directory lives and is writable."""
+        if len(name) > NAME_MAX // 4 and len(os.fsencode(name)) > NAME_MAX:
+            raise refuse(ENAMETOOLONG)
+        if self._find(parent, name, caller) is not None:
+            raise refuse(EEXIST)
+        return self._check_create(parent, caller)
+
+    def _check_create(self, parent: Inode, caller: Caller) -> Cgroup:
+        if parent.read_only or not isinstance(parent, Cgroup):
+            raise refuse(EROFS)
+        if not parent.alive:
+            raise refuse(ENOENT)
+        require(parent, MAY_WRITE | MAY_EXEC, caller)
+        return parent
+
+    def _may_delete(self, parent: Inode, name: str, caller: Caller) -> Inode:
+        victim = self.lookup(parent, name, caller)
+        self._check_delete(parent, victim, caller)
+        return victim
+
+    def _check_delete(self, parent: Inode, victim: Inode, caller: Caller) -> None:
+        if parent.read_only:
+            if isinstance(victim, Cgroup):
+                victim.hierarchy.rmdir(victim)  # the root of a hierarchy is a mount point: EBUSY
+            raise refuse(EROFS)
+        require(parent, MAY_WRITE | MAY_EXEC, caller)
+        require_removable(parent, victim, caller)
+
+    # -- contents ---------------------------------------------------------------------------------
+
+    def open(self, inode: Inode, flags: int, caller: Caller) -> OpenFile:
+        """Opens an interface file. Raises EISDIR, ELOOP, ENOTDIR, EACCES, EINVAL (O_DIRECT) or ENODEV."""
+        if inode.is_dir:
+            raise refuse(EISDIR)
+        if not isinstance(inode, CgroupFile):
+            raise refuse(ELOOP)
+        if flags & os.O_DIRECTORY:
+            raise refuse(ENOTDIR)
+        mask = _ACCESS.get(flags & os.O_ACCMODE, MAY_READ | MAY_WRITE)
+        if flags & os.O_TRUNC:
+            mask |= MAY_WRITE
+        if not permitted(inode, mask, caller):
+            raise refuse(EACCES)
+        if flags & os.O_DIRECT:
+            raise refuse(EINVAL)
+        return OpenFile(inode, flags, caller)
+
+    def opendir(self, inode: Inode, caller: Caller) -> None:
+        """Raises ENOTDIR, EACCES without read permission."""
+        if not inode.is_dir:
+            raise refuse(ENOTDIR)
+        require(inode, MAY_READ, caller)
+
+    def readdir(self, inode: Inode) -> list[tuple[str, int, int]]:
+        """(name, ino, S_IFMT >> 12) of every entry but `.` and `..`; nothing for a removed directory."""
+        assert isinstance(inode, Directory)
+        return [(name, ino, kind >> 12) for name, ino, kind in inode.entries()]
+
+    # -- extended attributes ----------------------------------------------------------------------
+
+    def getxattr(self, inode: Inode, name: str, caller: Caller) -> bytes:
+        xattrs.check_name(name)
+        if xattrs.hidden_from(name, caller) or inode.xattrs is None:
+            return xattrs.Xattrs().get(name)
+        if name.startswith("user."):
+            require(inode, MAY_READ, caller)
+        return inode.xattrs.get(name)
+
+    def setxattr(self, inode: Inode, name: str, value: bytes, flags: int, caller: Caller) -> None:
+        self._may_set_xattr(inode, name, caller)
+        if inode.xattrs is None:
+            inode.xattrs = xattrs.Xattrs()
+        inode.xattrs.set(name, value, flags)
+
+    def removexattr(self, inode: Inode, name: str, caller: Caller) -> None:
+        self._may_set_xattr(inode, name, caller)
+        (inode.xattrs or xattrs.Xattrs()).remove(name, caller)
+
+    def listxattr(self, inode: Inode, caller: Caller) -> list[str]:
+        return inode.xattrs.names(caller) if inode.xattrs is not None else []
+
+    def _may_set_xattr(self, inode: Inode, name: str, caller: Caller) -> None:
+        if inode.read_only:
+            raise refuse(EROFS)
+        xattrs.check_name(name)
+        if xattrs.hidden_from(name, caller):
+            raise refuse(EPERM)
+        if name.startswith("user."):
+            require(inode, MAY_WRITE, caller)
+        elif not caller.privileged:
+            raise refuse(EPERM)
+
+
+def _filesystem(inode: Inode) -> object:
+    """What decides EXDEV: the hierarchy, or the top directory."""
+    if isinstance(inode, Cgroup):
+        return inode.hierarchy
+    return inode if isinstance(inode, TopDirectory) else None
