@@ -118,7 +118,8 @@ class Kernel:
 
     # -- paths ------------------------------------------------------------------------------------
 
-    def _walk(self, path: str, caller: Caller, follow: bool = True, depth: int = 0) -> Inode:
+    def walk(self, path: str, caller: Caller = ROOT, *, follow: bool = True) -> Inode:
+        """The inode at `path`, seen from the root; the last component is not followed if it is a link and `follow` is off."""
         inode: Inode = self.root
         trail: list[Inode] = []
         parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -129,20 +130,20 @@ class Kernel:
             trail.append(inode)
             inode = self.vfs.lookup(inode, part, caller)
             if isinstance(inode, Symlink) and (follow or position < len(parts) - 1):
-                inode = self._walk(inode.target, caller)
+                inode = self.walk(inode.target, caller)
         return inode
 
-    def _parent(self, path: str, caller: Caller, dots: int) -> tuple[Inode, str]:
+    def walk_parent(self, path: str, caller: Caller = ROOT, dots: int = EEXIST) -> tuple[Inode, str]:
         """The directory and last component; `dots` is the errno for a path that ends in none."""
         directory, _, name = path.rstrip("/").rpartition("/")
         if name in ("", ".", ".."):
             raise refuse(dots)
-        return self._walk(directory, caller), name
+        return self.walk(directory, caller), name
 
     def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:
         """Opens an interface file; with O_CREAT a new name is EACCES, with O_EXCL too an existing one EEXIST."""
         if flags & os.O_CREAT:
-            parent, name = self._parent(path, caller, EISDIR)
+            parent, name = self.walk_parent(path, caller, EISDIR)
             try:
                 inode = self.vfs.lookup(parent, name, caller)
             except FileNotFoundError:
@@ -151,7 +152,7 @@ class Kernel:
             if flags & os.O_EXCL:
                 raise refuse(EEXIST)
             return self.vfs.open(inode, flags, caller)
-        return self.vfs.open(self._walk(path, caller), flags, caller)
+        return self.vfs.open(self.walk(path, caller), flags, caller)
 
     def read(self, path: str, caller: Caller = ROOT) -> str:
         """The whole text of a file."""
@@ -167,38 +168,38 @@ class Kernel:
 
     def listdir(self, path: str = "/", caller: Caller = ROOT) -> list[str]:
         """Names in the order of readdir."""
-        inode = self._walk(path, caller)
+        inode = self.walk(path, caller)
         self.vfs.opendir(inode, caller)
         return [name for name, _, _ in self.vfs.readdir(inode)]
 
     def stat(self, path: str, caller: Caller = ROOT) -> Stat:
-        return self.vfs.getattr(self._walk(path, caller))
+        return self.vfs.getattr(self.walk(path, caller))
 
     def mkdir(self, path: str, mode: int = 0o755, caller: Caller = ROOT) -> None:
-        parent, name = self._parent(path, caller, EEXIST)
+        parent, name = self.walk_parent(path, caller, EEXIST)
         self.vfs.mkdir(parent, name, mode & 0o1777, caller)
 
     def rmdir(self, path: str, caller: Caller = ROOT) -> None:
         last = path.rstrip("/").rpartition("/")[2]
-        parent, name = self._parent(path, caller, {".": EINVAL, "..": ENOTEMPTY}.get(last, EBUSY))
+        parent, name = self.walk_parent(path, caller, {".": EINVAL, "..": ENOTEMPTY}.get(last, EBUSY))
         self.vfs.rmdir(parent, name, caller)
 
     def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
-        parent, name = self._parent(path, caller, EBUSY)
-        new_parent, new_name = self._parent(new_path, caller, EBUSY)
+        parent, name = self.walk_parent(path, caller, EBUSY)
+        new_parent, new_name = self.walk_parent(new_path, caller, EBUSY)
         self.vfs.rename(parent, name, new_parent, new_name, flags, caller)
 
     def unlink(self, path: str, caller: Caller = ROOT) -> None:
-        parent, name = self._parent(path, caller, EISDIR)
+        parent, name = self.walk_parent(path, caller, EISDIR)
         self.vfs.unlink(parent, name, caller)
 
     def chmod(self, path: str, mode: int, caller: Caller = ROOT) -> None:
-        self.vfs.setattr(self._walk(path, caller), caller, mode=mode)
+        self.vfs.setattr(self.walk(path, caller), caller, mode=mode)
 
     def chown(self, path: str, uid: int, gid: int, caller: Caller = ROOT) -> None:
         """-1 leaves an id as it is."""
         self.vfs.setattr(
-            self._walk(path, caller),
+            self.walk(path, caller),
             caller,
             uid=None if uid == -1 else uid,
             gid=None if gid == -1 else gid,
@@ -220,8 +221,11 @@ class Kernel:
             for h in self.hierarchies
         }
 
-    def fork(self, pid: int) -> int:
-        """A child of `pid` in the table of processes; EAGAIN where a pids limit forbids it. Returns its pid."""
+    def fork(self, pid: int, *, thread: bool = False) -> int:
+        """A child process of `pid`, or another thread beside it, in the model's own table of processes.
+
+        Returns its pid. Raises EAGAIN where a pids limit forbids it, ESRCH, TypeError with other processes.
+        """
         if not isinstance(self.processes, ProcessTable):
             raise TypeError("fork is for a Kernel with its own table of processes")
         task = self.processes.find(pid)
@@ -229,9 +233,9 @@ class Kernel:
             raise refuse(ESRCH)
         for hierarchy in self.hierarchies:
             hierarchy.can_fork(pid)
-        child = self.processes.add(uid=task.uid)
+        child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)
         for hierarchy in self.hierarchies:
-            hierarchy.fork(pid, child, child)
+            hierarchy.fork(pid, child, task.tgid if thread else child)
         return child
 
     def task_exited(self, tid: int) -> None:

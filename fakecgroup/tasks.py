@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class TaskInfo(NamedTuple):
-    """One thread. `uid` and `suid` are its effective owner's; a thread that may not be moved is not `movable`."""
+    """One thread, with its real and its saved uid; a thread that may not be moved is not `movable`."""
 
     tid: int
     tgid: int
@@ -61,11 +61,15 @@ class ProcessTable:
         for tid in self.threads(tgid):
             self.exit(tid)
 
-    def add(self, *, uid: int = 0, tgid: int | None = None) -> int:
+    def add(self, *, uid: int = 0, suid: int | None = None, tgid: int | None = None) -> int:
         """A new process, or with `tgid` a new thread of that process; returns its tid."""
         tid, self._next = self._next, self._next + 1
-        self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid)
+        self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
         return tid
+
+    def set_uid(self, tid: int, uid: int, suid: int) -> None:
+        """The task's real and saved uid from now on."""
+        self._tasks[tid] = self._tasks[tid]._replace(uid=uid, suid=suid)
 
     def exit(self, tid: int) -> None:
         """The task dies: a leader becomes a zombie until `reap`, another thread is gone."""

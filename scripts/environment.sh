@@ -1,0 +1,43 @@
+# Sourced by the scripts beside it: `prepare EXTRAS` gives a virtual environment in .venv with this project in it.
+# Nothing outside the checkout is changed, unless `system_packages` runs as root; it says what it does.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
+
+have_apt_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+apt_install() {
+  echo "$(basename "$0"): installing $* (Debian packages)" >&2
+  { apt-get install -y --no-install-recommends "$@" || { apt-get update && apt-get install -y --no-install-recommends "$@"; }; } \
+    >/tmp/fakecgroup-apt.$$ 2>&1 || { tail -5 /tmp/fakecgroup-apt.$$ >&2; rm -f /tmp/fakecgroup-apt.$$; return 1; }
+  rm -f /tmp/fakecgroup-apt.$$
+}
+
+# What only the second transport and plain users' mounts need. Without them the rest still works.
+system_packages() {
+  command -v fusermount3 >/dev/null || { have_apt_root && apt_install fuse3; } ||
+    echo "$(basename "$0"): no fusermount3, so no mounts for plain users (as root: apt-get install fuse3)" >&2
+  ldconfig -p 2>/dev/null | grep -q 'libfuse\.so\.2' || /sbin/ldconfig -p 2>/dev/null | grep -q 'libfuse\.so\.2' ||
+    { have_apt_root && { apt_install libfuse2 || apt_install libfuse2t64; }; } ||
+    echo "$(basename "$0"): no libfuse 2, so no fusepy transport (as root: apt-get install libfuse2 or libfuse2t64)" >&2
+}
+
+prepare() {
+  local extras=$1 base=${PYTHON:-python3} stamp
+  command -v "$base" >/dev/null || fail "no $base: install Python 3.10 or newer (as root: apt-get install python3 python3-venv)"
+  "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    fail "$("$base" --version) is too old: Python 3.10 or newer is needed; name one with PYTHON=python3.12 $0"
+  stamp=".venv/fakecgroup-$extras-$(cksum <pyproject.toml | tr ' ' -)"
+  [ -e "$stamp" ] && return
+  if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+    if ! "$base" -c 'import ensurepip' 2>/dev/null; then
+      have_apt_root && apt_install python3-venv || fail "Python has no venv here: as root, apt-get install python3-venv"
+    fi
+    "$base" -m venv .venv || fail "python -m venv .venv failed"
+  fi
+  echo "$(basename "$0"): installing into .venv" >&2
+  .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]" 2>.venv/pip.log ||
+    { tail -5 .venv/pip.log >&2; fail "pip could not install what pyproject.toml names"; }
+  touch "$stamp"
+}
