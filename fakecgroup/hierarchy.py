@@ -205,6 +205,8 @@ class Hierarchy:
             return
         if cgroup.parent is not None:
             self.processes.watch(tgid)
+        if cgroup.parent is not None:
+            self._charge(cgroup, 1)  # before the source is relieved: pids.peak sees both (pids_can_attach)
         self._leave(tid, source)
         self._enter(tid, tgid, cgroup)
 
@@ -221,6 +223,7 @@ class Hierarchy:
         """A new task starts where its parent is."""
         cgroup = self.cgroup_of(parent)
         if cgroup.parent is not None:
+            self._charge(cgroup, 1)
             self._enter(tid, tgid, cgroup)
 
     def _enter(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
@@ -234,7 +237,6 @@ class Hierarchy:
             cgroup.update_populated(True)
         else:
             cgroup.tasks[tid] = tgid
-        self._charge(cgroup, 1)
 
     def _leave(self, tid: int, cgroup: Cgroup) -> None:
         self._where.pop(tid, None)
@@ -289,6 +291,7 @@ class Hierarchy:
                     self.task_reaped(tid)
             if cgroup.tasks.get(tgid) == tgid:
                 for tid in live - self._where.keys():
+                    self._charge(cgroup, 1)
                     self._enter(tid, tgid, cgroup)
 
     def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:

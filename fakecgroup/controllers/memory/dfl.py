@@ -5,9 +5,12 @@ from __future__ import annotations
 from errno import EAGAIN, EINVAL
 
 from ...cftype import PAGE_SIZE, CFType, Where
-from ...parse import kstrtoint, memparse, scan_decimal, strstrip
+from ...parse import kstrtoint, memparse, strstrip
+from ...parse.digits import digits, radix
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+
+_SWAPPINESS_MAX = 200
 
 
 def _limit_row(name: str, attribute: str) -> CFType:
@@ -48,26 +51,30 @@ def write_oom_group(css: Memory, text: str) -> None:
 
 
 def write_reclaim(css: Memory, text: str) -> None:
-    """`SIZE [swappiness=0..200]`: EAGAIN unless that much could be reclaimed, EINVAL else (memory_reclaim)."""
-    size, rest = memparse(strstrip(text))
+    """`SIZE [swappiness=0..200]`: EAGAIN unless that much could be reclaimed, EINVAL else (memory_reclaim).
+
+    Before 6.12 there are no options, and no size at all is 0.
+    """
+    text = strstrip(text)
+    size, rest = memparse(text)
     if css.kernel.at_least(6, 12):
-        _check_reclaim_options(strstrip(text), rest)
+        if rest == text:
+            raise refuse(EINVAL)
+        for option in filter(None, strstrip(rest).split(" ")):
+            _check_reclaim_option(option)
     elif rest:
         raise refuse(EINVAL)
     if size // PAGE_SIZE:
         raise refuse(EAGAIN)
 
 
-def _check_reclaim_options(text: str, rest: str) -> None:
-    if not text or rest[:1] not in ("", " "):
+def _check_reclaim_option(option: str) -> None:
+    """`swappiness=` and an int in base 0, to the end of the word (match_token, match_int)."""
+    key, _, value = option.partition("=")
+    base, prefix = radix(value)
+    number, count = digits(value[prefix:], base)
+    if key != "swappiness" or not count or value[prefix + count :] or number > _SWAPPINESS_MAX:
         raise refuse(EINVAL)
-    for option in rest.split(" "):
-        if not option:
-            continue
-        key, _, value = option.partition("=")
-        number, junk = scan_decimal(value)
-        if key != "swappiness" or number is None or junk or number > 200:
-            raise refuse(EINVAL)
 
 
 def show_events(css: Memory) -> str:
