@@ -1,0 +1,89 @@
+"""Reads YAML and JSON files that strangers wrote, as plain data.
+
+YAML is loaded with PyYAML's safe loader, changed where YAML 1.1 surprises and Kubernetes does not follow: no
+timestamps, no base-60 numbers. Anchors may repeat data, but merge keys may not multiply it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from engine.errors import InputError
+
+MAX_FILE_BYTES = 64 << 20  # a List of every pod of a large cluster has a few hundred pods per MiB
+_MAX_MERGED_KEYS = 100_000
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader with fewer implicit types and a bound on merge keys."""
+
+    merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        before = len(node.value)
+        super().flatten_mapping(node)
+        self.merged += max(0, len(node.value) - before)
+        if self.merged > _MAX_MERGED_KEYS:
+            raise yaml.constructor.ConstructorError(
+                None, None, "merge keys (<<) repeat more than 100000 keys", node.start_mark
+            )
+
+
+_NO_BASE_60 = re.compile(
+    r"[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+"
+)
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in
+            ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(rf"^(?:{_NO_BASE_60.pattern})$"), list("-+0123456789")
+)
+
+
+def read_documents(path: Path, error: type[InputError]) -> list[Any]:
+    """The documents of a YAML or JSON file; empty ones left out.
+
+    :raises InputError: of the given class: unreadable, too large, not text, not YAML, no document at all.
+    """
+    where = str(path)
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise error(f"{where}: larger than {MAX_FILE_BYTES >> 20} MiB", path=where, todo="split the file")
+        raw = path.read_bytes()
+    except OSError as failed:
+        raise error(f"{where}: cannot be read: {failed.strerror}", path=where, errno=failed.errno) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{where}: is not text in UTF-8", path=where, todo="give a YAML or JSON file") from None
+    documents = _parse(text, where, error)
+    if not documents:
+        raise error(f"{where}: is empty", path=where, todo="give a YAML or JSON file")
+    return documents
+
+
+def _parse(text: str, where: str, error: type[InputError]) -> list[Any]:
+    try:
+        if text.lstrip()[:1] == "{":
+            try:
+                return [json.loads(text)]
+            except ValueError:
+                pass  # YAML flow style, or a JSON document among others
+        return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
+    except RecursionError:
+        raise error(f"{where}: is nested too deeply", path=where, todo="give a YAML or JSON file") from None
+    except yaml.MarkedYAMLError as failed:
+        mark = failed.problem_mark
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        problem = " ".join((failed.problem or "cannot be parsed").split())
+        raise error(f"{where}{line}: is not YAML: {problem}", path=where, todo="correct the file") from None
+    except (yaml.YAMLError, ValueError) as failed:
+        problem = " ".join(str(failed).split())[:200]
+        raise error(f"{where}: is not YAML: {problem}", path=where, todo="correct the file") from None

@@ -1,0 +1,93 @@
+"""What can go wrong, as one tree.
+
+::
+
+    EngineError                     every error of this package; str() is one line
+    ├── InputError                  what the user gave cannot be used; the root was not touched
+    │   ├── QuantityError           a text is not a resource quantity
+    │   ├── PodError                a pod file, or a pod in it
+    │   ├── ConfigError             the kubelet configuration, or a node option
+    │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
+    ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
+    ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
+    ├── BusyCgroupError             a cgroup to be removed has live processes or a cgroup of someone else
+    └── StepFailedError             the kernel refused one step of a plan, or kept another value than the one written
+
+Each carries ``path`` (file or cgroup, or None), ``value`` (what was given or written, or None), ``errno`` (the
+kernel's number, or None) and ``todo`` (what to do about it, or an empty string).
+"""
+
+from __future__ import annotations
+
+import errno as errno_names
+
+
+def errno_name(number: int) -> str:
+    """``EINVAL`` for 22; ``errno 12345`` for a number without a name."""
+    return errno_names.errorcode.get(number, f"errno {number}")
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value given by a stranger, quoted for a message: control characters escaped, cut after ``limit``."""
+    text = value if isinstance(value, str) else str(value)
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return f'"{cut}"' if cut.isprintable() else f'"{cut.encode("unicode_escape").decode("ascii")}"'
+
+
+class EngineError(Exception):
+    """An error of this package; see the module's docstring for the attributes."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        value: str | None = None,
+        errno: int | None = None,
+        todo: str = "",
+    ) -> None:
+        self.message = message
+        self.path = path
+        self.value = value
+        self.errno = errno
+        self.todo = todo
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.todo}" if self.todo else self.message
+
+
+class InputError(EngineError):
+    """What the user gave cannot be used."""
+
+
+class QuantityError(InputError):
+    """A text is not a resource quantity."""
+
+
+class PodError(InputError):
+    """A pod file, or a pod in it, cannot be used."""
+
+
+class ConfigError(InputError):
+    """The kubelet configuration or a node option cannot be used."""
+
+
+class UnsafeNameError(InputError):
+    """A name must not become a directory."""
+
+
+class RootError(EngineError):
+    """The cgroup root cannot be used."""
+
+
+class ReservedCgroupMissingError(EngineError):
+    """A reserved cgroup that is to be enforced does not exist."""
+
+
+class BusyCgroupError(EngineError):
+    """A cgroup cannot be removed: processes live in it, or it holds a cgroup of someone else."""
+
+
+class StepFailedError(EngineError):
+    """The kernel refused a step of a plan or kept another value."""

@@ -1,0 +1,54 @@
+"""A pod as far as its cgroups depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.names import QosClass
+from engine.quantity import Quantity
+
+Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> amount
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container of a pod. ``id`` is the runtime's, or None while there is none."""
+
+    name: str
+    requests: Resources = field(default_factory=dict)
+    limits: Resources = field(default_factory=dict)
+    id: str | None = None
+    init: bool = False
+    sidecar: bool = False  # an init container with restartPolicy Always
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod as far as its cgroups depend on it. ``requests`` and ``limits`` are spec.resources."""
+
+    uid: str
+    name: str
+    namespace: str
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    overhead: Resources = field(default_factory=dict)
+    requests: Resources = field(default_factory=dict)
+    limits: Resources = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    priority: int | None = None
+    priority_class_name: str = ""
+    status_qos_class: QosClass | None = None
+    source: str = ""
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        return self.containers + self.init_containers
+
+    @property
+    def with_cgroup(self) -> tuple[Container, ...]:
+        """The containers that have a cgroup while the pod runs: sidecars, then the regular ones."""
+        return tuple(c for c in self.init_containers if c.sidecar) + self.containers
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"

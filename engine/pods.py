@@ -1,0 +1,326 @@
+"""Pods from files: Pod, PodList and List objects in YAML or JSON, checked and defaulted.
+
+What the API server or the kubelet's static-pod source would have done is done here: requests default from limits,
+every quantity is rounded up to milli (SetDefaults_Pod, SetDefaults_ResourceList in ``pkg/apis/core/v1``), a request
+over its limit is refused (ValidateResourceRequirements). Fields that no cgroup depends on are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.documents import read_documents
+from engine.errors import UnsafeNameError, PodError, QuantityError, shown
+from engine.kubelet_version import KubeletVersion
+from engine.names import QosClass, check_container_id, check_uid
+from engine.pod import Container, Pod, Resources
+from engine.quantity import Quantity, parse
+from engine.resources import aggregate_requests, with_default_requests
+
+_POD_FILE = (".yaml", ".yml", ".json")
+_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_HUGEPAGES = "hugepages-"
+_MIRROR = "kubernetes.io/config.mirror"
+_QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
+
+
+def read_pods(paths: Iterable[Path], version: KubeletVersion) -> list[Pod]:
+    """The pods of files and directories (of a directory: its .yaml, .yml and .json files, in order of name).
+
+    :raises PodError: a file or a pod in it cannot be used; the message names file, object and field.
+    """
+    pods: list[Pod] = []
+    for path in paths:
+        files = _files(path)
+        found = [pod for file in files for pod in _pods_of_file(file, version)]
+        if not found:
+            raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
+        pods += found
+    seen: dict[str, Pod] = {}
+    for pod in pods:
+        other = seen.setdefault(pod.uid, pod)
+        if other is not pod:
+            raise PodError(
+                f"{pod.source}: pod {pod}: metadata.uid {shown(pod.uid)} is also that of {other} in {other.source}",
+                path=pod.source,
+                value=pod.uid,
+                todo="give every pod its own UID",
+            )
+    return pods
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        return sorted(
+            entry
+            for entry in path.iterdir()
+            if entry.suffix in _POD_FILE and not entry.name.startswith(".") and not entry.is_dir()
+        )
+    except OSError as failed:
+        raise PodError(f"{path}: cannot be read: {failed.strerror}", path=str(path), errno=failed.errno) from None
+
+
+def _pods_of_file(path: Path, version: KubeletVersion) -> list[Pod]:
+    pods = []
+    for number, document in enumerate(read_documents(path, PodError), 1):
+        where = f"{path}" if number == 1 else f"{path}: document {number}"
+        kind = document.get("kind") if isinstance(document, dict) else None
+        if kind in ("List", "PodList"):
+            items = document.get("items") or []
+            if not isinstance(items, list):
+                raise PodError(f"{where}: items: is not a list", path=str(path), todo="give a list of pods")
+            for index, item in enumerate(items):
+                # a PodList's items may leave out kind, as the API server's answer does
+                pods.append(pod_from_object(item, f"{where}: items[{index}]", version, kind_needed=kind == "List"))
+        else:
+            pods.append(pod_from_object(document, where, version))
+    return pods
+
+
+def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
+    """One Pod object as decoded from YAML or JSON; ``where`` starts every message.
+
+    :raises PodError: it cannot be used.
+    """
+    return _Reader(where, version).pod(item, kind_needed)
+
+
+class _Reader:
+    """Reads one object, keeping in mind where it stands in it for messages."""
+
+    def __init__(self, where: str, version: KubeletVersion) -> None:
+        self.where = where
+        self.version = version
+
+    def error(self, field_name: str, message: str, todo: str = "", value: str | None = None) -> PodError:
+        spot = f"{self.where}: {field_name}" if field_name else self.where
+        return PodError(f"{spot}: {message}", path=self.where, value=value, todo=todo)
+
+    def pod(self, item: Any, kind_needed: bool) -> Pod:
+        if not isinstance(item, dict):
+            raise self.error("", "is not a Pod object", "give objects with kind: Pod")
+        kind, api_version = item.get("kind"), item.get("apiVersion")
+        if (kind != "Pod" or api_version != "v1") and not (not kind_needed and kind is None and api_version is None):
+            what = f"kind {shown(kind)} of apiVersion {shown(api_version)}"
+            raise self.error("", f"{what} is not a Pod of v1", "give objects of kind Pod")
+        metadata = self.mapping(item, "metadata")
+        name = self.text(metadata, "metadata.name")
+        if not _DNS_SUBDOMAIN.fullmatch(name):
+            raise self.error("metadata.name", f"{shown(name)} is not a pod name", "use a-z, 0-9, - and .", name)
+        namespace = self.text(metadata, "metadata.namespace", "default")
+        if not _DNS_LABEL.fullmatch(namespace):
+            raise self.error("metadata.namespace", f"{shown(namespace)} is not a namespace", "use a-z, 0-9 and -")
+        source = self.where
+        self.where = f"{source}: pod {namespace}/{name}"
+        annotations = {
+            key: text
+            for key, text in self.mapping(metadata, "metadata.annotations").items()
+            if isinstance(key, str) and isinstance(text, str)
+        }
+        spec, status = self.mapping(item, "spec"), self.mapping(item, "status")
+        ids = self.container_ids(status)
+        containers = self.containers(spec, "containers", ids)
+        init_containers = self.containers(spec, "initContainers", ids)
+        if not containers:
+            raise self.error("spec.containers", "is empty", "a pod needs at least one container")
+        self.check_unique(containers + init_containers)
+        requests, limits = self.pod_level(spec)
+        pod = Pod(
+            uid=self.uid(metadata, annotations),
+            name=name,
+            namespace=namespace,
+            containers=containers,
+            init_containers=init_containers,
+            overhead=self.overhead(spec),
+            requests=requests,
+            limits=limits,
+            annotations=annotations,
+            priority=self.priority(spec),
+            priority_class_name=self.text(spec, "spec.priorityClassName", ""),
+            status_qos_class=self.status_qos(status),
+            source=source,
+        )
+        return self.pod_level_checked(with_default_requests(pod)) if requests or limits else pod
+
+    def pod_level(self, spec: Mapping[str, Any]) -> tuple[Resources, Resources]:
+        """spec.resources, which a kubelet without the gate PodLevelResources does not look at."""
+        if not self.version.enabled("PodLevelResources"):
+            return {}, {}
+        resources = self.mapping(spec, "spec.resources")
+        limits = self.amounts(resources, "spec.resources.limits")
+        requests = self.amounts(resources, "spec.resources.requests")
+        for name in (*limits, *requests):
+            if name not in ("cpu", "memory") and not name.startswith(_HUGEPAGES):
+                raise self.error("spec.resources", f"{shown(name)} is not for pods", "use cpu, memory, hugepages-*")
+        return requests, limits
+
+    def uid(self, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
+        # A mirror pod shows a static pod in the API; the cgroup has the static pod's UID, the kubelet's hash.
+        mirrored = annotations.get(_MIRROR, "")
+        uid = mirrored if _HASH.fullmatch(mirrored) else self.text(metadata, "metadata.uid", "")
+        if uid == "":
+            raise self.error(
+                "metadata.uid",
+                "is missing",
+                "add one (the kubelet would name a static pod by a hash of its manifest, file path and node name)",
+            )
+        try:
+            return check_uid(uid)
+        except UnsafeNameError as refused:
+            raise self.error("metadata.uid", refused.message, refused.todo, uid) from None
+
+    def overhead(self, spec: Mapping[str, Any]) -> Resources:
+        amounts = self.amounts(spec, "spec.overhead")
+        self.check_hugepages(amounts, "spec.overhead")
+        return amounts
+
+    def containers(self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str]) -> tuple[Container, ...]:
+        listed = spec.get(key) or []
+        if not isinstance(listed, list):
+            raise self.error(f"spec.{key}", "is not a list")
+        return tuple(self.container(item, f"spec.{key}[{n}]", ids, key) for n, item in enumerate(listed))
+
+    def container(self, item: Any, spot: str, ids: Mapping[str, str], key: str) -> Container:
+        if not isinstance(item, dict):
+            raise self.error(spot, "is not a container")
+        name = self.text(item, f"{spot}.name")
+        if not _DNS_LABEL.fullmatch(name):
+            raise self.error(f"{spot}.name", f"{shown(name)} is not a container name", "use a-z, 0-9 and -", name)
+        requests, limits = self.requirements(self.mapping(item, f"{spot}.resources"), f"{spot}.resources")
+        init = key == "initContainers"
+        # before 1.28 restartPolicy of a container is not a field of the API and is dropped
+        always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
+        return Container(name, requests, limits, ids.get(name), init, always)
+
+    def requirements(self, resources: Mapping[str, Any], spot: str) -> tuple[Resources, Resources]:
+        limits = self.amounts(resources, f"{spot}.limits")
+        asked = self.amounts(resources, f"{spot}.requests")
+        requests = {**asked, **{name: amount for name, amount in limits.items() if name not in asked}}
+        self.check_over_limit(requests, limits, spot)
+        self.check_hugepages(requests, spot)
+        return requests, limits
+
+    def amounts(self, parent: Mapping[str, Any], spot: str) -> Resources:
+        amounts = {}
+        for name, raw in self.mapping(parent, spot).items():
+            if not isinstance(name, str):
+                raise self.error(spot, f"{shown(name)} is not a resource name", "use a text such as cpu")
+            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{shown(name)}"
+            amounts[name] = self.amount(raw, here)
+        return amounts
+
+    def amount(self, raw: Any, spot: str) -> Quantity:
+        if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+            raise self.error(spot, f"{shown(raw)} is not a quantity", 'write a number or a text such as "500m"')
+        text = raw.strip() if isinstance(raw, str) else f"{raw}"
+        try:
+            quantity = parse(text)
+        except QuantityError as refused:
+            raise self.error(spot, refused.message, refused.todo, text) from None
+        if quantity.sign() < 0:
+            raise self.error(spot, f"{shown(text)} is below zero", "give zero or more", text)
+        if not quantity.fits():
+            raise self.error(spot, f"{shown(text)} is more than 2^63-1", "give less", text)
+        return quantity.rounded_up_to_milli()
+
+    def pod_level_checked(self, pod: Pod) -> Pod:
+        """validatePodResources: the pod's request is at least its containers', no container limit is over the pod's."""
+        self.check_hugepages(pod.requests, "spec.resources")
+        self.check_over_limit(pod.requests, pod.limits, "spec.resources")
+        for name, amount in aggregate_requests(pod).items():
+            if name in pod.requests and pod.requests[name].nano < amount.nano:
+                raise self.error(
+                    f"spec.resources.requests.{name}",
+                    f"{pod.requests[name]} is less than the {amount} its containers ask for",
+                    "raise it",
+                )
+        for n, container in enumerate(pod.containers):
+            for name, amount in container.limits.items():
+                if name in pod.limits and amount.nano > pod.limits[name].nano:
+                    raise self.error(
+                        f"spec.containers[{n}].resources.limits.{name}",
+                        f"{amount} is over the pod's limit of {pod.limits[name]} in spec.resources",
+                        "lower it",
+                    )
+        return pod
+
+    def check_over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
+        for name, amount in requests.items():
+            if name in limits and amount.nano > limits[name].nano:
+                raise self.error(
+                    f"{spot}.requests.{name}", f"{amount} is over its limit of {limits[name]}", "lower it", str(amount)
+                )
+
+    def check_hugepages(self, amounts: Resources, spot: str) -> None:
+        if any(name.startswith(_HUGEPAGES) for name in amounts) and not ("cpu" in amounts or "memory" in amounts):
+            raise self.error(spot, "has huge pages without cpu and memory", "give cpu or memory too")
+
+    def check_unique(self, containers: Sequence[Container]) -> None:
+        names: set[str] = set()
+        ids: set[str] = set()
+        for container in containers:
+            if container.name in names:
+                raise self.error("spec", f"two containers are named {shown(container.name)}", "give each its own name")
+            names.add(container.name)
+            if container.id is not None and container.id in ids:
+                raise self.error("status", f"two containers have the id {container.id}", "give each its own id")
+            ids.add(container.id or "")
+
+    def container_ids(self, status: Mapping[str, Any]) -> dict[str, str]:
+        """Container name -> id, from ``containerd://<id>`` and the like."""
+        ids: dict[str, str] = {}
+        for key in ("containerStatuses", "initContainerStatuses"):
+            listed = status.get(key) or []
+            if not isinstance(listed, list):
+                raise self.error(f"status.{key}", "is not a list")
+            for n, item in enumerate(listed):
+                spot = f"status.{key}[{n}]"
+                if not isinstance(item, dict):
+                    raise self.error(spot, "is not a container status")
+                name, url = self.text(item, f"{spot}.name"), self.text(item, f"{spot}.containerID", "")
+                if url == "":
+                    continue
+                try:
+                    ids[name] = check_container_id(url.split("://", 1)[-1])
+                except UnsafeNameError as refused:
+                    raise self.error(f"{spot}.containerID", refused.message, refused.todo, url) from None
+        return ids
+
+    def priority(self, spec: Mapping[str, Any]) -> int | None:
+        priority = spec.get("priority")
+        if priority is None or (isinstance(priority, int) and not isinstance(priority, bool)):
+            return priority
+        raise self.error("spec.priority", f"{shown(priority)} is not a whole number")
+
+    def status_qos(self, status: Mapping[str, Any]) -> QosClass | None:
+        text = self.text(status, "status.qosClass", "")
+        if text == "":
+            return None
+        if text not in _QOS:
+            raise self.error("status.qosClass", f"{shown(text)} is not a QoS class", f"use one of {', '.join(_QOS)}")
+        return _QOS[text]
+
+    def mapping(self, parent: Mapping[str, Any], spot: str) -> Mapping[str, Any]:
+        value = parent.get(spot.rsplit(".", 1)[-1])
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.error(spot, "is not a mapping")
+        return value
+
+    def text(self, parent: Mapping[str, Any], spot: str, default: str | None = None) -> str:
+        value = parent.get(spot.rsplit(".", 1)[-1])
+        if value is None and default is not None:
+            return default
+        if value is None:
+            raise self.error(spot, "is missing")
+        if not isinstance(value, str):
+            raise self.error(spot, f"{shown(value)} is not a text", "put it in quotes")
+        return value

@@ -1,0 +1,112 @@
+"""A pod's QoS class and the oom_score_adj of its containers.
+
+Sources: ``pkg/apis/core/v1/helper/qos`` (GetPodQOS), ``pkg/kubelet/qos/policy.go`` (GetContainerOOMScoreAdjust).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.kubelet_version import KubeletVersion
+from engine.names import QosClass
+from engine.pod import Container, Pod, Resources
+from engine.quantity import Quantity
+from engine.resources import aggregate_requests, pod_level_set
+
+_COUNTED = ("cpu", "memory")
+GUARANTEED_OOM_SCORE_ADJ = -997
+BEST_EFFORT_OOM_SCORE_ADJ = 1000
+_SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+_SOURCE_ANNOTATION = "kubernetes.io/config.source"
+_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+
+def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
+    """The QoS class: ``status.qosClass`` where the API server set it (from 1.27), else computed from the resources.
+
+    Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: no container has any of
+    them. Burstable: the others. Init containers count. With spec.resources (gate PodLevelResources) only that counts.
+    """
+    if pod.status_qos_class is not None and version.at_least(27):
+        return pod.status_qos_class
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    every_limit = True
+    if pod_level_set(pod):
+        _add_counted(requests, pod.requests)
+        limited = _add_counted(limits, pod.limits)
+        every_limit = not pod.limits or limited
+    else:
+        for container in pod.all_containers:
+            _add_counted(requests, container.requests)
+            every_limit = _add_counted(limits, container.limits) and every_limit
+    if not requests and not limits:
+        return "BestEffort"
+    same = all(name in limits and limits[name].nano == amount.nano for name, amount in requests.items())
+    return "Guaranteed" if every_limit and same and len(requests) == len(limits) else "Burstable"
+
+
+def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
+    """Adds cpu and memory above zero; says whether both were there."""
+    found = 0
+    for name in _COUNTED:
+        amount = amounts.get(name)
+        if amount is not None and amount.sign() > 0:
+            sums[name] = sums[name] + amount if name in sums else amount
+            found += 1
+    return found == len(_COUNTED)
+
+
+def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> int:
+    """The oom_score_adj of a container's processes, -997 to 1000, on a node with ``memory_capacity`` bytes.
+
+    * node-critical pods -997 (only system-node-critical since 1.22, change 99729), Guaranteed -997, BestEffort 1000;
+    * Burstable: 1000 - 1000 × memory request / capacity, bounded to 3..999;
+    * a sidecar gets at most what the regular container with the smallest request gets (1.32, change 128029);
+    * a memory request of the pod (gate PodLevelResources) that no container asks for is spread over all of them.
+    """
+    if _node_critical(pod):
+        return GUARANTEED_OOM_SCORE_ADJ
+    qos = qos_class(pod, version)
+    if qos == "Guaranteed":
+        return GUARANTEED_OOM_SCORE_ADJ
+    if qos == "BestEffort":
+        return BEST_EFFORT_OOM_SCORE_ADJ
+    spread = _spread_pod_request(pod)
+    score = _score(_memory(container.requests) + spread, memory_capacity)
+    if container.sidecar and version.at_least(32):
+        smallest = min(_memory(regular.requests) for regular in pod.containers)
+        score = min(score, _score(smallest + spread, memory_capacity))
+    if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
+        return 1000 + GUARANTEED_OOM_SCORE_ADJ
+    return score - 1 if score == BEST_EFFORT_OOM_SCORE_ADJ else score
+
+
+def _score(memory: int, capacity: int) -> int:
+    return 1000 - _truncated(1000 * memory, capacity)
+
+
+def _spread_pod_request(pod: Pod) -> int:
+    """Bytes per container of the pod's request that its containers do not claim (remainingPodMemReqPerContainer)."""
+    request = _memory(pod.requests)
+    if request == 0:
+        return 0
+    return _truncated(request - _memory(aggregate_requests(pod)), len(pod.all_containers))
+
+
+def _memory(amounts: Mapping[str, Quantity]) -> int:
+    return amounts["memory"].value() if "memory" in amounts else 0
+
+
+def _truncated(number: int, divisor: int) -> int:
+    return number // divisor if number >= 0 else -(-number // divisor)
+
+
+def _node_critical(pod: Pod) -> bool:
+    """IsNodeCriticalPod: a static or mirror pod, or one of system priority, whose class is system-node-critical."""
+    if pod.priority_class_name != "system-node-critical":
+        return False
+    source = pod.annotations.get(_SOURCE_ANNOTATION)
+    static = source is not None and source != "api"
+    mirror = _MIRROR_ANNOTATION in pod.annotations
+    return static or mirror or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL_PRIORITY)

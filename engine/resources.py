@@ -1,0 +1,187 @@
+"""What a pod and its containers ask for in sum, and what the kubelet makes of it for their cgroups.
+
+Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits), ``pkg/kubelet/cm/helpers_linux.go``
+(ResourceConfigForPod), ``pkg/kubelet/kuberuntime/kuberuntime_container_linux.go``
+(generateLinuxContainerResources, calculateLinuxResources).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from engine.kubelet_version import KubeletVersion
+from engine.names import QosClass
+from engine.pod import Container, Pod, Resources
+from engine.quantity import ZERO, Quantity
+from engine.shares import DEFAULT_PERIOD_US, MIN_SHARES, milli_to_quota, milli_to_shares
+
+_POD_LEVEL = ("cpu", "memory")  # and hugepages-*
+_HUGEPAGES = "hugepages-"
+
+
+@dataclass(frozen=True)
+class CfsQuota:
+    """How the node limits CPU: cpuCFSQuota, and cpuCFSQuotaPeriod in µs."""
+
+    enforced: bool = True
+    period_us: int = DEFAULT_PERIOD_US
+
+
+@dataclass(frozen=True)
+class CgroupLimits:
+    """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
+
+    ``shares``: 2..262144. ``quota_us``: µs of CPU per period, -1 is unlimited. ``period_us``: µs. ``memory``: bytes.
+    ``pids``: tasks.
+    """
+
+    shares: int | None = None
+    quota_us: int | None = None
+    period_us: int | None = None
+    memory: int | None = None
+    pids: int | None = None
+
+
+def pod_level_set(pod: Pod) -> bool:
+    """Has the pod resources of its own, spec.resources (IsPodLevelResourcesSet)? Never without the gate."""
+    return bool(pod.requests or pod.limits)
+
+
+def pod_requests(pod: Pod, version: KubeletVersion) -> Resources:
+    """PodRequests: the containers' aggregate, pod-level values over it, overhead added."""
+    sums = dict(aggregate_requests(pod))
+    sums.update((name, amount) for name, amount in pod.requests.items() if _pod_level_applies(name, version))
+    _add(sums, pod.overhead)
+    return sums
+
+
+def pod_limits(pod: Pod, version: KubeletVersion) -> Resources:
+    """PodLimits: as PodRequests; overhead is added only to limits that exist and are not zero."""
+    sums = dict(_aggregate(pod, [c.limits for c in pod.containers], [c.limits for c in pod.init_containers]))
+    sums.update((name, amount) for name, amount in pod.limits.items() if _pod_level_applies(name, version))
+    for name, amount in pod.overhead.items():
+        if name in sums and not sums[name].is_zero():
+            sums[name] = sums[name] + amount
+    return sums
+
+
+def _pod_level_applies(name: str, version: KubeletVersion) -> bool:
+    """Huge pages at pod level take effect in 1.36 and not in 1.32; 1.34 (beta) is taken as the release between."""
+    return name in _POD_LEVEL or (name.startswith(_HUGEPAGES) and version.at_least(34))
+
+
+def with_default_requests(pod: Pod) -> Pod:
+    """Fills spec.resources.requests as the API does when spec.resources.limits is given (defaultPodRequests).
+
+    A request that is missing there is what the containers ask for in sum, or else the pod's limit.
+    """
+    if not pod.limits:
+        return pod
+    asked = {
+        name: amount
+        for name, amount in aggregate_requests(pod).items()
+        if name in _POD_LEVEL
+    }
+    return replace(pod, requests={**pod.limits, **asked, **pod.requests})
+
+
+def aggregate_requests(pod: Pod) -> Resources:
+    """AggregateContainerRequests: the larger of what the pod needs while it runs and while it starts.
+
+    Running: all regular containers and sidecars. Starting: each init container with the sidecars before it.
+    """
+    return _aggregate(pod, [c.requests for c in pod.containers], [c.requests for c in pod.init_containers])
+
+
+def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]) -> Resources:
+    running: dict[str, Quantity] = {}
+    for amounts in regular:
+        _add(running, amounts)
+    starting: dict[str, Quantity] = {}
+    for container, amounts, step in _starting_steps(pod, init):
+        if container.sidecar:
+            _add(running, amounts)
+        _maximum(starting, step)
+    _maximum(running, starting)
+    return running
+
+
+def _starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Container, Resources, Resources]]:
+    """Each init container, its own amounts, and what the pod needs while it starts: its and the sidecars' so far."""
+    sidecars: dict[str, Quantity] = {}
+    for container, amounts in zip(pod.init_containers, init, strict=True):
+        step = dict(sidecars)
+        _add(step, amounts)
+        if container.sidecar:
+            sidecars = step
+        yield container, amounts, step
+
+
+def _add(sums: dict[str, Quantity], amounts: Resources) -> None:
+    for name, amount in amounts.items():
+        sums[name] = sums[name] + amount if name in sums else amount
+
+
+def _maximum(largest: dict[str, Quantity], amounts: Resources) -> None:
+    for name, amount in amounts.items():
+        if name not in largest or amount.nano > largest[name].nano:
+            largest[name] = amount
+
+
+def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
+    """ResourceConfigForPod: the values of a pod's cgroup.
+
+    Shares come from the requests. The quota and the memory limit are the sums of the limits, for a Guaranteed pod
+    always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
+    limit or spec.resources does, for a BestEffort one never.
+    """
+    if qos == "BestEffort":
+        return CgroupLimits(shares=MIN_SHARES)
+    requests, limits = pod_requests(pod, version), pod_limits(pod, version)
+    shares = milli_to_shares(requests.get("cpu", ZERO).milli_value())
+    quota = milli_to_quota(limits.get("cpu", ZERO).milli_value(), cfs.period_us) if cfs.enforced else -1
+    memory = limits.get("memory", ZERO).value()
+    declared = {name: qos == "Guaranteed" or _declared(pod, name) for name in _POD_LEVEL}
+    return CgroupLimits(
+        shares=shares,
+        quota_us=quota if declared["cpu"] else None,
+        period_us=cfs.period_us if declared["cpu"] else None,
+        memory=memory if declared["memory"] else None,
+    )
+
+
+def _declared(pod: Pod, name: str) -> bool:
+    """Is the limit declared for the pod? An init container counts together with the sidecars before it."""
+    if not pod.limits.get(name, ZERO).is_zero():
+        return True
+    steps = _starting_steps(pod, [c.limits for c in pod.init_containers])
+    every = [c.limits for c in pod.containers] + [step for _, _, step in steps]
+    return all(not limits.get(name, ZERO).is_zero() for limits in every)
+
+
+def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
+    """generateLinuxContainerResources: the values the kubelet hands to the runtime for a container.
+
+    Shares come from the request; from the limit if there is no request (1.24: also if the request is an explicit
+    zero; change 108832 in 1.25). The quota and the memory limit come from the limits, which fall back to the pod's
+    (gate PodLevelResources). The period is written with and without a quota.
+    """
+    cpu_limit = _limit(container, pod, "cpu")
+    request = container.requests.get("cpu")
+    if request is not None and request.is_zero() and not version.at_least(25):
+        request = None
+    source = request if request is not None else cpu_limit
+    quota = milli_to_quota(cpu_limit.milli_value(), cfs.period_us) if cfs.enforced else None
+    memory = _limit(container, pod, "memory").value()
+    return CgroupLimits(
+        shares=milli_to_shares(source.milli_value()),
+        quota_us=quota,
+        period_us=cfs.period_us if cfs.enforced else None,
+        memory=memory or None,
+    )
+
+
+def _limit(container: Container, pod: Pod, name: str) -> Quantity:
+    own = container.limits.get(name, ZERO)
+    return pod.limits.get(name, ZERO) if own.is_zero() else own
