@@ -69,7 +69,8 @@ class Hierarchy:
         self.name = name
         self.release_agent = ""
         self.controllers = {controller.name: controller for controller in controllers}
-        self._tables = {where: self._table(core, where) for where in (Where.ROOT, Where.CHILD)}
+        self.root_table = self._table(core, Where.ROOT)
+        self.child_table = self._table(core, Where.CHILD)
         self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
         self.root.mode = 0o555
@@ -89,7 +90,7 @@ class Hierarchy:
 
     def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
         """Every file that a cgroup of this hierarchy may have, by name."""
-        return self._tables[Where.ROOT if cgroup.parent is None else Where.CHILD]
+        return self.root_table if cgroup.parent is None else self.child_table
 
     # -- csses ------------------------------------------------------------------------------------
 
@@ -117,8 +118,7 @@ class Hierarchy:
 
     def files_of(self, controller: Controller) -> list[str]:
         """The names of a controller's files in a cgroup other than the root."""
-        table = self._tables[Where.CHILD]
-        return [name for name, entry in table.items() if entry.controller == controller.name]
+        return [name for name, entry in self.child_table.items() if entry.controller == controller.name]
 
     # -- directories ------------------------------------------------------------------------------
 

@@ -119,7 +119,7 @@ class Kernel:
     # -- paths ------------------------------------------------------------------------------------
 
     def walk(self, path: str, caller: Caller = ROOT, *, follow: bool = True) -> Inode:
-        """The inode at `path`, seen from the root; the last component is not followed if it is a link and `follow` is off."""
+        """The inode at `path`, seen from the root; a link at its end is followed unless told not to."""
         inode: Inode = self.root
         trail: list[Inode] = []
         parts = [part for part in path.split("/") if part not in ("", ".")]
