@@ -25,6 +25,8 @@ class Memory(Css):
     max: int = PAGE_COUNTER_MAX
     swap_high: int = PAGE_COUNTER_MAX
     swap_max: int = PAGE_COUNTER_MAX
+    zswap_max: int = PAGE_COUNTER_MAX
+    zswap_writeback: bool = True
     usage: int = 0
     oom_group: bool = False
     # v1

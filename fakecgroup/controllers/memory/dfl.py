@@ -9,11 +9,12 @@ from ...parse import kstrtoint, memparse, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+from .statistics import numa_stat_items, stat_items
 
 _SWAPPINESS_MAX = 200
 
 
-def _limit_row(name: str, attribute: str) -> CFType:
+def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
     """A file that shows and takes one limit; no relation to other limits is checked."""
 
     def show(css: Memory) -> str:
@@ -23,7 +24,7 @@ def _limit_row(name: str, attribute: str) -> CFType:
     def write(css: Memory, text: str) -> None:
         setattr(css, attribute, parse_pages(text, "max"))
 
-    return CFType(name, Where.CHILD, show=show, write=write)
+    return CFType(name, Where.CHILD, config=config, show=show, write=write)
 
 
 def read_usage(css: Memory) -> int:
@@ -48,6 +49,18 @@ def write_oom_group(css: Memory, text: str) -> None:
     if value not in (0, 1):
         raise refuse(EINVAL)
     css.oom_group = bool(value)
+
+
+def show_zswap_writeback(css: Memory) -> str:
+    return f"{int(css.zswap_writeback)}\n"
+
+
+def write_zswap_writeback(css: Memory, text: str) -> None:
+    """0 or 1, else EINVAL; ERANGE for what is no int."""
+    value = kstrtoint(strstrip(text))
+    if value not in (0, 1):
+        raise refuse(EINVAL)
+    css.zswap_writeback = bool(value)
 
 
 def write_reclaim(css: Memory, text: str) -> None:
@@ -81,6 +94,8 @@ def show_events(css: Memory) -> str:
     names = ["low", "high", "max", "oom", "oom_kill"]
     if css.kernel.at_least(6, 1):
         names.append("oom_group_kill")
+    if css.kernel.at_least(7, 2):
+        names.append("sock_throttled")
     return "".join(f"{name} 0\n" for name in names)
 
 
@@ -88,33 +103,13 @@ def show_swap_events(css: Memory) -> str:
     return "high 0\nmax 0\nfail 0\n"
 
 
-# The items of memory.stat in the kernel's order (memory_stats[] and memcg_vm_event_stat[]).
-_PER_NODE = """
-    anon file kernel_stack pagetables sec_pagetables shmem file_mapped file_dirty file_writeback swapcached anon_thp
-    file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable slab_reclaimable
-    slab_unreclaimable workingset_refault_anon workingset_refault_file workingset_activate_anon
-    workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim pgdemote_kswapd
-    pgdemote_direct pgdemote_khugepaged pgpromote_success
-""".split()
-_STAT = """
-    anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
-    file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
-    unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
-    workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
-    workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success pgscan pgsteal
-    pgscan_kswapd pgscan_direct pgscan_khugepaged pgsteal_kswapd pgsteal_direct pgsteal_khugepaged pgfault
-    pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero thp_fault_alloc
-    thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates numa_hint_faults
-""".split()
-
-
 def show_stat(css: Memory) -> str:
-    return "".join(f"{name} 0\n" for name in _STAT)
+    return "".join(f"{name} 0\n" for name in stat_items(css.kernel))
 
 
 def show_numa_stat(css: Memory) -> str:
     nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
-    return "".join(f"{name}{nodes}\n" for name in _PER_NODE)
+    return "".join(f"{name}{nodes}\n" for name in numa_stat_items(css.kernel))
 
 
 DFL = (
@@ -136,4 +131,7 @@ DFL = (
     _limit_row("memory.swap.max", "swap_max"),
     CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
     CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
+    CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_usage),
+    _limit_row("memory.zswap.max", "zswap_max", config="ZSWAP"),
+    CFType("memory.zswap.writeback", config="ZSWAP", show=show_zswap_writeback, write=write_zswap_writeback),
 )

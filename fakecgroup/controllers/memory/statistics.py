@@ -1,0 +1,88 @@
+"""The items of memory.stat and memory.numa_stat, in each kernel's order (mm/memcontrol.c, memory_stats and
+memcg_vm_event_stat). Added items and changed orders are the most frequent difference between kernels, so they are data.
+"""
+
+from __future__ import annotations
+
+from ...personality import Personality, Version
+
+_STAT: dict[Version, list[str]] = {
+    (5, 10): """
+        anon file kernel_stack percpu sock shmem file_mapped file_dirty file_writeback anon_thp inactive_anon
+        active_anon inactive_file active_file unevictable slab_reclaimable slab_unreclaimable slab
+        workingset_refault_anon workingset_refault_file workingset_activate_anon workingset_activate_file
+        workingset_restore_anon workingset_restore_file workingset_nodereclaim pgfault pgmajfault pgrefill pgscan
+        pgsteal pgactivate pgdeactivate pglazyfree pglazyfreed thp_fault_alloc thp_collapse_alloc
+    """.split(),
+    (6, 1): """
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
+        file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
+        unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+        workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
+        workingset_nodereclaim pgscan pgsteal pgscan_kswapd pgscan_direct pgsteal_kswapd pgsteal_direct pgfault
+        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed thp_fault_alloc thp_collapse_alloc
+    """.split(),
+    (6, 12): """
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
+        file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
+        unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+        workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
+        workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success pgscan pgsteal
+        pgscan_kswapd pgscan_direct pgscan_khugepaged pgsteal_kswapd pgsteal_direct pgsteal_khugepaged pgfault
+        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero thp_fault_alloc
+        thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates numa_hint_faults
+    """.split(),
+    (7, 2): """
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped
+        zswap_incomp file_mapped file_dirty file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon
+        active_anon inactive_file active_file unevictable slab_reclaimable slab_unreclaimable slab
+        workingset_refault_anon workingset_refault_file workingset_activate_anon workingset_activate_file
+        workingset_restore_anon workingset_restore_file workingset_nodereclaim pgdemote_kswapd pgdemote_direct
+        pgdemote_khugepaged pgdemote_proactive pgsteal_kswapd pgsteal_direct pgsteal_khugepaged pgsteal_proactive
+        pgscan_kswapd pgscan_direct pgscan_khugepaged pgscan_proactive pgrefill pgpromote_success pgscan pgsteal
+        pswpin pswpout pgfault pgmajfault pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero
+        zswpin zswpout zswpwb thp_fault_alloc thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated
+        numa_pte_updates numa_hint_faults
+    """.split(),
+}
+
+_NUMA_STAT: dict[Version, list[str]] = {
+    (5, 10): """
+        anon file kernel_stack shmem file_mapped file_dirty file_writeback anon_thp inactive_anon active_anon
+        inactive_file active_file unevictable slab_reclaimable slab_unreclaimable workingset_refault_anon
+        workingset_refault_file workingset_activate_anon workingset_activate_file workingset_restore_anon
+        workingset_restore_file workingset_nodereclaim
+    """.split(),
+    (6, 1): """
+        anon file kernel_stack pagetables sec_pagetables shmem file_mapped file_dirty file_writeback swapcached
+        anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable slab_reclaimable
+        slab_unreclaimable workingset_refault_anon workingset_refault_file workingset_activate_anon
+        workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim
+    """.split(),
+    (6, 12): """
+        anon file kernel_stack pagetables sec_pagetables shmem file_mapped file_dirty file_writeback swapcached
+        anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable slab_reclaimable
+        slab_unreclaimable workingset_refault_anon workingset_refault_file workingset_activate_anon
+        workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim
+        pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success
+    """.split(),
+    (7, 2): """
+        anon file kernel_stack pagetables sec_pagetables vmalloc shmem file_mapped file_dirty file_writeback
+        swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable
+        slab_reclaimable slab_unreclaimable hugetlb workingset_refault_anon workingset_refault_file
+        workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
+        workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgdemote_proactive pgsteal_kswapd
+        pgsteal_direct pgsteal_khugepaged pgsteal_proactive pgscan_kswapd pgscan_direct pgscan_khugepaged
+        pgscan_proactive pgrefill pgpromote_success
+    """.split(),
+}
+
+
+def stat_items(kernel: Personality) -> list[str]:
+    """What memory.stat lists."""
+    return _STAT[kernel.version]
+
+
+def numa_stat_items(kernel: Personality) -> list[str]:
+    """What memory.numa_stat lists."""
+    return _NUMA_STAT[kernel.version]
