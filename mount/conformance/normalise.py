@@ -1,4 +1,7 @@
-"""Takes out of an answer what no two runs agree on: pids, counters, times."""
+"""Takes out of answers what no two runs agree on: pids, counters, times.
+
+The recorder does it once to the kernel's answers and the replay to the target's, so both are compared in one form.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,77 @@ from typing import Any
 from .case import Answer, Op
 
 #: Files that list pids, one per line.
-_PID_FILES = {"cgroup.procs", "cgroup.threads", "tasks"}
+PID_FILES = frozenset({"cgroup.procs", "cgroup.threads", "tasks"})
+
+#: Counters, times and pressures: every number becomes ``#``, so keys and their order remain.
+_COUNTERS = re.compile(
+    r"""cpu\.stat(\.local)? | cpuacct\.\w+ | .*\.pressure | cgroup\.stat\.local
+      | memory\.(stat|numa_stat|current|peak|memory_pressure) | memory\.(swap|zswap)\.(current|peak)
+      | memory\.(memsw\.|kmem\.|kmem\.tcp\.)?(max_)?usage_in_bytes | memory\.kmem\.slabinfo
+      | io\.stat | blkio\.throttle\.io_.* | blkio\.bfq\.io_.* | cpuset\.memory_pressure | net_prio\.prioidx""",
+    re.X,
+)
+#: Event counts: how often is chance, whether at all is not.  These keys become ``+`` above zero.
+_EVENTS = re.compile(r"memory\.(events(\.local)?|swap\.events) | memory\.(memsw\.|kmem\.|kmem\.tcp\.)?failcnt", re.X)
+_EVENT_KEYS = frozenset({"low", "high", "max", "fail", "oom", "sock_throttled"})
+
+_NUMBER = re.compile(r"(?<![^\s=])\d+(\.\d+)?(?=\s|$)")
 
 
-def normalise(op: Op, answer: Answer, pids: Mapping[int, str], raw: bool = False) -> Answer:
-    """An answer with pids as ``$name`` (unknown ones left out) and, unless ``raw``, counters as ``#``."""
-    error, value = answer
-    while op[0] == "in":
-        op = op[2:]
-    if error is not None or not isinstance(value, str):
+class Normaliser:
+    """Follows one case operation by operation; handles are known by the file they were opened on."""
+
+    def __init__(self, pids: Mapping[int, str], raw: bool = False) -> None:
+        """``pids`` may grow while the case runs; ``raw`` keeps counters."""
+        self._pids = pids
+        self._raw = raw
+        self._handles: dict[str, str] = {}
+
+    def __call__(self, op: Op, answer: Answer) -> Answer:
+        error, value = answer
+        while op[0] == "in":
+            op = op[2:]
+        if op[0] == "open" and error is None:
+            self._handles[str(op[1])] = _file(op[2])
+        if error is not None or not isinstance(value, str):
+            return answer
+        if op[0] in ("read", "until"):
+            return (error, self._text(_file(op[1]), value))
+        if op[0] in ("fread", "fpread"):
+            return (error, self._text(self._handles.get(str(op[1]), ""), value))
         return answer
-    if op[0] in ("read", "until") and str(op[1]).rpartition("/")[2] in _PID_FILES:
-        value = name_pids(value, pids)
-    return (error, value)
+
+    def _text(self, file: str, text: str) -> str:
+        if file in PID_FILES:
+            return self._name_pids(text)
+        if self._raw:
+            return text
+        if _COUNTERS.fullmatch(file):
+            return _NUMBER.sub("#", text)
+        if _EVENTS.fullmatch(file):
+            return "".join(_event(line) for line in text.splitlines(keepends=True))
+        if file == "cgroup.stat":
+            return re.sub(r"^(nr_dying_\w+) \d+$", r"\1 #", text, flags=re.M)
+        return text
+
+    def _name_pids(self, text: str) -> str:
+        """Known pids as ``$name``; other processes of the machine are left out."""
+        lines = []
+        for line in text.splitlines(keepends=True):
+            number = line.rstrip("\n")
+            if not number.isdigit():
+                lines.append(line)
+            elif int(number) in self._pids:
+                lines.append(line.replace(number, "$" + self._pids[int(number)]))
+        return "".join(lines)
 
 
-def name_pids(text: str, pids: Mapping[int, str]) -> str:
-    """A list of pids with the known ones as ``$name`` and the others left out."""
-    lines = []
-    for line in text.splitlines():
-        name = pids.get(int(line)) if re.fullmatch(r"\d+", line) else line
-        if name is not None:
-            lines.append("$" + name if name != line else line)
-    return "".join(line + "\n" for line in lines)
+def _file(path: Any) -> str:
+    return str(path).rpartition("/")[2]
 
 
-def _unused(_: Any) -> None: ...
+def _event(line: str) -> str:
+    key, _, count = line.rpartition(" ")
+    if count.strip().isdigit() and int(count) > 0 and (key in _EVENT_KEYS or not key):
+        return line.replace(count, "+" + ("\n" if count.endswith("\n") else ""))
+    return line

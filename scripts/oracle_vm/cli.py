@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mount.conformance.case import CaseError, load_cases
-from mount.conformance.normalise import normalise
+from mount.conformance.cases import FAMILIES
 
 from . import kernels, machine
 from .kernels import SUITES, OracleError
+from .record import normalised, record
 
 _ASK_HELP = """\
 Operations are JSON, one per line or as a list, or whole cases; FILE - is standard input:
@@ -56,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--raw", action="store_true", help="show counters and times too, instead of #")
     ask.add_argument("file", metavar="FILE|-")
     ask.set_defaults(run=_ask)
+    rec = commands.add_parser("record", help="ask all cases and write mount/conformance/recordings")
+    rec.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
+    rec.add_argument("--layout", choices=["v2", "v1"], action="append", help="default: both")
+    rec.add_argument("--family", choices=FAMILIES, action="append", default=[], help="only these; the others are kept")
+    rec.set_defaults(run=_record)
     return parser
 
 
@@ -81,11 +87,19 @@ def _ask(options: argparse.Namespace) -> int:
         for answered in machine.ask(kernel, layout, part, _report):
             if len(cases) > 1:
                 print(f"# {answered.case.name}")
-            for op, answer in zip(answered.case.ops, answered.raw.answers):  # noqa: B905 (cut short by a hang)
-                shown = normalise(op, answer, answered.raw.pids, options.raw)
-                print(json.dumps(list(op)), " ", json.dumps(list(shown)), flush=True)
+            for op, answer in zip(answered.case.ops, normalised(answered, options.raw), strict=False):
+                print(json.dumps(list(op)), " ", json.dumps(list(answer)), flush=True)
             if answered.verdict != "ok":
                 print(f"# {answered.verdict}")
+    return 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    for series in options.kernel or SUITES:
+        kernel = kernels.load(series)
+        for layout in options.layout or ("v2", "v1"):
+            path = record(kernel, layout, options.family, _report)
+            print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
 
 

@@ -1,0 +1,104 @@
+"""Recordings: what one kernel answered on one layout.  Written by ``scripts/oracle record``, never by hand.
+
+``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package, date, machine, digest of the cases), then
+one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means that two runs
+of the kernel did not agree.  A case with a ``verdict`` stopped the machine (``hang``) or lost the process that asked
+(``lost``); its answers end there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .case import LAYOUTS, Answer, Case
+
+DIRECTORY = Path(__file__).with_name("recordings")
+KERNELS = ("5.10", "6.1", "6.12", "7.2")
+
+#: The answer that the kernel itself does not give twice.
+VARIES: Answer = ("?", None)
+
+
+class RecordingError(Exception):
+    """A recording is missing or damaged; the text names the file."""
+
+
+@dataclass(frozen=True)
+class RecordedCase:
+    """A case and the kernel's answers, as many as there are operations unless ``verdict`` is not ``ok``."""
+
+    family: str
+    case: Case
+    answers: tuple[Answer, ...]
+    verdict: str = "ok"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All that one kernel answered on one layout."""
+
+    layout: str
+    kernel: str
+    header: Mapping[str, Any]
+    cases: tuple[RecordedCase, ...] = field(repr=False)
+
+    def family(self, name: str) -> list[RecordedCase]:
+        return [case for case in self.cases if case.family == name]
+
+    @property
+    def families(self) -> list[str]:
+        return list(dict.fromkeys(case.family for case in self.cases))
+
+
+def path_of(layout: str, kernel: str) -> Path:
+    return DIRECTORY / f"{layout}-{kernel}.jsonl.gz"
+
+
+def available() -> list[tuple[str, str]]:
+    """(layout, kernel) of every recording that is there."""
+    return [(layout, kernel) for layout in LAYOUTS for kernel in KERNELS if path_of(layout, kernel).exists()]
+
+
+def load(layout: str, kernel: str) -> Recording:
+    """Read a recording.  Raises RecordingError."""
+    path = path_of(layout, kernel)
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            header = json.loads(file.readline())
+            cases = tuple(_case(json.loads(line), layout) for line in file)
+    except FileNotFoundError:
+        raise RecordingError(f"no recording of kernel {kernel} on {layout}: {path.name}") from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise RecordingError(f"{path.name} is damaged: {error}") from None
+    return Recording(layout, kernel, header, cases)
+
+
+def save(recording: Recording) -> Path:
+    """Write a recording; the same content always gives the same bytes."""
+    lines = [json.dumps(dict(recording.header))]
+    for one in recording.cases:
+        line: dict[str, Any] = {"family": one.family, "name": one.case.name, "ops": one.case.ops, "answers": one.answers}
+        if one.verdict != "ok":
+            line["verdict"] = one.verdict
+        lines.append(json.dumps(line, separators=(",", ":")))
+    path = path_of(recording.layout, recording.kernel)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode("ascii"), 9, mtime=0))
+    return path
+
+
+def digest(cases: Iterable[Case]) -> str:
+    """A digest of a whole set of cases: whether a recording was made of the cases as they are now."""
+    return hashlib.sha256("".join(case.digest for case in cases).encode()).hexdigest()[:16]
+
+
+def _case(line: Mapping[str, Any], layout: str) -> RecordedCase:
+    case = Case(line["name"], layout, tuple(tuple(op) for op in line["ops"]))
+    answers = tuple((answer[0], answer[1]) for answer in line["answers"])
+    return RecordedCase(line["family"], case, answers, line.get("verdict", "ok"))
