@@ -1,0 +1,130 @@
+"""The command `fakecgroup`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from errno import ENOTCONN
+from typing import NoReturn
+
+from . import daemon
+from .attach import detach
+from .errors import MountError
+from .mountinfo import mount_at
+from .serve import TRANSPORTS, serve
+from .tree_options import add_tree_options, make_kernel
+from .umount import umount
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.run(options))
+    except MountError as error:
+        print(f"fakecgroup {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="fakecgroup", description="A file system that answers like the Linux kernel's cgroups.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    mounting = commands.add_parser(
+        "mount",
+        help="show a tree at DIR",
+        description="Mounts a tree of cgroups at DIR and leaves a daemon that answers for it until it is unmounted.",
+        epilog="DIR must be an empty directory, so that a slip of the pen hides nobody's files, or a mount whose "
+        "daemon has died, which is replaced. A tree that root mounts is open to all users; another user's is that "
+        "user's alone, who plays root in it. SIGTERM to the daemon unmounts. The daemon writes nothing but its own "
+        "failures, to $XDG_STATE_HOME/fakecgroup/daemon.log (~/.local/state/fakecgroup/daemon.log).",
+    )
+    mounting.add_argument("dir", metavar="DIR")
+    add_tree_options(mounting)
+    group = mounting.add_argument_group("the mount")
+    group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
+    group.add_argument(
+        "--transport", choices=TRANSPORTS, default="native", help="native (default), or the fusepy library on libfuse 2"
+    )
+    group.add_argument(
+        "--allow-other",
+        action="store_true",
+        help="let other users in too; takes user_allow_other in /etc/fuse.conf, for root it is always so",
+    )
+    mounting.set_defaults(run=_mount)
+    unmounting = commands.add_parser(
+        "umount",
+        help="take the tree at DIR away",
+        description="Unmounts the tree at DIR and waits for its daemon to end.",
+    )
+    unmounting.add_argument("dir", metavar="DIR")
+    unmounting.set_defaults(run=_umount)
+    return parser
+
+
+def _mount(options: argparse.Namespace) -> int:
+    try:
+        kernel = make_kernel(options)
+    except ValueError as error:
+        print(f"fakecgroup mount: {error}", file=sys.stderr)
+        return 2
+    path = os.path.realpath(options.dir)
+    _make_way(path)
+    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {options.dir}"
+    message = f"{tree}; unmount it with: fakecgroup umount {options.dir}"
+
+    def run(ready: Callable[[], None]) -> None:
+        serve(
+            path,
+            options.transport,
+            lambda processes: make_kernel(options, processes),
+            allow_other=options.allow_other,
+            ready=ready,
+        )
+
+    if options.foreground:
+        run(lambda: print(message, flush=True))
+        return 0
+    daemon.start(run)
+    try:
+        os.stat(path)
+    except OSError as error:
+        raise MountError(f"{path}: the daemon does not answer: {error.strerror}; see {daemon.log_path()}") from None
+    print(message)
+    return 0
+
+
+def _make_way(path: str) -> None:
+    """Checks that a tree can be mounted at `path`, and takes away a dead mount of ours. Raises MountError."""
+    while True:
+        found = mount_at(path)
+        try:
+            names = os.listdir(path)
+        except OSError as error:
+            if error.errno == ENOTCONN and found is not None and found.ours:
+                detach(path, lazy=True)
+                continue
+            hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
+            raise MountError(f"{path}: {error.strerror}{hint}") from None
+        break
+    if found is not None and found.ours:
+        raise MountError(f"{path} is a fakecgroup tree already: unmount it with: fakecgroup umount {path}")
+    if found is not None:
+        raise MountError(
+            f"{path} is a mount point already ({found.fstype}): unmount that first, or take another directory"
+        )
+    if names:
+        raise MountError(f"{path} is not empty, and a tree there would hide its files: take an empty directory")
+
+
+def _umount(options: argparse.Namespace) -> int:
+    umount(os.path.realpath(options.dir))
+    return 0

@@ -1,0 +1,102 @@
+"""A process that stays behind. Whoever starts it learns whether it works, and then waits for nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import MountError
+
+log = logging.getLogger(__name__)
+
+_READY = b"+"
+
+
+def log_path() -> Path:
+    """Where daemons write what should not happen: $XDG_STATE_HOME/fakecgroup/daemon.log, or below ~/.local/state."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "fakecgroup" / "daemon.log"
+
+
+def start(run: Callable[[Callable[[], None]], None]) -> int:
+    """Runs `run(ready)` in a daemon; returns its pid once it has called `ready`.
+
+    The daemon has a session of its own, / as its directory, /dev/null for input and output and no other file of ours,
+    so that nobody waits for it. Raises MountError with the daemon's own message where it fails before it is ready.
+    """
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.fork() == 0:
+                os.close(reading)
+                os._exit(_daemon(run, writing))
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    if not said.startswith(_READY):
+        raise MountError(said.decode(errors="replace") or f"the daemon ended without a word; see {log_path()}")
+    return int(said[1:])
+
+
+def _daemon(run: Callable[[Callable[[], None]], None], writing: int) -> int:
+    """The life of the daemon; returns its exit status."""
+    said: list[bytes] = []
+
+    def say(text: bytes) -> None:
+        if not said:
+            said.append(text)
+            os.write(writing, text)
+            os.close(writing)
+
+    try:
+        os.setsid()
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        for fd in map(int, os.listdir("/proc/self/fd")):
+            if fd > 2 and fd != writing:
+                try:
+                    os.close(fd)
+                except OSError:
+                    pass  # the one that listed the others
+        _log_to_file()
+        run(lambda: say(_READY + b"%d" % os.getpid()))
+    except MountError as error:
+        say(str(error).encode())
+        log.error("%s", error)
+        return 1
+    except BaseException:
+        log.exception("the daemon ends")
+        say(f"the daemon failed; see {log_path()}".encode())
+        return 1
+    return 0
+
+
+def _log_to_file() -> None:
+    """Errors go to `log_path`, which is made when there is something to say; a full or missing disk is no error."""
+    logging.raiseExceptions = False
+    handler = _FirstWriteHandler(log_path(), encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+class _FirstWriteHandler(logging.FileHandler):
+    """A log file whose directory is made with it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return
+        super().emit(record)

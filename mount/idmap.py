@@ -1,0 +1,42 @@
+"""Whose ids a program of the mount sees: the mounter of an unprivileged mount plays root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from fakecgroup import Caller
+
+
+class IdMap:
+    """Translates user and group ids between the programs of a mount and the model.
+
+    `played` maps a caller's id to the model's, `shown` the model's to what programs see; ids in neither pass as they
+    are. For a mount made by root both are empty. For any other mounter their id is played as 0, and 0 is shown as
+    their id.
+    """
+
+    def __init__(self, uid: int, gid: int) -> None:
+        self.played_uid, self.played_gid = ({uid: 0}, {gid: 0}) if uid else ({}, {})
+        self.shown_uid, self.shown_gid = ({0: uid}, {0: gid}) if uid else ({}, {})
+
+    def caller(self, uid: int, gid: int, pid: int) -> Caller:
+        """The model's caller for the thread `pid`; its supplementary groups are read once they matter."""
+        return Caller(
+            self.played_uid.get(uid, uid), self.played_gid.get(gid, gid), pid, _groups_of(pid, self.played_gid)
+        )
+
+
+def _groups_of(pid: int, played: dict[int, int]) -> Callable[[], Collection[int]]:
+    """The supplementary groups of a thread: none once it is gone (proc_pid_status(5), Groups)."""
+
+    def groups() -> Collection[int]:
+        try:
+            with open(f"/proc/{pid}/status", "rb") as status:
+                for line in status:
+                    if line.startswith(b"Groups:"):
+                        return [played.get(gid, gid) for gid in map(int, line.split()[1:])]
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        return ()
+
+    return groups

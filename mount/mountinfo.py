@@ -1,0 +1,47 @@
+"""What is mounted where: /proc/self/mountinfo (proc_pid_mountinfo(5))."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+FSTYPE = "fuse.fakecgroup"
+SOURCE = "fakecgroup"
+
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+
+
+class Mount(NamedTuple):
+    """One line: the mount point's path, file system type and source."""
+
+    point: str
+    fstype: str
+    source: str
+
+    @property
+    def ours(self) -> bool:
+        return self.fstype == FSTYPE
+
+
+def mounts() -> Iterator[Mount]:
+    """Every mount of this namespace; of those on one mount point the uppermost comes last."""
+    with open("/proc/self/mountinfo", "rb") as file:
+        for line in file:
+            fields = line.rstrip(b"\n").split(b" ")
+            fstype, source = fields[fields.index(b"-") + 1 :][:2]
+            yield Mount(*(_unescape(field) for field in (fields[4], fstype, source)))
+
+
+def mount_at(path: str) -> Mount | None:
+    """The uppermost mount on `path`, which is absolute and without links; None where there is none."""
+    found = None
+    for mount in mounts():
+        if mount.point == path:
+            found = mount
+    return found
+
+
+def _unescape(field: bytes) -> str:
+    return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))

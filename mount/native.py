@@ -1,0 +1,555 @@
+"""The native transport: the /dev/fuse protocol against the model, one request at a time.
+
+Names and attributes are cached by nobody (their timeouts are 0), so what programs see is what the model says at that
+moment. The kernel module leaves permissions to us, as there is no `default_permissions`: the model judges them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from errno import EAGAIN, EINTR, EINVAL, EIO, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from itertools import count
+from struct import Struct
+from typing import NoReturn
+
+from fakecgroup import Caller, Kernel, OpenFile
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.inode import CgroupFile, Inode, Stat
+
+from . import wire
+from .idmap import IdMap
+from .processes import HostProcesses
+
+Handler = Callable[[int, int, Caller, int], "bytes | None"]
+
+log = logging.getLogger(__name__)
+
+DAEMON_XATTR = "user.fakecgroup.daemon"
+"""On the mount's root, readable but not listed: the pid of the daemon, for whoever wants to wait for its end."""
+
+MAX_WRITE = 64 << 10
+"""Bytes in one WRITE. No cgroup file takes as many (the longest value is a cpuset's list for 8192 CPUs, 49252 bytes),
+so a longer write is E2BIG in its first part as it is whole."""
+
+READABLE_SIZE = 1 << 20
+"""The size in bytes that LOOKUP gives a file; GETATTR says 0 as the real kernel does. sendfile(2) and splice(2) read
+up to the size that the kernel module heard last, and an open(2) by path begins with a LOOKUP."""
+
+_OPEN_FLAGS = wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH
+_WANTED = (
+    wire.ATOMIC_O_TRUNC
+    | wire.BIG_WRITES
+    | wire.PARALLEL_DIROPS
+    | wire.MAX_PAGES
+    | wire.CACHE_SYMLINKS
+    | wire.HANDLE_KILLPRIV_V2  # without it a GETXATTR of security.capability precedes every write
+)
+_PAGE = 4096
+_NS = 1_000_000_000
+_ENCODING = sys.getfilesystemencoding()
+_ERRORS = sys.getfilesystemencodeerrors()
+_DT_DIR = 4
+
+# The parts of requests that are used, unpacked without the rest.
+_HEADER = Struct("=4xIQQIII")  # opcode unique nodeid uid gid pid
+_IN = wire.IN_SIZE
+_OUT = wire.OUT_SIZE
+_DATA = Struct("=QqI")  # fh offset size: of READ, READDIR and WRITE
+_WRITTEN = _IN + wire.WRITE_IN.size  # where the data of a WRITE begins
+_FH = Struct("=Q")
+
+
+class Node:
+    """An inode that the kernel module knows, and how many of our replies have named it."""
+
+    __slots__ = ("id", "inode", "lookups")
+
+    def __init__(self, node_id: int, inode: Inode) -> None:
+        self.id = node_id
+        self.inode = inode
+        self.lookups = 0
+
+
+class Session:
+    """One mount: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
+
+    def __init__(self, fd: int, kernel: Kernel, ids: IdMap, processes: HostProcesses) -> None:
+        self._fd = fd
+        self._kernel = kernel
+        self._vfs = kernel.vfs
+        self._ids = ids
+        self._shown_uid, self._shown_gid = ids.shown_uid, ids.shown_gid
+        self._processes = processes
+        self._buffer = bytearray(_WRITTEN + MAX_WRITE)
+        self._view = memoryview(self._buffer)
+        root = Node(wire.ROOT_ID, kernel.vfs.root)
+        self._nodes = {root.id: root}
+        self._node_of = {root.inode: root}
+        self._node_ids = count(wire.ROOT_ID + 1)
+        self._handles = count(1)
+        self._files: dict[int, OpenFile] = {}
+        self._listings: dict[int, list[bytes]] = {}  # by handle of a directory; empty until its first READDIR
+        self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
+        self._handlers = self._table()
+        kernel.on_notify = self._notify
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Answers until the file system is unmounted, or `stop` is called and a signal comes."""
+        fd = self._fd
+        buffer = self._buffer
+        buffers = [buffer]
+        handlers = self._handlers
+        processes = self._processes
+        exits = processes.exits.fileno()
+        poller = select.poll()
+        poller.register(fd, select.POLLIN)
+        poller.register(exits, select.POLLIN)
+        unpack_header, readv, write = _HEADER.unpack_from, os.readv, os.write
+        last_uid = last_gid = last_pid = -1
+        caller = Caller()
+        while True:
+            if processes.watching:
+                ready = dict(poller.poll())
+                if exits in ready:  # told before any request that was made later
+                    processes.report(self._kernel)
+                if fd not in ready:
+                    continue
+            try:
+                size = readv(fd, buffers)
+            except OSError as error:
+                if error.errno == ENODEV:  # unmounted
+                    return
+                if error.errno in (ENOENT, EINTR, EAGAIN):  # the request was taken back
+                    continue
+                raise
+            if not size:
+                return
+            opcode, unique, node_id, uid, gid, pid = unpack_header(buffer)
+            if pid != last_pid or uid != last_uid or gid != last_gid:
+                caller = self._ids.caller(uid, gid, pid)
+                last_uid, last_gid, last_pid = uid, gid, pid
+            try:
+                reply = handlers[opcode](unique, node_id, caller, size)
+            except OSError as error:
+                reply = wire.OUT_HEADER.pack(_OUT, -(error.errno or EIO), unique)
+            except Exception:
+                log.exception("opcode %d, node %d", opcode, node_id)
+                reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
+            if reply is not None:
+                try:
+                    write(fd, reply)
+                except OSError as error:
+                    if error.errno not in (ENOENT, ENODEV):  # nobody waits for this answer any more
+                        raise
+
+    def stop(self) -> None:
+        """Cuts the connection: what is under way fails, and a `serve` that a signal wakes up returns."""
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        os.dup2(null, self._fd, inheritable=False)
+        os.close(null)
+
+    def _table(self) -> list[Handler]:
+        """A handler for each opcode."""
+        table: list[Handler] = [self._unknown] * wire.OPCODES
+        for opcode, handler in (
+            (wire.LOOKUP, self._lookup),
+            (wire.FORGET, self._forget),
+            (wire.BATCH_FORGET, self._batch_forget),
+            (wire.GETATTR, self._getattr),
+            (wire.SETATTR, self._setattr),
+            (wire.READLINK, self._readlink),
+            (wire.SYMLINK, self._symlink),
+            (wire.MKNOD, self._mknod),
+            (wire.MKDIR, self._mkdir),
+            (wire.UNLINK, self._unlink),
+            (wire.RMDIR, self._rmdir),
+            (wire.RENAME, self._rename),
+            (wire.RENAME2, self._rename2),
+            (wire.LINK, self._link),
+            (wire.CREATE, self._create),
+            (wire.OPEN, self._open),
+            (wire.READ, self._read),
+            (wire.WRITE, self._write),
+            (wire.RELEASE, self._release),
+            (wire.OPENDIR, self._opendir),
+            (wire.READDIR, self._readdir),
+            (wire.RELEASEDIR, self._releasedir),
+            (wire.FSYNCDIR, self._fsyncdir),
+            (wire.STATFS, self._statfs),
+            (wire.ACCESS, self._access),
+            (wire.SETXATTR, self._setxattr),
+            (wire.GETXATTR, self._getxattr),
+            (wire.LISTXATTR, self._listxattr),
+            (wire.REMOVEXATTR, self._removexattr),
+            (wire.POLL, self._poll),
+            (wire.IOCTL, self._ioctl),
+            (wire.INIT, self._init),
+            (wire.INTERRUPT, self._no_reply),
+            (wire.DESTROY, self._done),
+        ):
+            table[opcode] = handler
+        return table
+
+    # -- the connection ---------------------------------------------------------------------------
+
+    def _init(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        major, minor, readahead, offered = wire.INIT_IN.unpack_from(self._buffer, _IN)
+        if major < wire.VERSION or (major == wire.VERSION and minor < wire.OLDEST_MINOR):
+            log.error("this kernel speaks FUSE %d.%d; 7.%d (Linux 5.4) is needed", major, minor, wire.OLDEST_MINOR)
+            raise OSError(EPROTO, os.strerror(EPROTO))
+        # A newer major version is answered with ours, and the kernel sends INIT again.
+        return wire.INIT_OUT.pack(
+            wire.INIT_OUT.size,
+            0,
+            unique,
+            wire.VERSION,
+            min(minor, wire.MINOR),
+            readahead,
+            offered & _WANTED,
+            0,  # max_background, congestion_threshold: the kernel's own
+            0,
+            MAX_WRITE,
+            1,  # ns
+            MAX_WRITE // _PAGE + 1,  # a write need not start on a page
+            0,
+            0,
+        )
+
+    def _unknown(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        """ENOSYS: the kernel does without. FSYNC then succeeds, FLUSH is sent no more, SEEK_DATA uses the size."""
+        return wire.OUT_HEADER.pack(_OUT, -ENOSYS, unique)
+
+    def _no_reply(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
+        """An INTERRUPT comes after the answer to what it would interrupt."""
+
+    def _done(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _name(self, start: int, end: int) -> str:
+        """The name in the request between two offsets; a NUL ends it."""
+        return self._buffer[start : end - 1].decode(_ENCODING, _ERRORS)
+
+    def _two_names(self, start: int, end: int) -> tuple[str, str]:
+        first, _, second = self._name(start, end).partition("\0")
+        return first, second
+
+    def _entry(self, unique: int, inode: Inode) -> bytes:
+        """The reply that gives the kernel module a reference to `inode`."""
+        node = self._node_of.get(inode)
+        if node is None:
+            node = Node(next(self._node_ids), inode)
+            self._nodes[node.id] = self._node_of[inode] = node
+        node.lookups += 1
+        ino, mode, nlink, uid, gid, size, atime, mtime, ctime, blksize, blocks = self._vfs.getattr(inode)
+        if mode & 0o170000 == 0o100000:
+            size = READABLE_SIZE
+        return wire.ENTRY_OUT.pack(
+            wire.ENTRY_OUT.size,
+            0,
+            unique,
+            node.id,
+            0,
+            0,
+            0,
+            0,
+            0,
+            ino,
+            size,
+            blocks,
+            atime // _NS,
+            mtime // _NS,
+            ctime // _NS,
+            atime % _NS,
+            mtime % _NS,
+            ctime % _NS,
+            mode,
+            nlink,
+            self._shown_uid.get(uid, uid),
+            self._shown_gid.get(gid, gid),
+            0,
+            blksize,
+            0,
+        )
+
+    def _attr(self, unique: int, stat: Stat) -> bytes:
+        ino, mode, nlink, uid, gid, size, atime, mtime, ctime, blksize, blocks = stat
+        return wire.ATTR_OUT.pack(
+            wire.ATTR_OUT.size,
+            0,
+            unique,
+            0,
+            0,
+            0,
+            ino,
+            size,
+            blocks,
+            atime // _NS,
+            mtime // _NS,
+            ctime // _NS,
+            atime % _NS,
+            mtime % _NS,
+            ctime % _NS,
+            mode,
+            nlink,
+            self._shown_uid.get(uid, uid),
+            self._shown_gid.get(gid, gid),
+            0,
+            blksize,
+            0,
+        )
+
+    def _lookup(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        name = self._buffer[_IN : size - 1].decode(_ENCODING, _ERRORS)
+        return self._entry(unique, self._vfs.lookup(self._nodes[node_id].inode, name, caller))
+
+    def _forget(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
+        self._drop(node_id, *wire.FORGET_IN.unpack_from(self._buffer, _IN))
+
+    def _batch_forget(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
+        number, _ = wire.BATCH_FORGET_IN.unpack_from(self._buffer, _IN)
+        start = _IN + wire.BATCH_FORGET_IN.size
+        for offset in range(start, start + number * wire.FORGET_ONE.size, wire.FORGET_ONE.size):
+            self._drop(*wire.FORGET_ONE.unpack_from(self._buffer, offset))
+
+    def _drop(self, node_id: int, lookups: int) -> None:
+        node = self._nodes.get(node_id)
+        if node is None or node_id == wire.ROOT_ID:
+            return
+        node.lookups -= lookups
+        if node.lookups <= 0:
+            del self._nodes[node_id]
+            del self._node_of[node.inode]
+
+    def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        return self._attr(unique, self._vfs.getattr(self._nodes[node_id].inode))
+
+    def _setattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        (valid, _, fh, length, _, atime, mtime, _, atime_ns, mtime_ns, _, mode, _, uid, gid, _) = (
+            wire.SETATTR_IN.unpack_from(self._buffer, _IN)
+        )
+        return self._attr(
+            unique,
+            self._vfs.setattr(
+                self._nodes[node_id].inode,
+                caller,
+                mode=mode & 0o7777 if valid & wire.FATTR_MODE else None,
+                uid=self._ids.played_uid.get(uid, uid) if valid & wire.FATTR_UID else None,
+                gid=self._ids.played_gid.get(gid, gid) if valid & wire.FATTR_GID else None,
+                size=length if valid & wire.FATTR_SIZE else None,
+                atime=_time(valid, wire.FATTR_ATIME, wire.FATTR_ATIME_NOW, atime * _NS + atime_ns),
+                mtime=_time(valid, wire.FATTR_MTIME, wire.FATTR_MTIME_NOW, mtime * _NS + mtime_ns),
+                handle=self._files.get(fh) if valid & wire.FATTR_FH else None,
+            ),
+        )
+
+    def _access(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        mask, _ = wire.ACCESS_IN.unpack_from(self._buffer, _IN)
+        self._vfs.access(self._nodes[node_id].inode, mask, caller)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _statfs(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        shown = self._vfs.statfs(self._nodes[node_id].inode)
+        return wire.STATFS_OUT.pack(
+            wire.STATFS_OUT.size, 0, unique, 0, 0, 0, 0, 0, shown.bsize, shown.namelen, shown.bsize, 0
+        )
+
+    # -- directories ------------------------------------------------------------------------------
+
+    def _mkdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        mode, _ = wire.MKDIR_IN.unpack_from(self._buffer, _IN)
+        name = self._name(_IN + wire.MKDIR_IN.size, size)
+        return self._entry(unique, self._vfs.mkdir(self._nodes[node_id].inode, name, mode & 0o7777, caller))
+
+    def _rmdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        self._vfs.rmdir(self._nodes[node_id].inode, self._name(_IN, size), caller)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _unlink(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
+        self._vfs.unlink(self._nodes[node_id].inode, self._name(_IN, size), caller)
+        raise AssertionError("the model removed a file")
+
+    def _rename(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        (new_parent,) = wire.RENAME_IN.unpack_from(self._buffer, _IN)
+        names = self._two_names(_IN + wire.RENAME_IN.size, size)
+        return self._renamed(unique, node_id, new_parent, names, 0, caller)
+
+    def _rename2(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        new_parent, flags, _ = wire.RENAME2_IN.unpack_from(self._buffer, _IN)
+        names = self._two_names(_IN + wire.RENAME2_IN.size, size)
+        return self._renamed(unique, node_id, new_parent, names, flags, caller)
+
+    def _renamed(
+        self, unique: int, parent: int, new_parent: int, names: tuple[str, str], flags: int, caller: Caller
+    ) -> bytes:
+        name, new_name = names
+        self._vfs.rename(self._nodes[parent].inode, name, self._nodes[new_parent].inode, new_name, flags, caller)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _create(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
+        _, mode, _, _ = wire.CREATE_IN.unpack_from(self._buffer, _IN)
+        name = self._name(_IN + wire.CREATE_IN.size, size)
+        self._vfs.create(self._nodes[node_id].inode, name, mode & 0o7777, caller)
+        raise AssertionError("the model made a file")
+
+    def _mknod(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
+        mode, rdev, _, _ = wire.MKNOD_IN.unpack_from(self._buffer, _IN)
+        self._vfs.mknod(self._nodes[node_id].inode, self._name(_IN + wire.MKNOD_IN.size, size), mode, rdev, caller)
+        raise AssertionError("the model made a node")
+
+    def _symlink(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
+        name, target = self._two_names(_IN, size)
+        self._vfs.symlink(self._nodes[node_id].inode, name, target, caller)
+        raise AssertionError("the model made a link")
+
+    def _link(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
+        (old,) = wire.LINK_IN.unpack_from(self._buffer, _IN)
+        name = self._name(_IN + wire.LINK_IN.size, size)
+        self._vfs.link(self._nodes[old].inode, self._nodes[node_id].inode, name, caller)
+        raise AssertionError("the model made a link")
+
+    def _readlink(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        return _reply(unique, os.fsencode(self._vfs.readlink(self._nodes[node_id].inode)))
+
+    def _opendir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        self._vfs.opendir(self._nodes[node_id].inode, caller)
+        handle = next(self._handles)
+        self._listings[handle] = []
+        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, 0, 0)
+
+    def _readdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        """Entries from a list that is made anew at the start: what comes and goes meanwhile shifts nothing."""
+        handle, offset, limit = _DATA.unpack_from(self._buffer, _IN)
+        records = self._listings[handle]
+        if not offset or not records:
+            records = self._listings[handle] = self._records(self._nodes[node_id].inode)
+        end = offset
+        for record in records[offset:]:
+            limit -= len(record)
+            if limit < 0:
+                break
+            end += 1
+        return _reply(unique, b"".join(records[offset:end]))
+
+    def _records(self, inode: Inode) -> list[bytes]:
+        parent = inode.parent if isinstance(inode, Cgroup) else None
+        entries = [
+            (".", inode.ino, _DT_DIR),
+            ("..", inode.ino if parent is None else parent.ino, _DT_DIR),
+            *self._vfs.readdir(inode),
+        ]
+        records = []
+        for position, (name, ino, kind) in enumerate(entries, start=1):
+            raw = name.encode(_ENCODING, _ERRORS)
+            records.append(wire.DIRENT.pack(ino, position, len(raw), kind) + raw + bytes(-len(raw) % 8))
+        return records
+
+    def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        del self._listings[_FH.unpack_from(self._buffer, _IN)[0]]
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _fsyncdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        """EINVAL: the directories of kernfs have no fsync."""
+        return wire.OUT_HEADER.pack(_OUT, -EINVAL, unique)
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _open(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        flags, _ = wire.OPEN_IN.unpack_from(self._buffer, _IN)
+        file = self._vfs.open(self._nodes[node_id].inode, flags, caller)
+        handle = next(self._handles)
+        self._files[handle] = file
+        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, _OPEN_FLAGS, 0)
+
+    def _read(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        handle, offset, length = _DATA.unpack_from(self._buffer, _IN)
+        data = self._files[handle].read(offset, length)
+        return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
+
+    def _write(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        handle, _, length = _DATA.unpack_from(self._buffer, _IN)
+        data = self._view[_WRITTEN : _WRITTEN + length].tobytes()
+        written = self._files[handle].write(data, caller)
+        return wire.WRITE_OUT.pack(wire.WRITE_OUT.size, 0, unique, written, 0)
+
+    def _release(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        (handle,) = _FH.unpack_from(self._buffer, _IN)
+        file = self._files.pop(handle)
+        if self._pollers and file.inode in self._pollers:
+            self._pollers[file.inode].pop(handle, None)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _ioctl(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        return wire.OUT_HEADER.pack(_OUT, -ENOTTY, unique)
+
+    def _poll(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        handle, kernel_handle, flags, _ = wire.POLL_IN.unpack_from(self._buffer, _IN)
+        file = self._files[handle]
+        if flags & wire.POLL_SCHEDULE_NOTIFY:
+            self._pollers.setdefault(file.inode, {})[handle] = kernel_handle
+        return wire.POLL_OUT.pack(wire.POLL_OUT.size, 0, unique, file.poll(), 0)
+
+    def _notify(self, file: CgroupFile) -> None:
+        """Wakes up who polls `file`; they ask again with POLL."""
+        for kernel_handle in self._pollers.pop(file, {}).values():
+            try:
+                os.write(
+                    self._fd,
+                    wire.NOTIFY_POLL_OUT.pack(wire.NOTIFY_POLL_OUT.size, wire.NOTIFY_POLL, 0, kernel_handle),
+                )
+            except OSError as error:
+                if error.errno not in (ENOENT, ENODEV):
+                    raise
+
+    # -- extended attributes ----------------------------------------------------------------------
+
+    def _setxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        length, flags = wire.SETXATTR_IN.unpack_from(self._buffer, _IN)
+        value = self._view[size - length : size].tobytes()
+        name = self._name(_IN + wire.SETXATTR_IN.size, size - length)
+        self._vfs.setxattr(self._nodes[node_id].inode, name, value, flags, caller)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _getxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        limit, _ = wire.GETXATTR_IN.unpack_from(self._buffer, _IN)
+        name = self._name(_IN + wire.GETXATTR_IN.size, size)
+        if name == DAEMON_XATTR and node_id == wire.ROOT_ID:
+            return _sized(unique, b"%d" % os.getpid(), limit)
+        return _sized(unique, self._vfs.getxattr(self._nodes[node_id].inode, name, caller), limit)
+
+    def _listxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        limit, _ = wire.GETXATTR_IN.unpack_from(self._buffer, _IN)
+        names = self._vfs.listxattr(self._nodes[node_id].inode, caller)
+        return _sized(unique, b"".join(os.fsencode(name) + b"\0" for name in names), limit)
+
+    def _removexattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        self._vfs.removexattr(self._nodes[node_id].inode, self._name(_IN, size), caller)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+
+def _reply(unique: int, data: bytes) -> bytes:
+    return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
+
+
+def _sized(unique: int, data: bytes, limit: int) -> bytes:
+    """The reply to a caller with a buffer of `limit` bytes; 0 asks for the length, too few are ERANGE."""
+    if not limit:
+        return wire.GETXATTR_OUT.pack(wire.GETXATTR_OUT.size, 0, unique, len(data), 0)
+    if len(data) > limit:
+        return wire.OUT_HEADER.pack(_OUT, -ERANGE, unique)
+    return _reply(unique, data)
+
+
+def _time(valid: int, given: int, now: int, value: int) -> int | None:
+    """A time of a SETATTR in ns, or None where it stays."""
+    if valid & now:
+        return time.time_ns()
+    return value if valid & given else None
