@@ -58,7 +58,7 @@ class CFType:
     max_write: int = PAGE_SIZE
     mark: str | None = None
     show: Callable[[Any], str] | None = None
-    show_records: Callable[[Any], Iterable[str]] | None = None
+    show_records: Callable[[Any, OpenFile], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None
     read_s64: Callable[[Any], int] | None = None
     write: Callable[[Any, str], None] | None = None

@@ -6,13 +6,14 @@ tasks, plus each child that is populated, so a change walks up only as far as so
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .inode import CgroupFile, Directory, Inode
 from .namehash import name_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .cftype import CFType
     from .css import Css
@@ -38,6 +39,7 @@ class Cgroup(Directory):
     # v1
     notify_on_release: bool = False
     clone_children: bool = False
+    pidlists: Mapping[bool, tuple[tuple[int, ...], int]] = MappingProxyType({})  # threads? -> pids, until (ns)
     # tasks
     nr_populated: int = 0
 
@@ -113,9 +115,12 @@ class Cgroup(Directory):
     def find(self, name: str) -> Inode | None:
         return self.children.get(name) or self.file(name)
 
-    def has_file(self, name: str) -> bool:
+    def name_taken(self, name: str) -> bool:
+        """True where a new child cannot have this name; a hidden file keeps its."""
         entry = self.hierarchy.table(self).get(name)
-        return entry is not None and self.shows(entry.row, entry.controller)
+        return name in self.children or (
+            entry is not None and (entry.controller is None or entry.controller in self.csses)
+        )
 
     def entries(self) -> Iterator[tuple[str, int, int]]:
         if self.dead:

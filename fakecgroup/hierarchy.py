@@ -128,7 +128,7 @@ class Hierarchy:
             raise refuse(EINVAL)
         if self.dfl:
             self._check_limits(parent)
-        if parent.find(name) is not None:
+        if parent.name_taken(name):
             raise refuse(EEXIST)
         cgroup = Cgroup(self.environment.next_ino(INO_STRIDE), self.now(), self, parent, name)
         uid, gid = caller.uid, caller.gid
@@ -186,7 +186,7 @@ class Hierarchy:
             raise refuse(ENOTDIR)
         if parent is not new_parent:
             raise refuse(EIO)
-        if parent.find(name) is not None:
+        if parent.name_taken(name):
             raise refuse(EEXIST)
         del parent.children[inode.name]
         inode.name = name
@@ -284,7 +284,7 @@ class Hierarchy:
             self.task_reaped(tid)
         for tgid in dict.fromkeys(cgroup.tasks.values()):
             info = self.processes.find(tgid)
-            live = set() if info is None or info.zombie else set(self.processes.threads(tgid))
+            live = set(self.processes.threads(tgid))
             for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
                 self.task_exited(tid)
                 if info is None:

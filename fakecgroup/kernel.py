@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOTEMPTY, ESRCH
+from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
 from itertools import count
 
 from .caller import ROOT, Caller
@@ -32,6 +32,9 @@ _V1_HIERARCHIES = (
     ("pids", ("pids",)),
     ("systemd", ()),
 )
+
+
+PATH_MAX = 4096
 
 
 class Kernel:
@@ -120,10 +123,18 @@ class Kernel:
 
     def walk(self, path: str, caller: Caller = ROOT, *, follow: bool = True) -> Inode:
         """The inode at `path`, seen from the root; a link at its end is followed unless told not to."""
+        if not path:
+            raise refuse(ENOENT)
+        if len(os.fsencode(path)) >= PATH_MAX:
+            raise refuse(ENAMETOOLONG)
         inode: Inode = self.root
         trail: list[Inode] = []
-        parts = [part for part in path.split("/") if part not in ("", ".")]
+        parts = path.split("/")
         for position, part in enumerate(parts):
+            if part in ("", "."):
+                if not inode.is_dir:
+                    raise refuse(ENOTDIR)
+                continue
             if part == "..":
                 inode = trail.pop() if trail else self.root
                 continue
@@ -135,14 +146,24 @@ class Kernel:
 
     def walk_parent(self, path: str, caller: Caller = ROOT, dots: int = EEXIST) -> tuple[Inode, str]:
         """The directory and last component; `dots` is the errno for a path that ends in none."""
-        directory, _, name = path.rstrip("/").rpartition("/")
+        if not path:
+            raise refuse(ENOENT)
+        if len(os.fsencode(path)) >= PATH_MAX:
+            raise refuse(ENAMETOOLONG)
+        directory, slash, name = path.rstrip("/").rpartition("/")
         if name in ("", ".", ".."):
             raise refuse(dots)
-        return self.walk(directory, caller), name
+        return self.walk(directory + slash or ".", caller), name
 
     def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:
         """Opens an interface file; with O_CREAT a new name is EACCES, with O_EXCL too an existing one EEXIST."""
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            if flags & os.O_CREAT or not flags & os.O_ACCMODE:
+                raise refuse(EINVAL)
+            raise refuse(EOPNOTSUPP if self.walk(path, caller).is_dir else ENOTDIR)
         if flags & os.O_CREAT:
+            if path.endswith("/"):
+                raise refuse(EISDIR)
             parent, name = self.walk_parent(path, caller, EISDIR)
             try:
                 inode = self.vfs.lookup(parent, name, caller)
@@ -187,10 +208,14 @@ class Kernel:
     def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
         parent, name = self.walk_parent(path, caller, EBUSY)
         new_parent, new_name = self.walk_parent(new_path, caller, EBUSY)
+        if (path + new_path).endswith("/") or path.endswith("/"):
+            self.walk(path.rstrip("/") + "/", caller)  # ENOTDIR for anything but a directory
         self.vfs.rename(parent, name, new_parent, new_name, flags, caller)
 
     def unlink(self, path: str, caller: Caller = ROOT) -> None:
         parent, name = self.walk_parent(path, caller, EISDIR)
+        if path.endswith("/"):
+            raise refuse(EISDIR if self.vfs.lookup(parent, name, caller).is_dir else ENOTDIR)
         self.vfs.unlink(parent, name, caller)
 
     def chmod(self, path: str, mode: int, caller: Caller = ROOT) -> None:

@@ -24,7 +24,7 @@ class OpenFile:
     read asks for. Once the file is gone, what was already made can still be read, then it is ENODEV.
     """
 
-    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode", "opener", "trigger")
+    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode", "opener", "pidlist", "trigger")
 
     def __init__(self, inode: CgroupFile, flags: int, opener: Caller) -> None:
         self.inode = inode
@@ -35,6 +35,7 @@ class OpenFile:
         self._read_pos = 0
         self._event = 0
         self.trigger = False  # a pressure trigger is set on it
+        self.pidlist = False  # v1: it has listed pids before
 
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter).
@@ -93,7 +94,7 @@ class OpenFile:
             raise refuse(ENODEV)
         row = inode.row
         if row.show_records is not None:
-            for number, text in enumerate(row.show_records(inode.subject)):
+            for number, text in enumerate(row.show_records(inode.subject, self)):
                 if number >= self._index:
                     self._index += 1
                     self._event = inode.events

@@ -43,7 +43,7 @@ class ProcessTable:
 
     def __init__(self) -> None:
         self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
-        self._next = 100
+        self._next = 180  # a pid with an 8 in it is no octal number, so "0180" is no pid
 
     def find(self, tid: int) -> TaskInfo | None:
         return self._tasks.get(tid)

@@ -15,7 +15,7 @@ from errno import (
     EINVAL,
     EISDIR,
     ELOOP,
-    ENAMETOOLONG,
+    ENODATA,
     ENOENT,
     ENOTDIR,
     ENOTEMPTY,
@@ -34,12 +34,13 @@ from .refuse import refuse
 
 if TYPE_CHECKING:
     from .caller import Caller
+    from .personality import Personality
 
 RENAME_NOREPLACE = 1
 RENAME_EXCHANGE = 2
 RENAME_WHITEOUT = 4
 NAME_MAX = 255
-_MAX_NON_LFS = 0x7FFFFFFF
+MAX_NON_LFS = 0x7FFFFFFF  # bytes; the end of every file before 7.2 (s_maxbytes)
 _ACCESS = {os.O_RDONLY: MAY_READ, os.O_WRONLY: MAY_WRITE, os.O_RDWR: MAY_READ | MAY_WRITE}
 
 
@@ -147,8 +148,8 @@ class Vfs:
             raise refuse(EINVAL)
         if size < 0:
             raise refuse(EINVAL)
-        cgroup = inode.cgroup if isinstance(inode, CgroupFile) else None
-        if size > _MAX_NON_LFS and cgroup is not None and not cgroup.hierarchy.personality.at_least(7, 2):
+        kernel = _personality(inode)
+        if size > MAX_NON_LFS and kernel is not None and not kernel.at_least(7, 2):
             raise refuse(EFBIG)
 
     # -- making and removing ----------------------------------------------------------------------
@@ -165,10 +166,17 @@ class Vfs:
 
     def mknod(self, parent: Inode, name: str, mode: int, rdev: int, caller: Caller) -> None:
         """Always refused: EACCES for a regular file, EPERM for the rest."""
-        if stat.S_IFMT(mode) == stat.S_IFDIR:
-            raise refuse(EPERM)
+        self.check_node_type(mode)
         self._may_create(parent, name, caller)
         raise refuse(EACCES if stat.S_IFMT(mode) in (0, stat.S_IFREG) else EPERM)
+
+    def check_node_type(self, mode: int) -> None:
+        """What mknod(2) looks at before it looks at the path: EPERM for a directory, EINVAL for no node (may_mknod)."""
+        kind = stat.S_IFMT(mode)
+        if kind == stat.S_IFDIR:
+            raise refuse(EPERM)
+        if kind not in (0, stat.S_IFREG, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK):
+            raise refuse(EINVAL)
 
     def symlink(self, parent: Inode, name: str, target: str, caller: Caller) -> None:
         """Always refused: EPERM."""
@@ -176,8 +184,13 @@ class Vfs:
         raise refuse(EPERM)
 
     def link(self, inode: Inode, parent: Inode, name: str, caller: Caller) -> None:
-        """Always refused: EPERM."""
-        self._may_create(parent, name, caller)
+        """Always refused: EEXIST, EPERM for a file that the caller could not write (may_linkat), EACCES, EPERM."""
+        if self._find(parent, name, caller) is not None:
+            raise refuse(EEXIST)
+        safe = not inode.is_dir and permitted(inode, MAY_READ | MAY_WRITE, caller)
+        if not safe:
+            require_owner(inode, caller)
+        self._check_create(parent, caller)
         raise refuse(EPERM)
 
     def rmdir(self, parent: Inode, name: str, caller: Caller) -> None:
@@ -231,8 +244,6 @@ class Vfs:
 
     def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
         """filename_create and may_create: the name is free, the directory lives and is writable."""
-        if len(name) > NAME_MAX // 4 and len(os.fsencode(name)) > NAME_MAX:
-            raise refuse(ENAMETOOLONG)
         if self._find(parent, name, caller) is not None:
             raise refuse(EEXIST)
         return self._check_create(parent, caller)
@@ -293,34 +304,47 @@ class Vfs:
     def getxattr(self, inode: Inode, name: str, caller: Caller) -> bytes:
         xattrs.check_name(name)
         if xattrs.hidden_from(name, caller) or inode.xattrs is None:
-            return xattrs.Xattrs().get(name)
+            raise refuse(ENODATA)
         if name.startswith("user."):
             require(inode, MAY_READ, caller)
         return inode.xattrs.get(name)
 
     def setxattr(self, inode: Inode, name: str, value: bytes, flags: int, caller: Caller) -> None:
+        if inode.read_only:
+            raise refuse(EROFS)
+        kernel = _personality(inode)
+        if name.startswith("system.posix_acl_") and kernel is not None and kernel.at_least(6, 2):
+            raise refuse(EINVAL)  # no access list is valid in a file system without them
+        if name == "security.capability":
+            raise refuse(EINVAL)  # only a capability set would do, and no file here is executable
         self._may_set_xattr(inode, name, caller)
         if inode.xattrs is None:
-            inode.xattrs = xattrs.Xattrs()
+            inode.xattrs = xattrs.Xattrs(kernel is None or kernel.at_least(6, 2))
         inode.xattrs.set(name, value, flags)
 
     def removexattr(self, inode: Inode, name: str, caller: Caller) -> None:
+        if inode.read_only:
+            raise refuse(EROFS)
         self._may_set_xattr(inode, name, caller)
-        (inode.xattrs or xattrs.Xattrs()).remove(name, caller)
+        if inode.xattrs is None:
+            raise refuse(ENODATA)
+        inode.xattrs.remove(name)
 
     def listxattr(self, inode: Inode, caller: Caller) -> list[str]:
         return inode.xattrs.names(caller) if inode.xattrs is not None else []
 
     def _may_set_xattr(self, inode: Inode, name: str, caller: Caller) -> None:
-        if inode.read_only:
-            raise refuse(EROFS)
         xattrs.check_name(name)
         if xattrs.hidden_from(name, caller):
             raise refuse(EPERM)
         if name.startswith("user."):
             require(inode, MAY_WRITE, caller)
-        elif not caller.privileged:
-            raise refuse(EPERM)
+
+
+def _personality(inode: Inode) -> Personality | None:
+    """The kernel that an inode of a hierarchy belongs to."""
+    cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
+    return cgroup.hierarchy.personality if isinstance(cgroup, Cgroup) else None
 
 
 def _filesystem(inode: Inode) -> object:

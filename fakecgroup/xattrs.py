@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, EPERM, ERANGE
+from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
 
 from .refuse import refuse
@@ -38,10 +38,11 @@ def hidden_from(name: str, caller: Caller) -> bool:
 
 
 class Xattrs:
-    """The attributes of one inode, in the order in which they were set."""
+    """The attributes of one inode. `sorted_names` is how kernels from 6.2 on keep them; before, it is a list."""
 
-    def __init__(self) -> None:
+    def __init__(self, sorted_names: bool) -> None:
         self._values: dict[str, bytes] = {}
+        self._sorted_names = sorted_names
 
     def get(self, name: str) -> bytes:
         if name not in self._values:
@@ -49,26 +50,26 @@ class Xattrs:
         return self._values[name]
 
     def set(self, name: str, value: bytes, flags: int) -> None:
-        """Raises E2BIG, EEXIST or ENODATA (create/replace), ENOSPC over the limits for user.*."""
+        """Raises E2BIG, ENOSPC over the limits for user.*, EEXIST or ENODATA (create, replace), in this order."""
         if len(value) > _SIZE_MAX:
             raise refuse(E2BIG)
-        present = name in self._values
-        if flags & XATTR_CREATE and present:
-            raise refuse(EEXIST)
-        if flags & XATTR_REPLACE and not present:
-            raise refuse(ENODATA)
         if name.startswith("user."):
-            others = [len(v) for n, v in self._values.items() if n.startswith("user.") and n != name]
-            if len(others) >= _USER_COUNT_MAX or sum(others) + len(value) > _USER_BYTES_MAX:
+            # a value that is replaced still counts while its successor is charged (kernfs_vfs_user_xattr_add)
+            sizes = [len(v) for n, v in self._values.items() if n.startswith("user.")]
+            if len(sizes) >= _USER_COUNT_MAX or sum(sizes) + len(value) > _USER_BYTES_MAX:
                 raise refuse(ENOSPC)
+        if flags & XATTR_CREATE and name in self._values:
+            raise refuse(EEXIST)
+        if flags & XATTR_REPLACE and name not in self._values:
+            raise refuse(ENODATA)
         self._values[name] = value
 
-    def remove(self, name: str, caller: Caller) -> None:
-        if hidden_from(name, caller):
-            raise refuse(EPERM)
+    def remove(self, name: str) -> None:
         if name not in self._values:
             raise refuse(ENODATA)
         del self._values[name]
 
     def names(self, caller: Caller) -> list[str]:
-        return [name for name in self._values if not hidden_from(name, caller)]
+        """Those that the caller may see, in the kernel's order: by name downwards, or the newest first."""
+        names = [name for name in self._values if not hidden_from(name, caller)]
+        return sorted(names, key=os.fsencode, reverse=True) if self._sorted_names else names[::-1]

@@ -148,7 +148,7 @@ def write_threads(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> No
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def show_procs(cgroup: Cgroup) -> Iterator[str]:
+def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
     """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start)."""
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
@@ -160,7 +160,7 @@ def show_procs(cgroup: Cgroup) -> Iterator[str]:
     return iter([f"{tid}\n" for tid, tgid in members if tid == tgid])
 
 
-def show_threads(cgroup: Cgroup) -> Iterator[str]:
+def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
     return iter([f"{tid}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
 
 

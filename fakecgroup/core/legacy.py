@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..openfile import OpenFile
 
 _PATH_MAX = 4096
+_PIDLIST_DELAY = 1_000_000_000  # ns
 
 
 def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
@@ -35,15 +36,27 @@ def write_tasks(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def show_procs(cgroup: Cgroup) -> str:
+def _pidlist(cgroup: Cgroup, of: OpenFile, threads: bool) -> list[str]:
+    """The sorted pids. A list lives on for 1 s after a read, and an open file that has read it before sees it again
+    (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
+    """
+    now = cgroup.hierarchy.now()
+    pids, expires = cgroup.pidlists.get(threads, ((), 0))
+    if not of.pidlist or now >= expires:
+        pids = tuple(sorted({tid if threads else tgid for tid, tgid in cgroup.hierarchy.members(cgroup)}))
+    of.pidlist = True
+    cgroup.pidlists = {**cgroup.pidlists, threads: (pids, now + _PIDLIST_DELAY)}
+    return [f"{pid}\n" for pid in pids]
+
+
+def show_procs(cgroup: Cgroup, of: OpenFile) -> list[str]:
     """Each process with a thread here, by pid."""
-    pids = sorted({tgid for _, tgid in cgroup.hierarchy.members(cgroup)})
-    return "".join(f"{pid}\n" for pid in pids)
+    return _pidlist(cgroup, of, threads=False)
 
 
-def show_tasks(cgroup: Cgroup) -> str:
+def show_tasks(cgroup: Cgroup, of: OpenFile) -> list[str]:
     """Each thread here, by tid."""
-    return "".join(f"{tid}\n" for tid, _ in sorted(cgroup.hierarchy.members(cgroup)))
+    return _pidlist(cgroup, of, threads=True)
 
 
 def read_clone_children(cgroup: Cgroup) -> int:
@@ -78,10 +91,10 @@ def show_sane_behavior(cgroup: Cgroup) -> str:
 
 
 FILES = (
-    CFType("cgroup.procs", show=show_procs, write_of=write_procs),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs),
     CFType("cgroup.clone_children", read_u64=read_clone_children, write_u64=write_clone_children),
     CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
-    CFType("tasks", show=show_tasks, write_of=write_tasks),
+    CFType("tasks", show_records=show_tasks, write_of=write_tasks),
     CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
     CFType("release_agent", Where.ROOT, show=show_release_agent, write_of=write_release_agent, max_write=_PATH_MAX - 1),
 )

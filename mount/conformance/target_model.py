@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from errno import EBADF, EINVAL, EISDIR, ENODEV, ENXIO, ERANGE
+from errno import EBADF, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, EXDEV
 from errno import errorcode as errno_names
 from typing import Any
 
 from fakecgroup import Caller, Kernel, OpenFile, ProcessTable
+from fakecgroup.core.dfl import frozen
 from fakecgroup.inode import Inode, Stat
+from fakecgroup.vfs import MAX_NON_LFS
 
 from .case import Answer, Case, Op, arguments, poll_names, stat_value
 from .normalise import Normaliser
@@ -49,7 +51,7 @@ class _Actor:
         return Caller(self.uid, self.gid, self.tid)
 
 
-class _Step(Exception):
+class _StepError(Exception):
     """An error in one of the system calls behind an operation."""
 
     def __init__(self, error: OSError, step: str) -> None:
@@ -97,7 +99,7 @@ class _Run:
         values = [self._decode(kind, value) for kind, value in arguments(op)]
         try:
             return None, method(*values)
-        except _Step as step:
+        except _StepError as step:
             return step.answer
         except OSError as error:
             return errno_names.get(error.errno or 0, str(error.errno)), None
@@ -120,25 +122,25 @@ class _Run:
         try:
             file = self.kernel.open(path, os.O_WRONLY, self.actor.caller)
         except OSError as error:
-            raise _Step(error, "@open") from None
+            raise _StepError(error, "@open") from None
         data = self._expand(data)
         try:
             written = file.write(data, self.actor.caller)
         except OSError as error:
-            raise _Step(error, "@write") from None
+            raise _StepError(error, "@write") from None
         return None if written == len(data) else written
 
     def do_read(self, path: str) -> str:
         try:
             file = self._open(path, os.O_RDONLY)
         except OSError as error:
-            raise _Step(error, "@open") from None
+            raise _StepError(error, "@open") from None
         data = b""
         try:
             while chunk := self._pread(file, len(data), 1 << 17):
                 data += chunk
         except OSError as error:
-            raise _Step(error, "@read") from None
+            raise _StepError(error, "@read") from None
         return _text(data)
 
     def do_until(self, path: str, data: bytes) -> str:
@@ -148,7 +150,7 @@ class _Run:
         try:
             return [".", "..", *self.kernel.listdir(path, self.actor.caller)]
         except OSError as error:
-            raise _Step(error, "@open") from None
+            raise _StepError(error, "@open") from None
 
     def do_listdir(self, path: str) -> list[str]:
         return sorted(self.do_listraw(path)[2:])
@@ -171,16 +173,22 @@ class _Run:
         }
 
     def do_rename(self, path: str, new_path: str, flags: int) -> None:
+        if path.startswith("/") or new_path.startswith("/"):
+            raise OSError(EXDEV, "")
         self.kernel.rename(path, new_path, self.actor.caller, flags=flags)
 
     def do_unlink(self, path: str) -> None:
         self.kernel.unlink(path, self.actor.caller)
 
     def do_symlink(self, target: str, path: str) -> None:
+        if not target:
+            raise OSError(ENOENT, "")
         parent, name = self.kernel.walk_parent(path, self.actor.caller)
         self.vfs.symlink(parent, name, target, self.actor.caller)
 
     def do_link(self, path: str, new_path: str) -> None:
+        if path.startswith("/") or new_path.startswith("/"):
+            raise OSError(EXDEV, "")  # what a case names by an absolute path is in another file system
         inode = self._inode(path)
         parent, name = self.kernel.walk_parent(new_path, self.actor.caller)
         self.vfs.link(inode, parent, name, self.actor.caller)
@@ -189,6 +197,7 @@ class _Run:
         return self.vfs.readlink(self._inode(path))
 
     def do_mknod(self, path: str, mode: int, device: int) -> None:
+        self.vfs.check_node_type(mode)
         parent, name = self.kernel.walk_parent(path, self.actor.caller)
         self.vfs.mknod(parent, name, mode, device, self.actor.caller)
 
@@ -235,7 +244,7 @@ class _Run:
 
     def _open(self, path: str, flags: int) -> _Handle:
         caller = self.actor.caller
-        if not flags & (os.O_CREAT | os.O_ACCMODE):
+        if not flags & (os.O_CREAT | os.O_ACCMODE | os.O_TRUNC) and flags & os.O_TMPFILE != os.O_TMPFILE:
             inode = self.kernel.walk(path, caller)
             if inode.is_dir:
                 self.vfs.opendir(inode, caller)
@@ -283,9 +292,11 @@ class _Run:
         return None if written == len(data) else written
 
     def do_fpwrite(self, name: str, data: bytes, offset: int) -> int | None:
-        _, file = self._file(name, EBADF)
+        handle, file = self._file(name, EBADF)
         if offset < 0:
             raise OSError(EINVAL, "")
+        if not handle.flags & os.O_ACCMODE:
+            raise OSError(ESPIPE, "")  # seq_open takes positioned writes away, kernfs gives them back to writers
         data = self._expand(data)
         written = file.write(data, self.actor.caller)
         return None if written == len(data) else written
@@ -301,7 +312,8 @@ class _Run:
         if whence not in (0, 1, 2):
             raise OSError(EINVAL, "")
         position = offset + (handle.position if whence == 1 else 0)
-        if position < 0 or position > (1 << 63) - 1:
+        end = (1 << 63) - 1 if personality.at_least(7, 2) or handle.file is None else MAX_NON_LFS
+        if not 0 <= position <= end:
             raise OSError(EINVAL, "")
         handle.position = position
         return position
@@ -359,16 +371,18 @@ class _Run:
     def do_in(self, name: str, op: Op) -> Any:
         actor = self.actors.get(name)
         if actor is None:
-            raise _Step(OSError(0, ""), "NOHELPER")
+            raise _StepError(OSError(0, ""), "NOHELPER")
         if self._state(actor) != "S":
-            raise _Step(OSError(0, ""), "KILLED")
+            raise _StepError(OSError(0, ""), "KILLED")
+        if any(frozen(hierarchy.cgroup_of(actor.tid)) for hierarchy in self.kernel.hierarchies if hierarchy.dfl):
+            raise _StepError(OSError(0, ""), "BLOCKED")
         before, self.actor = self.actor, actor
         try:
             error, value = self.answer(op)
         finally:
             self.actor = before
         if error is not None:
-            step = _Step(OSError(0, ""), "")
+            step = _StepError(OSError(0, ""), "")
             step.answer = (error, None)
             raise step
         return value
@@ -400,7 +414,7 @@ class _Run:
     def do_wait(self, name: str) -> str:
         actor = self._named(name)
         if self._state(actor) != "Z":
-            raise _Step(OSError(0, ""), "BLOCKED")
+            raise _StepError(OSError(0, ""), "BLOCKED")
         self.table.reap(actor.tid)
         self.kernel.task_reaped(actor.tid)
         return self.statuses.get(name, "signal 9")
