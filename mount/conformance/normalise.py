@@ -48,6 +48,8 @@ class Normaliser:
             return answer
         if op[0] in ("read", "until"):
             return (error, self._text(_file(op[1]), value))
+        if op[0] == "proc" and op[2] == "cgroup" and not self._raw:
+            return (error, _places(value))
         if op[0] in ("fread", "fpread"):
             return (error, self._text(self._handles.get(str(op[1]), ""), value))
         return answer
@@ -75,6 +77,14 @@ class Normaliser:
             elif int(number) in self._pids:
                 lines.append(line.replace(number, "$" + self._pids[int(number)]))
         return "".join(lines)
+
+
+def _places(text: str) -> str:
+    """/proc/PID/cgroup without hierarchy numbers, sorted, and on v1 without the hierarchies whose root it is in."""
+    if text.startswith("0::"):
+        return text
+    lines = sorted(line.partition(":")[2] for line in text.splitlines())
+    return "".join(line + "\n" for line in lines if not line.endswith(":/"))
 
 
 def _file(path: Any) -> str:

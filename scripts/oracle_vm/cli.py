@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mount.conformance import recording
 from mount.conformance.case import CaseError, load_cases
 from mount.conformance.cases import FAMILIES
 
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         return int(options.run(options))
-    except (OracleError, CaseError) as error:
+    except (OracleError, CaseError, recording.RecordingError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         return 1
     except OSError as error:
@@ -62,6 +63,11 @@ def _parser() -> argparse.ArgumentParser:
     rec.add_argument("--layout", choices=["v2", "v1"], action="append", help="default: both")
     rec.add_argument("--family", choices=FAMILIES, action="append", default=[], help="only these; the others are kept")
     rec.set_defaults(run=_record)
+    show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
+    show.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    show.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    show.add_argument("text", nargs="*", help="only cases whose family or name has one of these texts in it")
+    show.set_defaults(run=_show)
     return parser
 
 
@@ -100,6 +106,18 @@ def _record(options: argparse.Namespace) -> int:
         for layout in options.layout or ("v2", "v1"):
             path = record(kernel, layout, options.family, _report)
             print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    for one in recording.load(options.layout, options.kernel).cases:
+        if options.text and not any(text in f"{one.family}: {one.case.name}" for text in options.text):
+            continue
+        print(f"# {one.family}: {one.case.name}")
+        for op, answer in zip(one.case.ops, one.answers, strict=False):
+            print(json.dumps(list(op)), " ", json.dumps(list(answer)))
+        if one.verdict != "ok":
+            print(f"# {one.verdict}")
     return 0
 
 

@@ -44,9 +44,9 @@ def _v2() -> Iterator[Case]:
         ("kill", "x"), ("wait", "x"), ("rmdir", "a/b"), ("rmdir", "a")))  # fmt: skip
     yield Case("the frozen change is notified", "v2", (
         *tree, ("write", "a/b/cgroup.procs", "$w"), ("open", "h", "a/cgroup.events"), ("fread", "h", 100), ("poll", "h", "IN|PRI"),
-        ("write", "a/cgroup.freeze", "1"), ("until", "a/cgroup.events", "frozen 1"), ("poll", "h", "IN|PRI"), ("fpread", "h", 100, 0),
-        ("poll", "h", "IN|PRI"), ("write", "a/cgroup.freeze", "1"), ("poll", "h", "IN|PRI"), ("write", "a/cgroup.freeze", "0"),
-        ("until", "a/cgroup.events", "frozen 0"), ("poll", "h", "IN|PRI")))  # fmt: skip
+        ("write", "a/cgroup.freeze", "1"), ("until", "a/cgroup.events", "frozen 1"), ("settle", 30), ("poll", "h", "IN|PRI"), ("fpread", "h", 100, 0),
+        ("poll", "h", "IN|PRI"), ("write", "a/cgroup.freeze", "1"), ("settle", 30), ("poll", "h", "IN|PRI"), ("write", "a/cgroup.freeze", "0"),
+        ("until", "a/cgroup.events", "frozen 0"), ("settle", 30), ("poll", "h", "IN|PRI")))  # fmt: skip
 
 
 def _v1() -> Iterator[Case]:

@@ -68,7 +68,7 @@ def _v2() -> Iterator[Case]:
     yield Case("memory.events can be polled", "v2", (
         *setup, ("open", "h", "a/memory.events"), ("poll", "h", "IN|PRI"), ("fread", "h", 500), ("poll", "h", "IN|PRI"),
         ("fork", "w"), ("write", "a/cgroup.procs", "$w"), ("write", "a/memory.max", "8M"), ("in", "w", "alloc", 24 << 20),
-        ("wait", "w"), ("poll", "h", "IN|PRI")))  # fmt: skip
+        ("wait", "w"), ("settle", 30), ("poll", "h", "IN|PRI")))  # fmt: skip
     yield Case("memory.peak is reset by a write", "v2", (
         *setup, ("open", "h", "a/memory.peak", "O_RDWR"), ("fwrite", "h", "x"), ("fpread", "h", 50, 0), ("fwrite", "h", ""),
         ("fwrite", "h", "\n"), ("open", "r", "a/memory.peak"), ("fread", "r", 50)))  # fmt: skip

@@ -60,7 +60,7 @@ def _both(layout: str) -> Iterator[Case]:
     yield Case("pids.events can be polled", layout, (
         *setup, ("fork", "w"), ("write", f("a/cgroup.procs"), "$w"), ("write", f("a/pids.max"), "1"),
         ("open", "h", f("a/pids.events")), ("poll", "h", "IN|PRI"), ("fread", "h", 100), ("poll", "h", "IN|PRI"),
-        ("in", "w", "fork", "x"), ("poll", "h", "IN|PRI"), ("lseek", "h", 0), ("fread", "h", 100), ("poll", "h", "IN|PRI")))  # fmt: skip
+        ("in", "w", "fork", "x"), ("settle", 30), ("poll", "h", "IN|PRI"), ("lseek", "h", 0), ("fread", "h", 100), ("poll", "h", "IN|PRI")))  # fmt: skip
     yield Case("a fork into a cgroup that is full", layout, (
         *setup, ("write", f("a/pids.max"), "0"), ("clone_into", "c", f("a")), *counts("a"), ("write", f("a/pids.max"), "1"),
         ("clone_into", "c", f("a")), *counts("a"), ("clone_into", "d", f("a")), *counts("a")))  # fmt: skip

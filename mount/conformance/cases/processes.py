@@ -60,8 +60,8 @@ def _everywhere(layout: str, p: str, files: tuple[str, str]) -> Iterator[tuple[s
         *make, ("in", "w", "thread", "t"), ("write", f"{p}a/{procs}", "$w"), ("write", f"{p}b/{tasks}", "$t"), *look, ("in", "t", "thread", "u"), *look,
         ("in", "t", "fork", "x"), *look, ("rmdir", f"{p}b"), ("write", f"{p}a/c/{tasks}", "$w"), *look, ("read", f"{p}a/c/{procs}"),
         ("write", f"{p}b/{procs}", "$t"), *look, ("in", "u", "write", f"{p}a/{tasks}", "0"), *look]  # fmt: skip
-    yield "the leader of a process ends first", [
-        *make, ("in", "w", "thread", "t"), ("write", f"{p}a/{procs}", "$w"), ("in", "w", "thread", "u"), *look, ("kill", "w"), ("state", "w"), *look,
+    yield "a killed process with threads", [
+        *make, ("in", "w", "thread", "t"), ("write", f"{p}a/{procs}", "$w"), ("in", "w", "thread", "u"), *look, ("kill", "w"), ("settle", 50), ("state", "w"), *look,
         ("wait", "w"), *look]  # fmt: skip
     yield "zombies are not listed", [
         *make, ("write", f"{p}a/{procs}", "$w"), ("in", "w", "exit", 3), ("state", "w"), *look, ("write", f"{p}b/{procs}", "$w"), *look,
