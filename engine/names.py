@@ -50,7 +50,7 @@ def check_container_id(text: str) -> str:
     :raises UnsafeNameError: it is not.
     """
     if not _CONTAINER_ID.fullmatch(text):
-        raise UnsafeNameError(f"{shown(text)} is not a container id", value=text, todo="use 1 to 64 lower-case hex digits")
+        raise UnsafeNameError(f"{shown(text)} is not a container id", value=text, todo="use 1 to 64 hex digits, a-f")
     return text
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.documents import read_documents
-from engine.errors import UnsafeNameError, PodError, QuantityError, shown
+from engine.errors import PodError, QuantityError, UnsafeNameError, shown
 from engine.kubelet_version import KubeletVersion
 from engine.names import QosClass, check_container_id, check_uid
 from engine.pod import Container, Pod, Resources

@@ -1,0 +1,65 @@
+"""Node allocatable: what is left of the node for pods, and which limits that puts on the node's cgroups.
+
+Sources: ``pkg/kubelet/cm/node_container_manager_linux.go`` (getNodeAllocatableInternalAbsolute, getCgroupConfig,
+enforceNodeAllocatableCgroups, GetNodeAllocatableReservation, validateNodeAllocatable),
+``pkg/kubelet/cm/container_manager.go`` (hardEvictionReservation).
+
+Amounts are keyed by resource name: ``cpu`` (cores), ``memory`` (bytes), ``pid`` (tasks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.pod import Resources
+from engine.quantity import ZERO, Quantity
+from engine.resources import CgroupLimits
+from engine.shares import milli_to_shares
+
+
+def allocatable(capacity: Resources, kube_reserved: Resources, system_reserved: Resources) -> Resources:
+    """Capacity minus system-reserved minus kube-reserved, never below zero.
+
+    The hard eviction threshold is not subtracted: it counts in what the node reports, not in the cgroups. Nor are
+    the node's huge pages, in 1.32 and 1.36; older kubelets are not known to do so or not.
+    """
+    left: dict[str, Quantity] = {}
+    for name, amount in capacity.items():
+        rest = amount - system_reserved.get(name, ZERO) - kube_reserved.get(name, ZERO)
+        left[name] = rest if rest.sign() >= 0 else ZERO
+    return left
+
+
+def reservation(
+    capacity: Resources, kube_reserved: Resources, system_reserved: Resources, eviction_memory: Quantity | None
+) -> Resources:
+    """What is kept from pods on the scheduler's side: both reservations and the hard memory eviction threshold."""
+    kept: dict[str, Quantity] = {}
+    for name in capacity:
+        amount = system_reserved.get(name, ZERO) + kube_reserved.get(name, ZERO)
+        if name == "memory" and eviction_memory is not None:
+            amount = amount + eviction_memory
+        if not amount.is_zero():
+            kept[name] = amount
+    return kept
+
+
+def over_reserved(capacity: Resources, kept: Resources) -> list[str]:
+    """The resources of which more is reserved than there is; a kubelet does not start then."""
+    return [name for name, amount in kept.items() if amount.nano > capacity[name].nano]
+
+
+def node_limits(amounts: Mapping[str, Quantity], *, compressible_only: bool = False) -> CgroupLimits:
+    """getCgroupConfig: amounts as the values of a node-level cgroup.
+
+    ``compressible_only`` (system-reserved-compressible, kube-reserved-compressible): CPU alone.
+    """
+    cpu, memory, pids = amounts.get("cpu"), amounts.get("memory"), amounts.get("pid")
+    shares = milli_to_shares(cpu.milli_value()) if cpu is not None else None
+    if compressible_only:
+        return CgroupLimits(shares=shares)
+    return CgroupLimits(
+        shares=shares,
+        memory=memory.value() if memory is not None else None,
+        pids=pids.value() if pids is not None else None,
+    )

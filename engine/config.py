@@ -1,0 +1,372 @@
+"""A node: its size, and the KubeletConfiguration (kubelet.config.k8s.io/v1beta1) as far as cgroups depend on it.
+
+Defaults and checks follow ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and ``.../config/validation``. Fields that
+do not concern cgroups are ignored; fields that do, and that this engine does not act on yet, are named in
+``NodeConfig.warnings`` so that nothing is dropped silently.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from engine.allocatable import allocatable, over_reserved, reservation
+from engine.config_fields import KNOWN_FIELDS, NOT_ACTED_ON
+from engine.documents import read_documents
+from engine.errors import ConfigError, QuantityError, UnsafeNameError, shown
+from engine.kubelet_version import KubeletVersion
+from engine.names import CgroupName, Driver, Runtime, components, kubepods_name, parse_cgroupfs, parse_reserved
+from engine.pod import Resources
+from engine.quantity import Quantity, from_bytes, from_milli, parse
+from engine.resources import CfsQuota
+from engine.shares import DEFAULT_PERIOD_US
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+_DEFAULT_EVICTION_MEMORY = "100Mi"
+_DURATION_UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
+                      "h": 3600 * 10**9}
+
+
+@dataclass(frozen=True)
+class NodeConfig:
+    """Everything the hierarchy depends on besides the pods.
+
+    ``cpus``: number of CPUs. ``memory``: bytes. ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit.
+    ``qos_reserved_memory``: percent, or None when off. ``eviction_memory``: the hard threshold, or None.
+    """
+
+    cpus: int
+    memory: int
+    max_pids: int
+    version: KubeletVersion = field(default_factory=KubeletVersion)
+    runtime: Runtime = "containerd"
+    driver: Driver = "cgroupfs"
+    cgroup_root: CgroupName = ()
+    enforce: frozenset[str] = frozenset({"pods"})
+    kube_reserved: Resources = field(default_factory=dict)
+    system_reserved: Resources = field(default_factory=dict)
+    kube_reserved_cgroup: CgroupName = ()
+    system_reserved_cgroup: CgroupName = ()
+    eviction_memory: Quantity | None = None
+    qos_reserved_memory: int | None = None
+    pod_pids_limit: int | None = None
+    cfs: CfsQuota = field(default_factory=CfsQuota)
+    fail_cgroup_v1: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def capacity(self) -> Resources:
+        """The node's capacity, as cadvisor gives it to the kubelet, and its pids."""
+        return {
+            "cpu": from_milli(self.cpus * 1000),
+            "memory": from_bytes(self.memory),
+            "pid": Quantity(self.max_pids * 10**9, "DecimalSI", (self.max_pids, 0)),
+        }
+
+    @property
+    def allocatable(self) -> Resources:
+        """What the cgroups of all pods together may use (getNodeAllocatableInternalAbsolute)."""
+        return allocatable(self.capacity, self.kube_reserved, self.system_reserved)
+
+
+def read_config(path: Path | None) -> tuple[Mapping[str, Any], str]:
+    """The fields of a KubeletConfiguration file and its name for messages; no file is an empty configuration.
+
+    :raises ConfigError: not one KubeletConfiguration of v1beta1.
+    """
+    if path is None:
+        return {}, "kubelet configuration"
+    documents = read_documents(path, ConfigError)
+    configs = [d for d in documents if isinstance(d, dict) and d.get("kind") == "KubeletConfiguration"]
+    if len(configs) != 1 or len(documents) != 1:
+        raise ConfigError(
+            f"{path}: holds {len(configs)} KubeletConfiguration objects in {len(documents)} documents",
+            path=str(path),
+            todo="give a file with exactly one and nothing else",
+        )
+    if configs[0].get("apiVersion") != API_VERSION:
+        raise ConfigError(
+            f"{path}: apiVersion: {shown(configs[0].get('apiVersion'))} is not {API_VERSION}",
+            path=str(path),
+            todo="convert the file",
+        )
+    return configs[0], str(path)
+
+
+def feature_gates(fields: Mapping[str, Any], where: str) -> dict[str, bool]:
+    """featureGates of a configuration.
+
+    :raises ConfigError: not a mapping of names to true or false.
+    """
+    gates = fields.get("featureGates") or {}
+    if not isinstance(gates, dict) or not all(isinstance(k, str) and isinstance(v, bool) for k, v in gates.items()):
+        raise ConfigError(f"{where}: featureGates: is not a mapping of names to true or false", path=where)
+    return gates
+
+
+def node_config(
+    fields: Mapping[str, Any],
+    where: str,
+    *,
+    version: KubeletVersion,
+    cpus: int,
+    memory: int,
+    max_pids: int,
+    driver: Driver | None = None,
+    runtime: Runtime = "containerd",
+) -> NodeConfig:
+    """A node with the given size and configuration fields; ``driver`` overrides cgroupDriver.
+
+    :raises ConfigError: a field has a value that a kubelet would refuse, or more is reserved than there is.
+    """
+    return _Reader(fields, where, version).node(cpus, memory, max_pids, driver, runtime)
+
+
+class _Reader:
+    def __init__(self, fields: Mapping[str, Any], where: str, version: KubeletVersion) -> None:
+        self.fields = fields
+        self.where = where
+        self.version = version
+        self.warnings: list[str] = []
+
+    def error(self, name: str, message: str, todo: str = "", value: str | None = None) -> ConfigError:
+        return ConfigError(f"{self.where}: {name}: {message}", path=self.where, value=value, todo=todo)
+
+    def node(
+        self, cpus: int, memory: int, max_pids: int, driver: Driver | None, runtime: Runtime
+    ) -> NodeConfig:
+        self.warn_of_fields()
+        if not self.flag("cgroupsPerQOS", True):
+            raise self.error("cgroupsPerQOS", "is false, so the kubelet makes no hierarchy", "set it to true")
+        driver = driver or self.driver()
+        try:
+            cgroup_root = parse_cgroupfs(self.text("cgroupRoot", ""))
+            components(kubepods_name(cgroup_root), driver)
+        except UnsafeNameError as refused:
+            raise self.error("cgroupRoot", refused.message, refused.todo, refused.value) from None
+        eviction = self.eviction_memory(memory)
+        enforce = self.enforce()
+        node = NodeConfig(
+            cpus=cpus,
+            memory=memory,
+            max_pids=max_pids,
+            version=self.version,
+            runtime=runtime,
+            driver=driver,
+            cgroup_root=cgroup_root,
+            enforce=enforce,
+            kube_reserved=self.reserved("kubeReserved"),
+            system_reserved=self.reserved("systemReserved"),
+            kube_reserved_cgroup=self.reserved_cgroup("kubeReservedCgroup", driver, enforce),
+            system_reserved_cgroup=self.reserved_cgroup("systemReservedCgroup", driver, enforce),
+            eviction_memory=eviction,
+            qos_reserved_memory=self.qos_reserved_memory(),
+            pod_pids_limit=self.pod_pids_limit(),
+            cfs=self.cfs(),
+            # default true since 1.35 (KEP-5573); the field exists since 1.31
+            fail_cgroup_v1=self.version.at_least(31) and self.flag("failCgroupV1", self.version.at_least(35)),
+            warnings=tuple(self.warnings),
+        )
+        self.check_reserved(node)
+        return node
+
+    def check_reserved(self, node: NodeConfig) -> None:
+        capacity = {name: amount for name, amount in node.capacity.items() if name != "pid"}
+        kept = reservation(capacity, node.kube_reserved, node.system_reserved, node.eviction_memory)
+        for name in over_reserved(capacity, kept):
+            raise self.error(
+                f"kubeReserved, systemReserved and evictionHard of {name}",
+                f"are {kept[name]} in sum and the node has {capacity[name]}",
+                "reserve less",
+            )
+        for key, enforcement in (("kubeReserved", "kube-reserved"), ("systemReserved", "system-reserved")):
+            amounts = node.kube_reserved if key == "kubeReserved" else node.system_reserved
+            if not amounts and {enforcement, f"{enforcement}-compressible"} & node.enforce:
+                raise self.error(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
+
+    def warn_of_fields(self) -> None:
+        for name in self.fields:
+            if not isinstance(name, str) or name not in KNOWN_FIELDS:
+                self.warnings.append(f"{self.where}: {shown(name)}: is no field of KubeletConfiguration; ignored")
+        for name, (inert, what) in NOT_ACTED_ON.items():
+            value = self.fields.get(name)
+            if value not in (None, *inert):
+                self.warnings.append(f"{self.where}: {name}: is not acted on yet: {what}")
+        for gate in ("MemoryQoS", "PodLevelResourceManagers", "KubeletPodResourcesDynamicResources"):
+            if (self.fields.get("featureGates") or {}).get(gate):
+                self.warnings.append(f"{self.where}: featureGates.{gate}: is not acted on yet")
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self.fields.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self.error(name, f"{shown(value)} is not true or false")
+        return value
+
+    def text(self, name: str, default: str) -> str:
+        value = self.fields.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.error(name, f"{shown(value)} is not a text", "put it in quotes")
+        return value
+
+    def mapping(self, name: str) -> Mapping[str, Any]:
+        value = self.fields.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.error(name, "is not a mapping")
+        return value
+
+    def driver(self) -> Driver:
+        text = self.text("cgroupDriver", "") or "cgroupfs"
+        if text == "cgroupfs" or text == "systemd":
+            return "cgroupfs" if text == "cgroupfs" else "systemd"
+        raise self.error("cgroupDriver", f"{shown(text)} is not a driver", "use cgroupfs or systemd", text)
+
+    def enforce(self) -> frozenset[str]:
+        """enforceNodeAllocatable, default [pods]. The -compressible keys came in 1.32 (from memory, not checked)."""
+        listed = self.fields.get("enforceNodeAllocatable")
+        if listed is None:
+            return frozenset({"pods"})
+        known = ["pods", "system-reserved", "kube-reserved", "none"]
+        if self.version.at_least(32):
+            known += ["system-reserved-compressible", "kube-reserved-compressible"]
+        if not isinstance(listed, list):
+            raise self.error("enforceNodeAllocatable", "is not a list", f"use some of {', '.join(known)}")
+        for item in listed:
+            if item not in known:
+                raise self.error(
+                    "enforceNodeAllocatable", f"{shown(item)} is not known", f"use some of {', '.join(known)}"
+                )
+        keys = frozenset(listed)
+        if len(keys) != len(listed) or ("none" in keys and len(keys) > 1):
+            raise self.error("enforceNodeAllocatable", 'names a key twice, or "none" with others', "correct the list")
+        for key in ("system-reserved", "kube-reserved"):
+            if {key, f"{key}-compressible"} <= keys:
+                raise self.error("enforceNodeAllocatable", f"names {key} and {key}-compressible", "use one of them")
+        return keys - {"none"}
+
+    def reserved(self, name: str) -> Resources:
+        amounts = {}
+        for resource, raw in self.mapping(name).items():
+            spot = f"{name}.{resource}" if isinstance(resource, str) and resource.isprintable() else name
+            known = ("cpu", "memory", "ephemeral-storage", "pid")
+            if resource not in known:
+                raise self.error(name, f"{shown(resource)} cannot be reserved", f"use {', '.join(known)}")
+            amounts[resource] = self.amount(raw, spot)
+        return amounts
+
+    def amount(self, raw: Any, spot: str) -> Quantity:
+        if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+            raise self.error(spot, f"{shown(raw)} is not a quantity")
+        try:
+            quantity = parse(str(raw))
+        except QuantityError as refused:
+            raise self.error(spot, refused.message, refused.todo, refused.value) from None
+        if quantity.sign() < 0 or not quantity.fits():
+            raise self.error(spot, f"{shown(raw)} is below zero or more than 2^63-1", "correct it", str(raw))
+        return quantity
+
+    def reserved_cgroup(self, name: str, driver: Driver, enforce: frozenset[str]) -> CgroupName:
+        key = "kube-reserved" if name == "kubeReservedCgroup" else "system-reserved"
+        path = self.text(name, "")
+        needed = bool({key, f"{key}-compressible"} & enforce)
+        if path == "" and needed:
+            raise self.error(name, f"is missing, but enforceNodeAllocatable names {key}", f"give {name}")
+        try:
+            cgroup = parse_reserved(path, driver) if path else ()
+            components(cgroup, driver)
+        except UnsafeNameError as refused:
+            raise self.error(name, refused.message, refused.todo, path) from None
+        if needed and not cgroup:
+            raise self.error(name, f"{shown(path)} is the root cgroup, which has no limits", "name another", path)
+        return cgroup
+
+    def eviction_memory(self, capacity: int) -> Quantity | None:
+        """evictionHard["memory.available"]: a quantity or a percentage of the capacity; 0% and 100% are dropped."""
+        hard = self.mapping("evictionHard") if self.fields.get("evictionHard") is not None else None
+        text = _DEFAULT_EVICTION_MEMORY if hard is None else hard.get("memory.available")
+        if text is None:
+            return None
+        if not isinstance(text, str) or not text.endswith("%"):
+            return self.amount(text, "evictionHard.memory.available")
+        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,9})?%", text, re.ASCII) or float(text[:-1]) > 100:
+            raise self.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        if float(text[:-1]) in (0.0, 100.0):
+            return None
+        # the kubelet keeps the percentage as a float32 fraction
+        fraction = _float32(_float32(float(text[:-1])) / _float32(100.0))
+        return from_bytes(int(float(capacity) * fraction))
+
+    def qos_reserved_memory(self) -> int | None:
+        reserved = self.mapping("qosReserved")
+        for resource in reserved:
+            if resource != "memory":
+                raise self.error("qosReserved", f"{shown(resource)} is not supported", "use memory")
+        text = reserved.get("memory")
+        if text is None:
+            return None
+        if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,3}%", text, re.ASCII) or int(text[:-1]) > 100:
+            raise self.error("qosReserved.memory", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        if not self.version.enabled("QOSReserved"):
+            self.warnings.append(f"{self.where}: qosReserved: has no effect without featureGates.QOSReserved: true")
+            return None
+        return int(text[:-1])
+
+    def pod_pids_limit(self) -> int | None:
+        """podPidsLimit in tasks; -1 (the default) and 0 are no limit."""
+        limit = self.fields.get("podPidsLimit")
+        if limit is None:
+            return None
+        if isinstance(limit, bool) or not isinstance(limit, int) or not -(1 << 63) <= limit < 1 << 63:
+            raise self.error("podPidsLimit", f"{shown(limit)} is not a whole number")
+        return limit if limit > 0 else None
+
+    def cfs(self) -> CfsQuota:
+        """cpuCFSQuota and cpuCFSQuotaPeriod.
+
+        Another period than 100ms needs the gate CustomCPUCFSQuotaPeriod (alpha until 1.35, on in 1.36) and is 1ms to
+        1s, as the kubelet's validation says.
+        """
+        text = self.text("cpuCFSQuotaPeriod", "100ms")
+        period_ns = _duration_ns(text)
+        if period_ns is None:
+            raise self.error("cpuCFSQuotaPeriod", f"{shown(text)} is not a duration", 'write one such as "100ms"')
+        if period_ns == 0:
+            period_ns = DEFAULT_PERIOD_US * 1000
+        if period_ns != DEFAULT_PERIOD_US * 1000 and not self.version.enabled("CustomCPUCFSQuotaPeriod"):
+            raise self.error(
+                "cpuCFSQuotaPeriod",
+                f"{text} is refused by kubelet {self.version}",
+                "set featureGates.CustomCPUCFSQuotaPeriod: true or use 100ms",
+                text,
+            )
+        if not 10**6 <= period_ns <= 10**9:
+            raise self.error("cpuCFSQuotaPeriod", f"{text} is not within 1ms to 1s", "correct it", text)
+        return CfsQuota(self.flag("cpuCFSQuota", True), period_ns // 1000)
+
+
+def _duration_ns(text: str) -> int | None:
+    """A Go duration ("1h", "1.5s", "100ms") in ns; None if it is none."""
+    if text == "0":
+        return 0
+    part = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
+    total, position = Decimal(0), 0
+    while match := part.match(text, position):
+        total += Decimal(match[1]) * _DURATION_UNITS_NS[match[2]]
+        position = match.end()
+    return int(total) if position == len(text) and position > 0 else None
+
+
+def _float32(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])
+
+

@@ -1,0 +1,245 @@
+"""The interface files the engine sets, of cgroup v1 and v2: what to write for a limit, and how to read it back.
+
+A knob is one thing that is set: CPU shares, the CPU quota with its period, the memory limit, the pids limit. Its
+*setting* is a tuple with the text of each of its files, in the form in which the kernel shows it.
+
+What the kernel may show other than what was written (kernel/sched/core.c, mm/memcontrol.c, kernel/cgroup/pids.c):
+
+* v1 ``cpu.shares`` is bounded to 2..262144; v1 ``cpu.cfs_quota_us`` shows every negative number as -1;
+* memory is rounded down to a page, and nearly 2^63 is "no limit": 9223372036854771712 on v1 (with pages of 4 KiB),
+  ``max`` on v2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.layout import Controller, Layout
+from engine.resources import CgroupLimits
+from engine.shares import DEFAULT_PERIOD_US, shares_to_weight
+from engine.wanted import Field
+
+Setting = tuple[str, ...]
+_PAGE_SIZES = (4096, 16384, 65536)  # of the kernels that there are
+_V1_NO_LIMIT = (1 << 63) - 65536  # what any page size makes of 2^63-1, or less
+
+
+class Knob(Protocol):
+    """One thing that is set in a cgroup; ``files`` are its interface files, in the order of a setting."""
+
+    @property
+    def field(self) -> Field: ...
+
+    @property
+    def controller(self) -> Controller: ...
+
+    @property
+    def files(self) -> tuple[str, ...]: ...
+
+    @property
+    def default(self) -> Setting:
+        """The setting of a new cgroup."""
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        """What a cgroup with these limits has in the files; None if the limits do not say."""
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        """Is what a file shows what was wanted, allowing for the kernel's rounding?"""
+
+    def size(self, setting: Setting) -> float:
+        """How much a setting allows, for comparing two; equal for all if there is no order between cgroups."""
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        """(file, text) to get from one setting to the other, every state between legal for parent and children."""
+
+    def unit(self) -> str:
+        """What the number is, for people."""
+
+
+def knobs(layout: Layout) -> tuple[Knob, ...]:
+    """The knobs of a layout, as far as its controllers are there."""
+    return tuple(knob for knob in _KNOBS[layout.version] if knob.controller in layout.tree_of)
+
+
+def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
+    return [(file, text) for file, before, text in zip(files, old, new, strict=True) if before != text]
+
+
+@dataclass(frozen=True)
+class _V1Shares:
+    field: Field = "shares"
+    controller: Controller = "cpu"
+    files: tuple[str, ...] = ("cpu.shares",)
+    default: Setting = ("1024",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return None if limits.shares is None else (str(limits.shares),)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted == found
+
+    def size(self, setting: Setting) -> float:
+        return 0
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "shares"
+
+
+@dataclass(frozen=True)
+class _V2Weight(_V1Shares):
+    files: tuple[str, ...] = ("cpu.weight",)
+    default: Setting = ("100",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return None if limits.shares is None else (str(shares_to_weight(limits.shares)),)
+
+    def unit(self) -> str:
+        return "weight"
+
+
+@dataclass(frozen=True)
+class _V1Quota:
+    """cpu.cfs_quota_us and cpu.cfs_period_us.
+
+    The kernel refuses a quota/period of a cgroup over that of its nearest limited ancestor, and below that of a
+    limited descendant (tg_cfs_schedulable_down), after each of the two writes.
+    """
+
+    field: Field = "quota"
+    controller: Controller = "cpu"
+    files: tuple[str, ...] = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    default: Setting = ("-1", str(DEFAULT_PERIOD_US))
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        quota = -1 if limits.quota_us is None else limits.quota_us
+        return str(quota), str(limits.period_us or DEFAULT_PERIOD_US)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted == found or (file == self.files[0] and wanted.startswith("-") and found.startswith("-"))
+
+    def size(self, setting: Setting) -> float:
+        quota, period = int(setting[0]), int(setting[1])
+        # the kernel compares floor(quota << 20 / period) in integers
+        return math.inf if quota < 0 else (quota << 20) // period
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        quota_file, period_file = self.files
+        (old_quota, old_period), (quota, period) = old, new
+        if old_period == period or old_quota == quota:
+            return _changed(self.files, old, new)
+        quota_write, period_write = (quota_file, quota), (period_file, period)
+        if int(quota) < 0:
+            return [quota_write, period_write]
+        if int(old_quota) < 0:
+            return [period_write, quota_write]
+        low, high = sorted((self.size(old), self.size(new)))
+        if low <= self.size((quota, old_period)) <= high:
+            return [quota_write, period_write]
+        if low <= self.size((old_quota, period)) <= high:
+            return [period_write, quota_write]
+        # neither order stays between the two: lift the limit for a moment, which is legal everywhere
+        return [(quota_file, "-1"), period_write, quota_write]
+
+    def unit(self) -> str:
+        return "µs"
+
+
+@dataclass(frozen=True)
+class _V2Max:
+    """cpu.max, "QUOTA PERIOD" in µs; both are set in one write and the kernel compares nothing with the parent."""
+
+    field: Field = "quota"
+    controller: Controller = "cpu"
+    files: tuple[str, ...] = ("cpu.max",)
+    default: Setting = (f"max {DEFAULT_PERIOD_US}",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        quota = "max" if limits.quota_us is None or limits.quota_us < 0 else limits.quota_us
+        return (f"{quota} {limits.period_us or DEFAULT_PERIOD_US}",)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted.split() == found.split()
+
+    def size(self, setting: Setting) -> float:
+        quota, period = setting[0].split()
+        return math.inf if quota == "max" else (int(quota) << 20) // int(period)
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "µs per µs"
+
+
+@dataclass(frozen=True)
+class _V1Memory:
+    field: Field = "memory"
+    controller: Controller = "memory"
+    files: tuple[str, ...] = ("memory.limit_in_bytes",)
+    default: Setting = ("-1",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return ("-1",) if limits.memory is None else (str(limits.memory),)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        want, have = self.size((wanted,)), self.size((found,))
+        if math.isinf(want) or math.isinf(have):
+            return want == have
+        return any(int(want) - int(want) % page == have for page in _PAGE_SIZES) or want == have
+
+    def size(self, setting: Setting) -> float:
+        number = int(setting[0])
+        return math.inf if number < 0 or number >= _V1_NO_LIMIT else number
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "bytes"
+
+
+@dataclass(frozen=True)
+class _V2Memory(_V1Memory):
+    files: tuple[str, ...] = ("memory.max",)
+    default: Setting = ("max",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return ("max",) if limits.memory is None else (str(limits.memory),)
+
+    def size(self, setting: Setting) -> float:
+        return math.inf if setting[0] == "max" else super().size(setting)
+
+
+@dataclass(frozen=True)
+class _Pids:
+    field: Field = "pids"
+    controller: Controller = "pids"
+    files: tuple[str, ...] = ("pids.max",)
+    default: Setting = ("max",)
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return ("max",) if limits.pids is None else (str(limits.pids),)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted == found
+
+    def size(self, setting: Setting) -> float:
+        return math.inf if setting[0] == "max" else int(setting[0])
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "tasks"
+
+
+_KNOBS: dict[int, tuple[Knob, ...]] = {
+    1: (_V1Shares(), _V1Quota(), _V1Memory(), _Pids()),
+    2: (_V2Weight(), _V2Max(), _V2Memory(), _Pids()),
+}

@@ -1,0 +1,118 @@
+"""What kind of cgroup tree a root is, from what is there (never from statfs: a FUSE tree has a type of its own).
+
+v2: one tree; ``cgroup.controllers`` in the root. v1: one tree per hierarchy, each a directory of the root, as systemd
+mounts them; ``cpu`` and ``cpuacct`` may share one (``cpu,cpuacct``) or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import RootError, errno_name
+from engine.fs import CgroupFs
+
+Controller = Literal["cpu", "memory", "pids"]
+CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids")
+_NEEDED: tuple[Controller, ...] = ("cpu", "memory")
+_V1_NAMES: dict[Controller, tuple[str, ...]] = {"cpu": ("cpu,cpuacct", "cpu"), "memory": ("memory",), "pids": ("pids",)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
+
+    ``tree_of``: the controllers that are there -> their tree. On v1 the kubelet also makes its cgroups in cpuset and
+    hugetlb; this engine does not yet, as cpuset.cpus and cpuset.mems must be filled there before a task can enter.
+    """
+
+    version: Literal[1, 2]
+    trees: tuple[str, ...]
+    tree_of: Mapping[Controller, str]
+
+    def directory(self, tree: str, cgroup: str) -> str:
+        """The path of a cgroup's directory in a tree, relative to the root."""
+        return f"{tree}/{cgroup}" if tree and cgroup else tree or cgroup
+
+    def file(self, controller: Controller, cgroup: str, name: str) -> str:
+        """The path of an interface file, relative to the root."""
+        directory = self.directory(self.tree_of[controller], cgroup)
+        return f"{directory}/{name}" if directory else name
+
+    @property
+    def name(self) -> str:
+        return f"v{self.version}"
+
+
+def detect(fs: CgroupFs, shown_root: str) -> Layout:
+    """The layout of a root; ``shown_root`` is its name in messages.
+
+    :raises RootError: not a cgroup tree, not readable, or without the cpu or memory controller.
+    """
+    try:
+        names = fs.listdir("")
+    except OSError as failed:
+        raise RootError(
+            f"{shown_root}: cannot be read: {errno_name(failed.errno or 0)}",
+            path=shown_root,
+            errno=failed.errno,
+            todo="give the mount point of a cgroup tree",
+        ) from None
+    if "cgroup.controllers" in names:
+        return _v2(fs, shown_root)
+    return _v1(fs, shown_root)
+
+
+def _v2(fs: CgroupFs, shown_root: str) -> Layout:
+    try:
+        available = fs.read("cgroup.controllers").split()
+    except OSError as failed:
+        raise RootError(
+            f"{shown_root}/cgroup.controllers: cannot be read: {errno_name(failed.errno or 0)}",
+            path=shown_root,
+            errno=failed.errno,
+        ) from None
+    found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
+    _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
+    return Layout(2, ("",), found)
+
+
+def _v1(fs: CgroupFs, shown_root: str) -> Layout:
+    found: dict[Controller, str] = {}
+    for controller, names in _V1_NAMES.items():
+        for name in names:
+            if controller not in found and _is_hierarchy(fs, name):
+                found[controller] = name
+    if not found:
+        raise RootError(
+            f"{shown_root}: is no cgroup tree: it has neither cgroup.controllers (v2) nor hierarchies such as cpu (v1)",
+            path=shown_root,
+            todo="give the mount point of a cgroup tree, such as /sys/fs/cgroup",
+        )
+    _check_needed(found, shown_root, "there is no such hierarchy", "mount it")
+    trees = list(found.values())
+    # cpuacct on its own, and systemd's hierarchy, have no values but the kubelet makes its cgroups there too
+    if _is_hierarchy(fs, "cpuacct") and not _readable(fs, f"{found['cpu']}/cpuacct.usage"):
+        trees.append("cpuacct")
+    if _is_hierarchy(fs, "systemd"):
+        trees.append("systemd")
+    return Layout(1, tuple(trees), found)
+
+
+def _is_hierarchy(fs: CgroupFs, name: str) -> bool:
+    return fs.is_dir(name) and _readable(fs, f"{name}/cgroup.procs")
+
+
+def _readable(fs: CgroupFs, path: str) -> bool:
+    try:
+        fs.read(path)
+    except OSError:
+        return False
+    return True
+
+
+def _check_needed(found: Mapping[Controller, str], shown_root: str, why: str, todo: str) -> None:
+    for name in _NEEDED:
+        if name not in found:
+            raise RootError(f"{shown_root}: lacks the {name} controller: {why}", path=shown_root, todo=todo)

@@ -1,0 +1,215 @@
+"""The plan: the ordered steps from the found tree to the wanted one, every state between them legal.
+
+Three passes:
+
+1. From the root down: make what is missing, with its values at once, enable controllers for children (v2), and raise
+   what becomes larger. A child is never above its parent: the parent was raised before it.
+2. From the leaves up: remove the pods and containers that are not wanted any more, as far as no process lives there.
+3. From the leaves up: lower what becomes smaller. A parent is never below its child: the child was lowered before it.
+
+Only cgroup v1's CPU quota is refused otherwise; for memory and pids the order keeps a limit from hitting for a moment
+where neither the old nor the new tree would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import ReservedCgroupMissingError
+from engine.found import FoundCgroup, FoundTree
+from engine.knobs import Knob, Setting, knobs
+from engine.layout import Layout
+from engine.names import Driver, is_container_directory, is_pod_directory
+from engine.wanted import WantedCgroup
+
+Action = Literal["mkdir", "write", "rmdir"]
+Pass = Literal["make", "remove", "lower"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One system call's worth of change.
+
+    ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
+    cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
+    """
+
+    action: Action
+    path: str
+    cgroup: str
+    why: str
+    owner: str
+    text: str = ""
+    before: str = ""
+    knob: Knob | None = None
+    during: Pass = "make"
+
+    @property
+    def file(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in order, and what is left as it is although it is not wanted."""
+
+    layout: Layout
+    steps: tuple[Step, ...]
+    kept: tuple[str, ...] = ()
+
+
+def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
+    """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
+    if cgroup.level == "root":
+        return
+    for knob in knobs(layout):
+        if cgroup.level == "reserved" and getattr(cgroup.limits, _LIMIT_OF[knob.field]) is None:
+            continue
+        setting = knob.setting(cgroup.limits)
+        if setting is not None:
+            yield knob, setting
+
+
+_LIMIT_OF = {"shares": "shares", "quota": "quota_us", "memory": "memory", "pids": "pids"}
+
+
+def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
+    """The steps from what is found to what is wanted. Changes nothing.
+
+    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist.
+    :raises RootError: something there cannot be read.
+    """
+    layout = found.layout
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        if cgroup.level == "reserved" and (there is None or not set(layout.tree_of.values()) <= there.trees):
+            raise ReservedCgroupMissingError(
+                f"/{cgroup.path}: does not exist and {cgroup.owner} is to be enforced there",
+                path=cgroup.path,
+                todo="make the cgroup, as a kubelet wants it, or take it out of enforceNodeAllocatable",
+            )
+    made = list(_make(wanted, found))
+    orphans = list(_orphans(wanted, found, driver))
+    removed, kept = _remove(orphans, found)
+    lowered = list(_lower(wanted, found))
+    return Plan(layout, (*made, *removed, *lowered), tuple(kept))
+
+
+def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
+    layout = found.layout
+    parents = {cgroup.parent for cgroup in wanted}
+    if layout.version == 2:
+        yield from _enable("", "cgroup root", found)
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        for tree in layout.trees:
+            if there is None or tree not in there.trees:
+                if cgroup.level == "reserved":
+                    continue  # the operator's; the trees without values are not needed
+                yield Step("mkdir", layout.directory(tree, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner)
+        for knob, new in settings_of(cgroup, layout):
+            old = _found_setting(there, knob)
+            is_new = there is None or knob.field not in there.settings
+            if not _same(knob, old, new) and (is_new or not knob.size(new) < knob.size(old)):
+                yield from _writes(cgroup, knob, old, new, layout, "make")
+        if layout.version == 2 and cgroup.path in parents and cgroup.level != "reserved":
+            yield from _enable(cgroup.path, cgroup.owner, found)
+
+
+def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
+    for cgroup in reversed(wanted):
+        there = found.get(cgroup.path)
+        for knob, new in settings_of(cgroup, found.layout):
+            if there is None or knob.field not in there.settings:
+                continue
+            old = there.settings[knob.field]
+            if not _same(knob, old, new) and knob.size(new) < knob.size(old):
+                yield from _writes(cgroup, knob, old, new, found.layout, "lower")
+
+
+def _found_setting(there: FoundCgroup | None, knob: Knob) -> Setting:
+    return knob.default if there is None else there.settings.get(knob.field, knob.default)
+
+
+def _same(knob: Knob, found: Setting, wanted: Setting) -> bool:
+    return all(knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True))
+
+
+def _writes(
+    cgroup: WantedCgroup, knob: Knob, old: Setting, new: Setting, layout: Layout, during: Pass
+) -> Iterator[Step]:
+    shown = dict(zip(knob.files, old, strict=True))
+    for file, text in knob.writes(old, new):
+        path = layout.file(knob.controller, cgroup.path, file)
+        why = cgroup.rules.get(knob.field, "the kernel's default")
+        yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during)
+        shown[file] = text
+
+
+def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:
+    """cgroup.subtree_control of a cgroup with wanted children: the controllers in use that are not on yet."""
+    there = found.get(path)
+    enabled = there.enabled if there is not None else frozenset()
+    missing = [name for name in found.layout.tree_of if name not in enabled]
+    if missing:
+        file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
+        text = " ".join(f"+{name}" for name in missing)
+        yield Step("write", file, path, "children need these controllers", owner, text, " ".join(sorted(enabled)))
+
+
+def _purpose(cgroup: WantedCgroup) -> str:
+    return {
+        "root": "cgroupRoot",
+        "node": "all pods",
+        "qos": f"{cgroup.owner} pods",
+        "pod": f"{cgroup.qos} pod",
+        "container": "container",
+        "reserved": "reserved",
+    }[cgroup.level]
+
+
+def _orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
+    """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
+    paths = {cgroup.path for cgroup in wanted}
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        if there is None or cgroup.level not in ("node", "qos", "pod"):
+            continue
+        for name in there.children:
+            path = f"{cgroup.path}/{name}"
+            ours = is_container_directory(name) if cgroup.level == "pod" else is_pod_directory(name, driver)
+            child = found.get(path)
+            if ours and path not in paths and child is not None:
+                yield child
+
+
+def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
+    steps: list[Step] = []
+    kept: list[str] = []
+    for orphan in orphans:
+        subtree = list(found.below(orphan.path))
+        busy = {cgroup.path: found.processes(cgroup.path) for cgroup in subtree}
+        pids = [pid for each in busy.values() for pid in each]
+        if pids:
+            if not is_container_directory(orphan.path.rpartition("/")[2]):
+                kept.append(f"/{orphan.path}: not wanted, kept: {_pids(pids)} live in it")
+            continue  # in a wanted pod this may be the sandbox, which is the runtime's
+        steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
+    return steps, kept
+
+
+def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> Iterator[Step]:
+    """rmdir of cgroups in every tree they are in; the order is the caller's, children first."""
+    for cgroup in cgroups:
+        for tree in layout.trees:
+            if tree in cgroup.trees:
+                path = layout.directory(tree, cgroup.path)
+                yield Step("rmdir", path, cgroup.path, why, "", during="remove")
+
+
+def _pids(pids: Sequence[int]) -> str:
+    few = ", ".join(str(pid) for pid in pids[:5])
+    more = f" and {len(pids) - 5} more" if len(pids) > 5 else ""
+    return f"process{'es' if len(pids) > 1 else ''} {few}{more}"

@@ -1,0 +1,275 @@
+"""The wanted tree: which cgroups there should be, with which values, and the rule behind each value.
+
+Pure: node configuration and pods in, cgroups out, parents before children. Nothing here knows of v1 or v2 files.
+
+Not part of the tree yet: huge page limits, cpuset, memory.min/low/high (MemoryQoS), memory.swap.max,
+memory.oom.group, and the sandbox's cgroup, which is the runtime's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from engine.allocatable import node_limits
+from engine.config import NodeConfig
+from engine.errors import ConfigError
+from engine.kubelet_version import KubeletVersion
+from engine.names import (
+    CgroupName,
+    Driver,
+    QosClass,
+    components,
+    container_directory,
+    invented_container_id,
+    kubepods_name,
+    pod_name,
+    qos_name,
+)
+from engine.pod import Container, Pod, Resources
+from engine.qos import oom_score_adj, qos_class
+from engine.quantity import ZERO
+from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
+from engine.shares import MIN_SHARES, milli_to_shares
+
+Level = Literal["root", "reserved", "node", "qos", "pod", "container"]
+Field = Literal["shares", "quota", "memory", "pids"]
+
+
+@dataclass(frozen=True)
+class WantedCgroup:
+    """One cgroup.
+
+    ``path`` is below the cgroup root (v1: below each hierarchy). ``rules`` says where each value comes from. Of a
+    ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
+    (cgroupRoot and what is above it) none. Everywhere else a value that is not set is the kernel's default.
+    """
+
+    path: str
+    level: Level
+    owner: str
+    limits: CgroupLimits = field(default_factory=CgroupLimits)
+    rules: Mapping[Field, str] = field(default_factory=dict)
+    qos: QosClass | None = None
+    pod: Pod | None = None
+    container: Container | None = None
+    oom_score_adj: int | None = None
+
+    @property
+    def parent(self) -> str:
+        """The path of the parent; "" is the root."""
+        return self.path.rpartition("/")[0]
+
+
+def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ...]:
+    """All cgroups of a node with these pods, parents before children.
+
+    :raises ConfigError: qosReserved leaves less than nothing for a QoS class.
+    :raises UnsafeNameError: a name cannot become a directory.
+    """
+    kubepods = kubepods_name(node.cgroup_root)
+    path = components(kubepods, node.driver)
+    cgroups = [
+        WantedCgroup("/".join(path[: n + 1]), "root", "cgroupRoot") for n in range(len(path) - 1)
+    ]
+    cgroups.append(_node_cgroup(node, "/".join(path)))
+    for qos in ("Burstable", "BestEffort"):
+        cgroups.append(_qos_cgroup(node, pods, qos))
+    for pod in pods:
+        cgroups += _pod_cgroups(node, pod)
+    return (*_reserved_cgroups(node), *cgroups)
+
+
+def reserved_paths(node: NodeConfig) -> dict[str, str]:
+    """The operator's cgroups that are enforced: field of the configuration -> path."""
+    paths = {}
+    for key, name in (
+        ("system-reserved", node.system_reserved_cgroup),
+        ("kube-reserved", node.kube_reserved_cgroup),
+    ):
+        if {key, f"{key}-compressible"} & node.enforce:
+            field_name = "systemReservedCgroup" if key == "system-reserved" else "kubeReservedCgroup"
+            paths[field_name] = _path(name, node.driver)
+    return paths
+
+
+def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
+    for field_name, path in reserved_paths(node).items():
+        key, amounts = (
+            ("system-reserved", node.system_reserved)
+            if field_name == "systemReservedCgroup"
+            else ("kube-reserved", node.kube_reserved)
+        )
+        limits = _written(node_limits(amounts, compressible_only=key not in node.enforce))
+        what = "systemReserved" if key == "system-reserved" else "kubeReserved"
+        yield WantedCgroup(path, "reserved", what, limits, _node_rules(amounts, limits, what))
+
+
+def _node_cgroup(node: NodeConfig, path: str) -> WantedCgroup:
+    amounts = node.allocatable if "pods" in node.enforce else node.capacity
+    limits = _written(node_limits(amounts))
+    what = "allocatable" if "pods" in node.enforce else "capacity (pods not in enforceNodeAllocatable)"
+    return WantedCgroup(path, "node", "node", limits, _node_rules(amounts, limits, what))
+
+
+def _node_rules(amounts: Resources, limits: CgroupLimits, what: str) -> dict[Field, str]:
+    rules: dict[Field, str] = {}
+    if limits.shares is not None:
+        rules["shares"] = _shares_rule(f"{what} cpu", amounts["cpu"].milli_value(), limits.shares)
+    if limits.memory is not None:
+        rules["memory"] = f"getCgroupConfig: {what} memory = {limits.memory} bytes"
+    if limits.pids is not None:
+        rules["pids"] = f"getCgroupConfig: {what} pid = {limits.pids} tasks"
+    return rules
+
+
+def _qos_cgroup(node: NodeConfig, pods: Sequence[Pod], qos: QosClass) -> WantedCgroup:
+    memory = node.allocatable["memory"].value()
+    limits = qos_limits(qos, pods, node.version, node.qos_reserved_memory, memory)
+    rules: dict[Field, str] = {}
+    if qos == "Burstable":
+        what = "setCPUCgroupConfig: sum of the Burstable pods' cpu requests"
+        rules["shares"] = _shares_rule(what, _sum_milli(pods, qos, node.version), limits.shares)
+    else:
+        rules["shares"] = f"setCPUCgroupConfig: BestEffort is always {MIN_SHARES} shares"
+    if limits.memory is not None:
+        above = "Guaranteed" if qos == "Burstable" else "Guaranteed and Burstable"
+        rules["memory"] = (
+            f"setMemoryReserve: allocatable {memory} bytes - {node.qos_reserved_memory}% of the {above} pods' memory "
+            f"requests = {limits.memory} bytes"
+        )
+        if limits.memory < 0:
+            raise ConfigError(
+                f"qosReserved.memory: {node.qos_reserved_memory}% of the {above} pods' memory requests is "
+                f"{-limits.memory} bytes more than the node's allocatable memory of {memory} bytes",
+                todo="give the node fewer pods or reserve less",
+            )
+    return WantedCgroup(_path(qos_name(node.cgroup_root, qos), node.driver), "qos", qos, limits, rules, qos)
+
+
+def qos_limits(
+    qos: QosClass, pods: Sequence[Pod], version: KubeletVersion, reserved_percent: int | None, allocatable_memory: int
+) -> CgroupLimits:
+    """The values of a QoS class's cgroup (setCPUCgroupConfig, setMemoryReserve).
+
+    ``reserved_percent``: qosReserved of memory, or None. ``allocatable_memory``: bytes. The memory may come out
+    negative, which no kernel takes.
+    """
+    shares = milli_to_shares(_sum_milli(pods, qos, version)) if qos == "Burstable" else MIN_SHARES
+    if reserved_percent is None or allocatable_memory == 0:
+        return CgroupLimits(shares=shares)
+    memory = allocatable_memory - _sum_memory(pods, "Guaranteed", version) * reserved_percent // 100
+    if qos == "BestEffort":
+        memory -= _sum_memory(pods, "Burstable", version) * reserved_percent // 100
+    return CgroupLimits(shares=shares, memory=memory)
+
+
+def _sum_milli(pods: Iterable[Pod], qos: QosClass, version: KubeletVersion) -> int:
+    of_class = (pod for pod in pods if qos_class(pod, version) == qos)
+    return sum(pod_requests(pod, version).get("cpu", ZERO).milli_value() for pod in of_class)
+
+
+def _sum_memory(pods: Iterable[Pod], qos: QosClass, version: KubeletVersion) -> int:
+    of_class = (pod for pod in pods if qos_class(pod, version) == qos)
+    return sum(pod_requests(pod, version).get("memory", ZERO).value() for pod in of_class)
+
+
+def _pod_cgroups(node: NodeConfig, pod: Pod) -> Iterable[WantedCgroup]:
+    qos = qos_class(pod, node.version)
+    limits = limits_for_pod(pod, qos, node.cfs, node.version)
+    limits = _written(replace(limits, pids=node.pod_pids_limit))
+    path = _path(pod_name(node.cgroup_root, qos, pod.uid), node.driver)
+    yield WantedCgroup(path, "pod", str(pod), limits, _pod_rules(node, pod, qos, limits), qos, pod)
+    for container in pod.with_cgroup:
+        of_container = _written(limits_for_container(container, pod, node.cfs, node.version))
+        container_id = container.id or invented_container_id(pod.uid, container.name)
+        yield WantedCgroup(
+            f"{path}/{container_directory(container_id, node.driver, node.runtime)}",
+            "container",
+            f"{pod}/{container.name}",
+            of_container,
+            _container_rules(node.cfs, container, of_container),
+            qos,
+            pod,
+            container,
+            oom_score_adj(pod, container, node.memory, node.version),
+        )
+
+
+def _pod_rules(node: NodeConfig, pod: Pod, qos: QosClass, limits: CgroupLimits) -> dict[Field, str]:
+    requests, bounds = pod_requests(pod, node.version), pod_limits(pod, node.version)
+    rules: dict[Field, str] = {}
+    if qos == "BestEffort":
+        rules["shares"] = f"ResourceConfigForPod: a BestEffort pod has {MIN_SHARES} shares"
+        rules["quota"] = rules["memory"] = "ResourceConfigForPod: a BestEffort pod is not limited"
+    else:
+        milli = requests.get("cpu", ZERO).milli_value()
+        rules["shares"] = _shares_rule("ResourceConfigForPod: PodRequests cpu", milli, limits.shares)
+        undeclared = "ResourceConfigForPod: not every container declares a {} limit"
+        if limits.quota_us is None:
+            rules["quota"] = undeclared.format("cpu")
+        elif not node.cfs.enforced:
+            rules["quota"] = "cpuCFSQuota: false"
+        else:
+            milli = bounds.get("cpu", ZERO).milli_value()
+            rules["quota"] = _quota_rule("ResourceConfigForPod: PodLimits cpu", milli, node.cfs, limits.quota_us)
+        if limits.memory is None:
+            rules["memory"] = undeclared.format("memory")
+        else:
+            rules["memory"] = f"ResourceConfigForPod: PodLimits memory = {limits.memory} bytes"
+    rules["pids"] = (
+        f"podPidsLimit = {limits.pids} tasks" if limits.pids is not None else "podPidsLimit is not set"
+    )
+    return rules
+
+
+def _container_rules(cfs: CfsQuota, container: Container, limits: CgroupLimits) -> dict[Field, str]:
+    what = "generateLinuxContainerResources"
+    rules: dict[Field, str] = {}
+    # the request, or what stood in for it; shares alone do not say which
+    milli = container.requests["cpu"].milli_value() if "cpu" in container.requests else None
+    if milli is not None and milli_to_shares(milli) == limits.shares:
+        rules["shares"] = _shares_rule(f"{what}: request cpu", milli, limits.shares)
+    elif limits.shares == MIN_SHARES:
+        rules["shares"] = f"{what}: no cpu request, {MIN_SHARES} shares"
+    else:
+        rules["shares"] = f"{what}: no cpu request, the limit's {limits.shares} shares"
+    if not cfs.enforced:
+        rules["quota"] = "cpuCFSQuota: false"
+    elif limits.quota_us:
+        milli = container.limits["cpu"].milli_value() if "cpu" in container.limits else 0
+        text = f"{what}: limit cpu" if milli else f"{what}: the pod's limit cpu"
+        rules["quota"] = _quota_rule(text, milli or limits.quota_us * 1000 // cfs.period_us, cfs, limits.quota_us)
+    else:
+        rules["quota"] = f"{what}: no cpu limit"
+    rules["memory"] = (
+        f"{what}: limit memory = {limits.memory} bytes" if limits.memory else f"{what}: no memory limit"
+    )
+    return rules
+
+
+def _shares_rule(what: str, milli: int, shares: int | None) -> str:
+    raw = milli * 1024 // 1000
+    bound = "" if raw == shares else f", bounded to {shares}"
+    return f"{what}: MilliCPUToShares({milli}m) = {milli} × 1024 / 1000 = {raw} shares{bound}"
+
+
+def _quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
+    raw = milli * cfs.period_us // 1000
+    bound = "" if raw == quota_us else f", at least {quota_us} µs"
+    return (
+        f"{what}: MilliCPUToQuota({milli}m, {cfs.period_us} µs) = {milli} × {cfs.period_us} / 1000 = {raw} µs "
+        f"per {cfs.period_us} µs{bound}"
+    )
+
+
+def _written(limits: CgroupLimits) -> CgroupLimits:
+    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set"."""
+    return replace(
+        limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=limits.pids or None
+    )
+
+
+def _path(name: CgroupName, driver: Driver) -> str:
+    return "/".join(components(name, driver))
