@@ -13,7 +13,7 @@ from .inode import CgroupFile, Directory, Inode
 from .namehash import name_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .cftype import CFType
     from .css import Css
@@ -103,7 +103,7 @@ class Cgroup(Directory):
         """The interface file `name`, made on first sight."""
         known = self.files.get(name)
         if known is not None:
-            return known
+            return None if known.removed else known
         entry = self.hierarchy.table(self).get(name)
         if entry is None or self.dead or not self.shows(entry.row, entry.controller):
             return None
@@ -139,6 +139,24 @@ class Cgroup(Directory):
             gone = self.files.pop(name, None)
             if gone is not None:
                 gone.removed = True
+
+    def show_marked(self, mark: str, names: Iterable[str], visible: bool) -> None:
+        """Hides or brings back files that belong together (cgroup_file_show).
+
+        Their attributes stay; who has one open gets ENODEV for good.
+        """
+        if visible == (mark not in self.hidden_marks):
+            return
+        self.hidden_marks ^= {mark}
+        for name in names:
+            old = self.files.get(name)
+            if old is not None and not visible:
+                old.removed = True
+            elif old is not None:
+                del self.files[name]
+                new = self.file(name)
+                assert new is not None
+                new.mode, new.uid, new.gid, new.xattrs = old.mode, old.uid, old.gid, old.xattrs
 
     def notify(self, name: str) -> None:
         """An event on one of its files, for poll and inotify (kernfs_notify)."""

@@ -80,6 +80,8 @@ class Vfs:
         """Raises EROFS, EACCES for MAY_ bits that the caller has not."""
         if mask & MAY_WRITE and inode.read_only and not isinstance(inode, Symlink):
             raise refuse(EROFS)
+        if mask & MAY_EXEC and isinstance(inode, CgroupFile):
+            raise refuse(EACCES)  # cgroup file systems are mounted noexec
         require(inode, mask, caller)
 
     def readlink(self, inode: Inode) -> str:
@@ -204,7 +206,9 @@ class Vfs:
 
     def unlink(self, parent: Inode, name: str, caller: Caller) -> None:
         """Always refused: EISDIR for a directory, EPERM for a file."""
-        victim = self._may_delete(parent, name, caller)
+        victim = self.lookup(parent, name, caller)
+        if not (parent.read_only and victim.is_dir):
+            self._check_delete(parent, victim, caller)
         raise refuse(EISDIR if victim.is_dir else EPERM)
 
     def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
@@ -339,6 +343,8 @@ class Vfs:
             raise refuse(EPERM)
         if name.startswith("user."):
             require(inode, MAY_WRITE, caller)
+        elif not caller.privileged and (kernel := _personality(inode)) and kernel.at_least(6, 12):
+            raise refuse(EPERM)  # before, any other security module's consent was enough
 
 
 def _personality(inode: Inode) -> Personality | None:

@@ -261,11 +261,7 @@ def write_psi_switch(cgroup: Cgroup, text: str) -> None:
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
         raise refuse(ERANGE)
-    if value:
-        cgroup.hidden_marks -= {"psi"}
-    else:
-        cgroup.hidden_marks |= {"psi"}
-        cgroup.drop_files([row.name for row in FILES if row.mark == "psi"])
+    cgroup.show_marked("psi", [row.name for row in FILES if row.mark == "psi"], bool(value))
 
 
 FILES = (
