@@ -31,14 +31,18 @@ class Personality:
         return option is None or option in self.config
 
 
-# Options that decide which files there are; all four have CGROUPS, MEMCG, CGROUP_PIDS, CFS_BANDWIDTH, PSI.
+# Options that decide which files there are; all have CGROUPS, MEMCG, CGROUP_PIDS, CFS_BANDWIDTH and PSI.
 _DEBIAN = {
-    (6, 1): {"MEMCG_V1", "CPUSETS_V1"},
-    (6, 12): set[str](),
+    (5, 10): {"MEMCG_V1", "CPUSETS_V1"},
+    (6, 1): {"MEMCG_V1", "CPUSETS_V1", "CGROUP_MISC"},
+    (6, 12): {"CGROUP_MISC"},
+    (7, 2): {"CGROUP_MISC", "UCLAMP_TASK_GROUP", "ZSWAP"},
 }
 _LAYOUTS = {
-    (6, 1): {"v1"},
-    (6, 12): {"v2"},
+    (5, 10): {"v2", "v1"},
+    (6, 1): {"v2", "v1"},
+    (6, 12): {"v2", "v1"},
+    (7, 2): {"v2", "v1"},
 }
 _DEFAULT = {"v2": (6, 12), "v1": (6, 1)}
 

@@ -32,16 +32,19 @@ class Memory(Css):
     # v1
     memsw_max: int = PAGE_COUNTER_MAX
     soft_limit: int = PAGE_COUNTER_MAX
+    kmem_max: int = PAGE_COUNTER_MAX
     tcpmem_max: int = PAGE_COUNTER_MAX
+    use_hierarchy: bool = True
     swappiness: int = 60
     oom_kill_disable: bool = False
     move_charge: int = 0
 
     def online(self) -> None:
-        """A v1 child takes over swappiness and oom_kill_disable (mem_cgroup_css_alloc)."""
+        """A v1 child takes over swappiness, oom_kill_disable and use_hierarchy (mem_cgroup_css_alloc)."""
         if isinstance(self.parent, Memory) and not self.on_dfl:
             self.swappiness = self.parent.swappiness
             self.oom_kill_disable = self.parent.oom_kill_disable
+            self.use_hierarchy = self.parent.use_hierarchy
 
 
 def parse_pages(text: str, unlimited: str) -> int:

@@ -66,17 +66,18 @@ def write_zswap_writeback(css: Memory, text: str) -> None:
 def write_reclaim(css: Memory, text: str) -> None:
     """`SIZE [swappiness=0..200]`: EAGAIN unless that much could be reclaimed, EINVAL else (memory_reclaim).
 
-    Before 6.12 there are no options, and no size at all is 0.
+    Before 6.12 there are no options, and no size at all means everything.
     """
     text = strstrip(text)
+    if not css.kernel.at_least(6, 12):
+        if parse_pages(text, ""):
+            raise refuse(EAGAIN)
+        return
     size, rest = memparse(text)
-    if css.kernel.at_least(6, 12):
-        if rest == text:
-            raise refuse(EINVAL)
-        for option in filter(None, strstrip(rest).split(" ")):
-            _check_reclaim_option(option)
-    elif rest:
+    if rest == text:
         raise refuse(EINVAL)
+    for option in filter(None, strstrip(rest).split(" ")):
+        _check_reclaim_option(option)
     if size // PAGE_SIZE:
         raise refuse(EAGAIN)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from errno import EBADF, EINVAL
+from errno import EBADF, EBUSY, EINVAL
 
 from ...cftype import PAGE_SIZE, CFType
 from ...css import Css
@@ -11,7 +11,6 @@ from ...parse import scan_decimal, strstrip
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 
-_SWAPPINESS_MAX = 200
 _MOVE_MASK = 3
 
 
@@ -36,8 +35,10 @@ def _set_tcp(css: Memory, pages: int) -> None:
     css.tcpmem_max = pages
 
 
-def _ignore(css: Memory, pages: int) -> None:
-    """memory.kmem.limit_in_bytes is parsed and has no effect any more."""
+def _set_kmem(css: Memory, pages: int) -> None:
+    """Without effect from 6.1 on."""
+    if not css.kernel.at_least(6, 1):
+        css.kmem_max = pages
 
 
 def _limit_row(name: str, read: Callable[[Memory], int], resize: Callable[[Memory, int], None]) -> CFType:
@@ -91,6 +92,12 @@ _STAT = """
 """.split()
 
 
+def _stat_names(css: Memory) -> list[str]:
+    if css.kernel.at_least(6, 1):
+        return _STAT
+    return [name for name in _STAT if not name.startswith("workingset_")]
+
+
 def show_stat(css: Memory) -> str:
     """The items, the least limits on the way up in bytes, and the items of the whole subtree."""
     memory = memsw = PAGE_COUNTER_MAX
@@ -98,9 +105,10 @@ def show_stat(css: Memory) -> str:
     while isinstance(level, Memory):
         memory, memsw = min(memory, level.max), min(memsw, level.memsw_max)
         level = level.parent
-    lines = [f"{name} 0" for name in _STAT]
+    names = _stat_names(css)
+    lines = [f"{name} 0" for name in names]
     lines += [f"hierarchical_memory_limit {memory * PAGE_SIZE}", f"hierarchical_memsw_limit {memsw * PAGE_SIZE}"]
-    lines += [f"total_{name} 0" for name in _STAT]
+    lines += [f"total_{name} 0" for name in names]
     return "\n".join(lines) + "\n"
 
 
@@ -122,8 +130,8 @@ def read_swappiness(css: Memory) -> int:
 
 
 def write_swappiness(css: Memory, value: int) -> None:
-    """0..200, else EINVAL."""
-    if value > _SWAPPINESS_MAX:
+    """0..200 (before 5.14 0..100), else EINVAL."""
+    if value > (200 if css.kernel.at_least(5, 14) else 100):
         raise refuse(EINVAL)
     css.swappiness = value
 
@@ -151,13 +159,22 @@ def write_move_charge(css: Memory, value: int) -> None:
 
 
 def read_use_hierarchy(css: Memory) -> int:
-    return 1
+    return int(css.use_hierarchy)
 
 
 def write_use_hierarchy(css: Memory, value: int) -> None:
-    """Always 1; EINVAL for anything else."""
-    if value != 1:
+    """1 for good from 5.11 on, EINVAL for anything else.
+
+    Before, 0 or 1 where the parent has 0 (else EINVAL) and there are no children (EBUSY).
+    """
+    if value == int(css.use_hierarchy):
+        return
+    parent = css.parent
+    if css.kernel.at_least(5, 11) or value > 1 or (isinstance(parent, Memory) and parent.use_hierarchy):
         raise refuse(EINVAL)
+    if css.cgroup.children:
+        raise refuse(EBUSY)
+    css.use_hierarchy = bool(value)
 
 
 def write_event_control(css: Memory, text: str) -> None:
@@ -182,7 +199,7 @@ LEGACY = (
     CFType("memory.pressure_level", mode=0),
     CFType("memory.numa_stat", show=show_numa_stat),
     *_counter_rows("memory.kmem."),
-    _limit_row("memory.kmem.limit_in_bytes", lambda css: PAGE_COUNTER_MAX, _ignore),
+    _limit_row("memory.kmem.limit_in_bytes", lambda css: css.kmem_max, _set_kmem),
     CFType("memory.kmem.slabinfo", show=show_slabinfo),
     *_counter_rows("memory.kmem.tcp."),
     _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
