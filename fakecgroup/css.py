@@ -61,8 +61,9 @@ class Controller:
     """One controller: its css type and its two tables of files.
 
     `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy; `dfl_base` rows are there
-    without the controller too, and their functions get the `Cgroup`. A `threaded` controller
-    may be enabled where processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads").
+    without the controller too, and their functions get the `Cgroup`. A `threaded` controller may be enabled where
+    processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option without which
+    there is no such controller, `legacy_config` the one without which it has no v1 face.
     """
 
     name: str
@@ -71,4 +72,5 @@ class Controller:
     dfl_base: tuple[CFType, ...] = ()
     legacy: tuple[CFType, ...] = ()
     threaded: bool = False
+    config: str | None = None
     legacy_config: str | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
 from itertools import count
 
@@ -27,10 +27,19 @@ from .vfs import Vfs
 
 # What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
 _V1_HIERARCHIES = (
+    ("systemd", ()),
     ("cpu,cpuacct", ("cpu", "cpuacct")),
     ("memory", ("memory",)),
     ("pids", ("pids",)),
-    ("systemd", ()),
+    ("cpuset", ("cpuset",)),
+    ("devices", ("devices",)),
+    ("freezer", ("freezer",)),
+    ("blkio", ("io",)),
+    ("hugetlb", ("hugetlb",)),
+    ("net_cls,net_prio", ("net_cls", "net_prio")),
+    ("perf_event", ("perf_event",)),
+    ("rdma", ("rdma",)),
+    ("misc", ("misc",)),
 )
 
 
@@ -42,8 +51,9 @@ class Kernel:
 
     `layout` is "v2" (the root is the unified hierarchy) or "v1" (the root is what systemd makes of
     /sys/fs/cgroup: a directory per hierarchy), `version` such as "6.12" (None: the layout's default). `cpus` and
-    `numa_nodes` are counts, `memory` is in bytes. `processes` says which tasks there are (default: a table of its own,
-    `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each poll event on a file.
+    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0". `processes` says which tasks there
+    are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each
+    poll event on a file.
 
     Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
     The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.
@@ -57,12 +67,13 @@ class Kernel:
         cpus: int = 4,
         numa_nodes: int = 1,
         memory: int = 8 << 30,
+        block_devices: Sequence[str] = (),
         processes: Processes | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.layout = layout
         self.personality = choose(layout, version)
-        self.machine = Machine(cpus, numa_nodes, memory)
+        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices))
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self._clock = clock
@@ -89,7 +100,7 @@ class Kernel:
         )
 
     def _mount_v2(self) -> Cgroup:
-        controllers = [controller for controller in CONTROLLERS if controller.dfl]
+        controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
         base = [row for controller in controllers for row in controller.dfl_base]
         hierarchy = Hierarchy(self._environment(), controllers, (*dfl.FILES, *base), dfl=True)
         self.hierarchies.append(hierarchy)
@@ -115,7 +126,9 @@ class Kernel:
     def _bind_v1(self, name: str) -> Controller | None:
         """The controller, if this kernel is built with its v1 face."""
         for controller in CONTROLLERS:
-            if controller.name == name and self.personality.has(controller.legacy_config):
+            if controller.name == name and all(
+                map(self.personality.has, (controller.config, controller.legacy_config))
+            ):
                 return controller
         return None
 

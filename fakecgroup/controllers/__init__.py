@@ -1,13 +1,17 @@
-"""The controllers, one file each: its files, the state per cgroup, and the functions of its rows.
+"""The controllers, one module each: its files, the state per cgroup, and the functions of its rows.
 
 `CONTROLLERS` is in the kernel's order (include/linux/cgroup_subsys.h).
 """
 
 from .cpu import CPU
 from .cpuacct import CPUACCT
+from .hugetlb import HUGETLB
 from .memory import MEMORY
+from .misc import MISC
+from .perf_event import PERF_EVENT
 from .pids import PIDS
+from .rdma import RDMA
 
-CONTROLLERS = (CPU, CPUACCT, MEMORY, PIDS)
+CONTROLLERS = (CPU, CPUACCT, MEMORY, PERF_EVENT, HUGETLB, PIDS, RDMA, MISC)
 
-__all__ = ["CONTROLLERS", "CPU", "CPUACCT", "MEMORY", "PIDS"]
+__all__ = ["CONTROLLERS"]

@@ -1,0 +1,31 @@
+"""The misc controller (kernel/cgroup/misc.c) on a machine without a resource of that kind: every file is empty."""
+
+from __future__ import annotations
+
+from errno import EINVAL
+
+from ..cftype import CFType, Where
+from ..css import Controller, Css
+from ..refuse import refuse
+
+
+def show_resources(css: Css) -> str:
+    return ""
+
+
+def write_max(css: Css, text: str) -> None:
+    """EINVAL: no resource has that name (misc_cg_max_write)."""
+    raise refuse(EINVAL)
+
+
+_FILES = (
+    CFType("misc.max", Where.CHILD, show=show_resources, write=write_max),
+    CFType("misc.current", Where.CHILD, until=(6, 12), show=show_resources),
+    CFType("misc.current", since=(6, 12), show=show_resources),
+    CFType("misc.peak", since=(6, 12), show=show_resources),
+    CFType("misc.capacity", Where.ROOT, show=show_resources),
+    CFType("misc.events", Where.CHILD, show=show_resources),
+    CFType("misc.events.local", Where.CHILD, since=(6, 12), show=show_resources),
+)
+
+MISC = Controller("misc", Css, dfl=_FILES, legacy=_FILES, config="CGROUP_MISC")
