@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from errno import ENODEV, ENOENT, ENOTDIR
+from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
@@ -129,7 +129,7 @@ class FoundTree:
         try:
             return self.fs.read(file)
         except OSError as failed:
-            if failed.errno in (ENOENT, ENODEV, ENOTDIR):
+            if failed.errno in (ENOENT, ENODEV, ENOTDIR, EOPNOTSUPP):  # the last: cgroup.procs of a threaded cgroup
                 return None
             raise self._unreadable(file, failed) from None
 

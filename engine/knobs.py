@@ -61,7 +61,7 @@ class Knob(Protocol):
 
 def knobs(layout: Layout) -> tuple[Knob, ...]:
     """The knobs of a layout, as far as its controllers are there."""
-    return tuple(knob for knob in _KNOBS[layout.version] if knob.controller in layout.tree_of)
+    return tuple(knob for knob in KNOBS[layout.version] if knob.controller in layout.tree_of)
 
 
 def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
@@ -239,7 +239,7 @@ class _Pids:
         return "tasks"
 
 
-_KNOBS: dict[int, tuple[Knob, ...]] = {
+KNOBS: dict[int, tuple[Knob, ...]] = {
     1: (_V1Shares(), _V1Quota(), _V1Memory(), _Pids()),
     2: (_V2Weight(), _V2Max(), _V2Memory(), _Pids()),
 }

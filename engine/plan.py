@@ -194,7 +194,7 @@ def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step
         pids = [pid for each in busy.values() for pid in each]
         if pids:
             if not is_container_directory(orphan.path.rpartition("/")[2]):
-                kept.append(f"/{orphan.path}: not wanted, kept: {_pids(pids)} live in it")
+                kept.append(f"/{orphan.path}: not wanted, kept: {pids_text(pids)} live in it")
             continue  # in a wanted pod this may be the sandbox, which is the runtime's
         steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
     return steps, kept
@@ -209,7 +209,7 @@ def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> It
                 yield Step("rmdir", path, cgroup.path, why, "", during="remove")
 
 
-def _pids(pids: Sequence[int]) -> str:
+def pids_text(pids: Sequence[int]) -> str:
     few = ", ".join(str(pid) for pid in pids[:5])
     more = f" and {len(pids) - 5} more" if len(pids) > 5 else ""
     return f"process{'es' if len(pids) > 1 else ''} {few}{more}"

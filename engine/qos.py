@@ -82,6 +82,35 @@ def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version:
     return score - 1 if score == BEST_EFFORT_OOM_SCORE_ADJ else score
 
 
+def oom_score_rule(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> str:
+    """Why a container has the oom_score_adj it has, with the numbers filled in."""
+    what = "GetContainerOOMScoreAdjust"
+    if _node_critical(pod):
+        return f"{what}: a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}"
+    qos = qos_class(pod, version)
+    if qos != "Burstable":
+        return f"{what}: a {qos} pod has {oom_score_adj(pod, container, memory_capacity, version)}"
+    memory = _memory(container.requests)
+    spread = _spread_pod_request(pod)
+    asked = f"({memory} + {spread} of the pod's request)" if spread else f"{memory}"
+    raw = _score(memory + spread, memory_capacity)
+    bounded = oom_score_adj(pod, container, memory_capacity, version)
+    then = "" if raw == bounded else f", made {bounded} (a sidecar's is not above a regular container's; 3 to 999)"
+    return f"{what}: 1000 - 1000 × {asked} / {memory_capacity} bytes of the node = {raw}{then}"
+
+
+def qos_rule(pod: Pod, version: KubeletVersion) -> str:
+    """Why a pod has its QoS class."""
+    if pod.status_qos_class is not None and version.at_least(27):
+        return "GetPodQOS: status.qosClass says so"
+    where = "spec.resources has" if pod_level_set(pod) else "its containers have"
+    return {
+        "Guaranteed": f"ComputePodQOS: {where} cpu and memory limits throughout, equal to the requests",
+        "Burstable": f"ComputePodQOS: {where} a cpu or memory request or limit, but not equal ones throughout",
+        "BestEffort": f"ComputePodQOS: {where} no cpu or memory request or limit",
+    }[qos_class(pod, version)]
+
+
 def _score(memory: int, capacity: int) -> int:
     return 1000 - _truncated(1000 * memory, capacity)
 

@@ -1,0 +1,330 @@
+"""The command line: ``cgroup-engine plan | apply | status | explain | down``.
+
+Exit codes: 0 done, 1 it failed (one line per failure on stderr), 2 the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from engine import kubelet_version
+from engine.apply import Outcome, execute
+from engine.config import NodeConfig, feature_gates, node_config, read_config
+from engine.down import down_plan
+from engine.errors import EngineError, InputError, QuantityError, RootError
+from engine.explain import explanation
+from engine.found import FoundTree
+from engine.fs import CgroupFs, OsFs
+from engine.kubelet_version import NEWEST, OLDEST, KubeletVersion
+from engine.layout import detect
+from engine.plan import Plan, Step, make_plan
+from engine.pod import Pod
+from engine.pods import read_pods
+from engine.quantity import parse as parse_quantity
+from engine.render import Printer, print_explanation, print_plan, print_status, step_line
+from engine.status import compare
+from engine.wanted import wanted_tree
+
+_PROGRAM = "cgroup-engine"
+_THE_MACHINES_OWN = "/sys/fs/cgroup"
+
+_EPILOG = """\
+Paths in the output are relative to the root; on cgroup v1 they start with the hierarchy (cpu,cpuacct, memory, ...).
+Exit codes: 0 done, 1 it failed, 2 the command line is wrong.
+"""
+
+_EXAMPLES = {
+    "plan": "example:\n  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/",
+    "apply": (
+        "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
+        "once no process lives in them. A missing cgroupRoot is made. Reserved cgroups that are enforced must exist.\n\n"
+        "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
+    ),
+    "status": "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml",
+    "explain": (
+        "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n\n"
+        "example:\n  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1"
+    ),
+    "down": (
+        "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
+        "holds a cgroup that is someone else's. cgroupRoot is removed if it is empty then. Values written to the\n"
+        "reserved cgroups are set to the kernel's defaults. On v2, controllers are disabled again where no child is\n"
+        "left.\n\n"
+        "example:\n  cgroup-engine down --root /sys/fs/cgroup --config kubelet.yaml"
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        # the reader is gone; keep the interpreter from complaining when it flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = _parser()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 2
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "plan": _plan,
+        "apply": _apply,
+        "status": _status,
+        "explain": _explain,
+        "down": _down,
+    }
+    try:
+        return commands[options.command](options)
+    except EngineError as error:
+        _complain(str(error))
+        return 1
+
+
+def _plan(options: argparse.Namespace) -> int:
+    node, pods = _inputs(options, options.pods)
+    found = _root(options, node)
+    plan = make_plan(wanted_tree(node, pods), found, node.driver)
+    print_plan(Printer(sys.stdout), plan, options.output)
+    _warn_of(plan.kept)
+    return 0
+
+
+def _apply(options: argparse.Namespace) -> int:
+    node, pods = _inputs(options, options.pods)
+    found = _root(options, node)
+    _check_driver(options, node)
+    wanted = wanted_tree(node, pods)
+    plan = make_plan(wanted, found, node.driver)
+    return _execute(plan, found.fs, f"nothing to do: {len(wanted)} cgroups are as wanted ({found.layout.name})")
+
+
+def _status(options: argparse.Namespace) -> int:
+    node, pods = _inputs(options, options.pods)
+    found = _root(options, node)
+    rows = compare(wanted_tree(node, pods), found, node.driver)
+    print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    paths, name = list(options.pods), None
+    if len(paths) > 1 and not os.path.lexists(paths[-1]):
+        name = paths.pop()
+    node, pods = _inputs(options, paths)
+    pod = _named(pods, name) if name is not None else None
+    print_explanation(Printer(sys.stdout), explanation(node, wanted_tree(node, pods), pod), options.output)
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    node, _ = _inputs(options, [])
+    found = _root(options, node)
+    _check_driver(options, node)
+    plan = down_plan(wanted_tree(node, []), found, node.driver)
+    for note in plan.kept:
+        print(note)
+    return _execute(Plan(plan.layout, plan.steps), found.fs, f"nothing to remove ({found.layout.name})")
+
+
+def _execute(plan: Plan, fs: CgroupFs, idle: str) -> int:
+    def tell(step: Step) -> None:
+        print(step_line(step))
+
+    outcome = execute(plan, fs, tell)
+    for failure in outcome.failed:
+        _complain(str(failure))
+    if outcome.skipped:
+        _complain(f"{len(outcome.skipped)} steps that depend on these were not attempted")
+    _warn_of(plan.kept)
+    if not plan.steps and not plan.kept:
+        print(idle)
+    elif plan.steps:
+        print(_summary(outcome))
+    return 1 if outcome.failed or plan.kept else 0
+
+
+def _summary(outcome: Outcome) -> str:
+    counts = {name: sum(step.action == name for step in outcome.done) for name in ("mkdir", "write", "rmdir")}
+    text = f"made {counts['mkdir']} directories, wrote {counts['write']} values, removed {counts['rmdir']} directories"
+    return f"{text}; {len(outcome.failed)} failed" if outcome.failed else text
+
+
+def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeConfig, list[Pod]]:
+    fields, where = read_config(Path(options.config) if options.config is not None else None)
+    version = KubeletVersion(options.kubelet_version.minor, feature_gates(fields, where))
+    node = node_config(
+        fields,
+        where,
+        version=version,
+        cpus=options.cpus or _online_cpus(),
+        memory=options.memory or _total_memory(),
+        max_pids=options.max_pids or _max_pids(),
+        driver=options.driver,
+        runtime=options.runtime,
+    )
+    _warn_of(node.warnings)
+    return node, read_pods([Path(path) for path in pod_paths], version)
+
+
+def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
+    if not os.path.isdir(options.root):
+        raise RootError(f"{options.root}: is no directory", path=options.root, todo="give a cgroup tree's mount point")
+    fs = OsFs(options.root)
+    layout = detect(fs, options.root)
+    if layout.version == 1 and node.fail_cgroup_v1:
+        _warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
+    if options.command in ("apply", "down") and os.statvfs(options.root).f_flag & os.ST_RDONLY:
+        raise RootError(f"{options.root}: is mounted read-only", path=options.root, todo="mount it read-write")
+    return FoundTree(fs, layout)
+
+
+def _check_driver(options: argparse.Namespace, node: NodeConfig) -> None:
+    own = os.path.realpath(options.root) == _THE_MACHINES_OWN
+    if node.driver == "systemd" and own and not options.systemd_names_only:
+        raise RootError(
+            f"{options.root}: is this machine's own tree, where systemd makes the cgroups of the systemd driver",
+            path=options.root,
+            todo="use --driver cgroupfs, or --systemd-names-only to make directories with systemd's names",
+        )
+
+
+def _named(pods: Sequence[Pod], name: str) -> Pod:
+    matching = [pod for pod in pods if name in (pod.name, str(pod))]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise InputError(f"{name}: {len(matching)} pods have this name", value=name, todo="write NAMESPACE/NAME")
+    raise InputError(f"{name}: is neither a file nor a pod in the given files", value=name)
+
+
+def _online_cpus() -> int:
+    return os.sysconf("SC_NPROCESSORS_ONLN")
+
+
+def _total_memory() -> int:
+    """MemTotal in bytes, which is what the kubelet takes for the node's capacity."""
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        for line in meminfo:
+            if line.startswith("MemTotal:"):
+                return int(line.split()[1]) * 1024
+    raise RootError("/proc/meminfo: has no MemTotal", path="/proc/meminfo", todo="give --memory")
+
+
+def _max_pids() -> int:
+    """The smaller of pid_max and threads-max, which is what the kubelet takes for the node's capacity of pids."""
+    limits = []
+    for name in ("pid_max", "threads-max"):
+        with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
+            limits.append(int(file.read()))
+    return min(limits)
+
+
+def _warn_of(notes: Sequence[str]) -> None:
+    for note in notes:
+        _complain(f"warning: {note}")
+
+
+def _complain(text: str) -> None:
+    print(f"{_PROGRAM}: {text}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=_PROGRAM,
+        description="The kubelet's cgroup hierarchy, computed from pods and node configuration, planned, applied and "
+        "read back.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in (
+        ("plan", "what would be written, in order, and why; changes nothing"),
+        ("apply", "make it so and read every write back"),
+        ("status", "wanted against found, drift marked"),
+        ("explain", "QoS class, every value with its rule, and CPU under load"),
+        ("down", "remove the hierarchy and nothing else"),
+    ):
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=_EXAMPLES[name],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name != "explain":
+            command.add_argument(
+                "--root", required=True, metavar="DIR", help="cgroup root, v1 or v2, such as /sys/fs/cgroup"
+            )
+        if name in ("apply", "down"):
+            command.add_argument(
+                "--systemd-names-only",
+                action="store_true",
+                help="on /sys/fs/cgroup with the systemd driver: make directories of systemd's names without systemd",
+            )
+        if name in ("plan", "status", "explain"):
+            command.add_argument(
+                "-o", dest="output", choices=("table", "json", "yaml"), default="table", help="output (default: table)"
+            )
+        _node_options(command)
+        if name != "down":
+            pods = "PODS" if name != "explain" else "PODS|POD"
+            command.add_argument(
+                "pods", nargs="+", metavar=pods, help="files or directories with Pod, PodList or List, YAML or JSON"
+            )
+    return parser
+
+
+def _node_options(command: argparse.ArgumentParser) -> None:
+    node = command.add_argument_group("node")
+    node.add_argument("--config", metavar="KUBELET.yaml", help="a KubeletConfiguration, kubelet.config.k8s.io/v1beta1")
+    node.add_argument(
+        "--kubelet-version",
+        type=_version,
+        default=KubeletVersion(),
+        metavar=f"1.{OLDEST}..1.{NEWEST}",
+        help=f"whose rules to use (default: 1.{NEWEST})",
+    )
+    node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
+    node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
+    node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks there can be (default: this machine's)")
+    node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
+    node.add_argument(
+        "--runtime",
+        choices=("containerd", "crio", "docker"),
+        default="containerd",
+        help="who names the containers' cgroups (default: containerd)",
+    )
+
+
+def _version(text: str) -> KubeletVersion:
+    try:
+        return kubelet_version.parse(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and 0 < int(text[:10]) <= 1 << 22 and len(text) <= 10:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {1 << 22}")
+
+
+def _bytes(text: str) -> int:
+    try:
+        quantity = parse_quantity(text)
+    except QuantityError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if quantity.sign() <= 0 or not quantity.fits():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size from 1 byte to 2^63-1 bytes")
+    return quantity.value()

@@ -1,0 +1,175 @@
+"""Plans, status and explanations as tables, JSON and YAML.
+
+The JSON and YAML forms are for programs and stay as they are; the tables are for people and may change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TextIO
+
+import yaml
+
+from engine.knobs import Knob
+from engine.plan import Plan, Step
+from engine.status import Row
+
+Output = Literal["table", "json", "yaml"]
+_GREEN, _YELLOW, _RED, _BOLD, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
+_STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW}
+_ACTION_COLOUR = {"mkdir": _GREEN, "write": _YELLOW, "rmdir": _RED}
+
+
+class Printer:
+    """Writes to a stream, in colour if it is a terminal and NO_COLOR is not set."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def line(self, text: str = "") -> None:
+        print(text, file=self.stream)
+
+    def paint(self, text: str, code: str) -> str:
+        return f"{code}{text}{_PLAIN}" if self.colour and code else text
+
+    def data(self, data: Any, output: Output) -> None:
+        if output == "json":
+            self.line(json.dumps(data, indent=2, ensure_ascii=False))
+        else:
+            yaml.safe_dump(data, self.stream, sort_keys=False, allow_unicode=True, width=10**6)
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[str, str]) -> None:
+        """Columns as wide as their longest cell, two blanks between; the last is not padded."""
+        widths = [max(len(row[n]) for row in (heads, *rows)) for n in range(len(heads))]
+        self.line(self.paint(_aligned(heads, widths), _BOLD))
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]
+            painted = [self.paint(cell, colours.get(cell.strip(), "")) for cell in cells]
+            self.line("  ".join(painted).rstrip())
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def with_unit(text: str, knob: Knob | None) -> str:
+    """A value as people read it: with its unit, and bytes also in Mi or Gi if that is exact."""
+    if knob is None or text == "":
+        return text
+    unit = knob.unit()
+    if unit != "bytes" or not text.isdigit():
+        return text if text in ("max", "-1") else f"{text} {unit}"
+    number = int(text)
+    if number >= (1 << 63) - 65536:
+        return f"{text} bytes (no limit)"
+    for name, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if number >= size and number % size == 0:
+            return f"{text} bytes ({number // size}{name})"
+    return f"{text} bytes"
+
+
+def step_line(step: Step) -> str:
+    """One step as apply and down report it."""
+    if step.action != "write":
+        return f"{step.action} {step.path}"
+    return f"write {step.path} = {with_unit(step.text, step.knob)}"
+
+
+def print_plan(printer: Printer, plan: Plan, output: Output) -> None:
+    if output != "table":
+        printer.data(plan_data(plan), output)
+        return
+    if not plan.steps:
+        printer.line(f"nothing to do ({plan.layout.name})")
+        return
+    rows = [
+        (
+            str(number),
+            step.action,
+            step.path,
+            with_unit(step.text, step.knob),
+            with_unit(step.before, step.knob) or "-",
+            step.why,
+        )
+        for number, step in enumerate(plan.steps, 1)
+    ]
+    printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), rows, _ACTION_COLOUR)
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    steps = []
+    for number, step in enumerate(plan.steps, 1):
+        entry: dict[str, Any] = {"step": number, "do": step.action, "path": step.path, "why": step.why}
+        if step.action == "write":
+            unit = step.knob.unit() if step.knob is not None else "controllers"
+            entry |= {"value": step.text, "before": step.before, "unit": unit}
+        if step.owner:
+            entry["for"] = step.owner
+        steps.append(entry)
+    return {"layout": plan.layout.name, "steps": steps, "kept": list(plan.kept)}
+
+
+def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Output) -> None:
+    drifted = [row for row in rows if row.state != "ok"]
+    if output != "table":
+        entries = [
+            {
+                "path": row.path,
+                "state": row.state,
+                "wanted": row.wanted,
+                "found": row.found,
+                "unit": row.knob.unit() if row.knob is not None else "",
+                "for": row.owner,
+            }
+            for row in rows
+        ]
+        printer.data({"layout": layout, "drift": bool(drifted), "files": entries}, output)
+        return
+    cells = [
+        (row.state, row.path, with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-", row.owner)
+        for row in rows
+    ]
+    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), cells, _STATE_COLOUR)
+    what = f"{len(drifted)} of {len(rows)} differ" if drifted else f"all {len(rows)} as wanted"
+    printer.line(f"{layout}: {what}")
+
+
+def print_explanation(printer: Printer, data: dict[str, Any], output: Output) -> None:
+    """``data`` is what ``explain.explanation`` returns."""
+    if output != "table":
+        printer.data(data, output)
+        return
+    node = data["node"]
+    printer.line(
+        f"kubelet {node['kubelet_version']}, {node['driver']} driver, {node['cpus']} CPUs, "
+        f"{node['memory_bytes']} bytes of memory"
+    )
+    for entry in data["cgroups"]:
+        _print_cgroup(printer, entry["owner"], entry, "")
+    for pod in data["pods"]:
+        printer.line()
+        printer.line(printer.paint(f"pod {pod['pod']}  {pod['qos_class']}", _BOLD))
+        printer.line(f"  {pod['qos_rule']}")
+        _print_cgroup(printer, "pod", pod, "  ")
+        for container in pod["containers"]:
+            _print_cgroup(printer, f"container {container['container']}", container, "  ")
+            printer.line(f"    oom_score_adj {container['oom_score_adj']}  ({container['oom_rule']})")
+
+
+def _print_cgroup(printer: Printer, title: str, entry: Mapping[str, Any], indent: str) -> None:
+    printer.line()
+    printer.line(f"{indent}{printer.paint(title, _BOLD)}  /{entry['cgroup']}")
+    rows = [(_files(value["v1"]), _files(value["v2"]), value["rule"]) for value in entry["values"]]
+    widths = [max((len(row[n]) for row in rows), default=0) for n in range(2)]
+    for v1, v2, rule in rows:
+        printer.line(f"{indent}  v1 {v1.ljust(widths[0])}  v2 {v2.ljust(widths[1])}  {rule}")
+    if "cpu_cores_under_load" in entry:
+        v1, v2 = entry["cpu_cores_under_load"], entry["cpu_cores_under_load_v2"]
+        printer.line(f"{indent}  CPU when all containers are busy: {v1:.3f} cores (v2: {v2:.3f} cores)")
+
+
+def _files(files: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={text}" for name, text in files.items())

@@ -1,0 +1,58 @@
+"""Wanted against found, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.found import FoundTree
+from engine.knobs import Knob
+from engine.names import Driver
+from engine.plan import make_plan, settings_of
+from engine.wanted import WantedCgroup
+
+State = Literal["ok", "drift", "missing", "unwanted"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One interface file, or a whole cgroup (``file`` is empty) that is missing or not wanted.
+
+    ``path`` is relative to the root.
+    """
+
+    path: str
+    owner: str
+    state: State
+    wanted: str = ""
+    found: str = ""
+    knob: Knob | None = None
+
+
+def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> list[Row]:
+    """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
+
+    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist.
+    :raises RootError: something there cannot be read.
+    """
+    layout = found.layout
+    rows: list[Row] = []
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        for tree in layout.trees:
+            if (there is None or tree not in there.trees) and cgroup.level != "reserved":
+                rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))
+        for knob, setting in settings_of(cgroup, layout):
+            have = there.settings.get(knob.field) if there is not None else None
+            for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
+                path = layout.file(knob.controller, cgroup.path, file)
+                if have is None:
+                    rows.append(Row(path, cgroup.owner, "missing", want, "", knob))
+                else:
+                    state: State = "ok" if knob.same(want, have[n], file) else "drift"
+                    rows.append(Row(path, cgroup.owner, state, want, have[n], knob))
+    plan = make_plan(wanted, found, driver)
+    rows += [Row(step.path, step.owner, "unwanted") for step in plan.steps if step.action == "rmdir"]
+    rows += [Row(note.split(":")[0].lstrip("/"), "", "unwanted", found=note) for note in plan.kept]
+    return rows
