@@ -7,8 +7,8 @@ here in the way that a FUSE mount gets it from its kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from errno import E2BIG, EBADF, ECHILD, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
+import stat
+from errno import E2BIG, EBADF, ECHILD, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
 from typing import Any
 
 from fakecgroup import Kernel
@@ -61,13 +61,14 @@ class ModelTarget:
     def __init__(self, layout: str, version: str) -> None:
         self._layout = layout
         self._version = version
-        self.pids: Mapping[int, str] = {}
+        self.pids: dict[int, str] = {}
 
     def start(self, case: Case) -> None:
         self._processes = _Processes()
         self.kernel = Kernel(self._layout, self._version, processes=self._processes, **MACHINE)
         self._processes.kernel = self.kernel
         self._handles: dict[str, _Open] = {}
+        self._opaque: set[str] = set()
         self._umask = 0o022
         own = self._processes.add()
         self._tids = {_SELF: own}
@@ -173,6 +174,9 @@ class ModelTarget:
         return self.kernel.vfs.readlink(self._inode(who, path))
 
     def _op_mknod(self, who: str, path: bytes, mode: int, device: int) -> None:
+        kind = stat.S_IFMT(mode)
+        if kind not in (0, stat.S_IFREG, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK):
+            raise OSError(EPERM if kind == stat.S_IFDIR else EINVAL, "")  # do_mknodat asks before it looks
         parent, name = self.kernel.walk_parent(self._text(path), self._caller(who))
         self.kernel.vfs.mknod(parent, name, mode, device, self._caller(who))
 
@@ -258,8 +262,6 @@ class ModelTarget:
 
     def _open(self, who: str, path: bytes, flags: int) -> _Open:
         text, caller = self._text(path), self._caller(who)
-        if flags & (os.O_PATH | os.O_TMPFILE & ~os.O_DIRECTORY):
-            raise Unsupported("O_PATH and O_TMPFILE are the VFS's own", ends=False)
         if flags & os.O_CREAT:
             file = self.kernel.open(text, flags, caller)
             return _Open(file.inode, file, flags)
@@ -275,6 +277,10 @@ class ModelTarget:
         return _Open(inode, file, flags)
 
     def _op_open(self, who: str, handle: str, path: bytes, flags: int, mode: int) -> None:
+        self._opaque.discard(handle)
+        if flags & (os.O_PATH | os.O_TMPFILE & ~os.O_DIRECTORY):
+            self._opaque.add(handle)
+            raise Unsupported("O_PATH and O_TMPFILE are the VFS's own", ends=False)
         self._handles[handle] = self._open(who, path, flags)
 
     def _op_close(self, who: str, handle: str) -> None:
@@ -282,6 +288,8 @@ class ModelTarget:
         del self._handles[handle]
 
     def _handle(self, name: str) -> _Open:
+        if name in self._opaque:
+            raise Unsupported("a handle of the VFS's own", ends=False)
         if name not in self._handles:
             raise OSError(EBADF, "")
         return self._handles[name]
@@ -366,7 +374,7 @@ class ModelTarget:
 
     def _op_lseek(self, who: str, handle: str, offset: int, whence: int) -> int:
         opened = self._handle(handle)
-        if whence > 2 or abs(offset) > 1 << 32 or opened.file is None or not opened.inode.alive:
+        if whence > 2 or abs(offset) >= 1 << 31 or opened.file is None or not opened.inode.alive:
             raise Unsupported("positions are the VFS's own", ends=False)
         position = offset + (opened.position if whence == 1 else 0)
         if position < 0:
@@ -398,7 +406,7 @@ class ModelTarget:
         self._tids[name] = tid
         self._ids[name] = self._ids[who]
         self._parents[name] = who
-        self.pids = {**self.pids, tid: name}
+        self.pids[tid] = name
 
     def _op_exit(self, who: str, code: int) -> None:
         tid = self._tids[who]
@@ -441,6 +449,8 @@ class ModelTarget:
     def _op_proc(self, who: str, name: str, file: bytes) -> str:
         if file != b"cgroup":
             raise Unsupported("only /proc/PID/cgroup is the model's", ends=False)
+        if self._processes.find(self._tids[name]) is None:
+            raise _Failed(ENOENT, "open")
         places = self.kernel.cgroup_of(self._tids[name])
         if self._layout == "v2":
             return f"0::{places['']}\n"

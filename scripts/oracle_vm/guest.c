@@ -831,6 +831,10 @@ static void mount_layout(int layout)
 		if (mount("cgroup2", ROOT, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, "nsdelegate,memory_recursiveprot"))
 			say("oracle: mount cgroup2: %s\n", strerror(errno));
 		strcpy(hierarchies[n_hierarchies++], ROOT);
+		/* Controllers that are on implicitly (perf_event) come to life with the first change of subtree_control,
+		 * which on a running system was long ago. */
+		put(ROOT "/cgroup.subtree_control", "+pids");
+		put(ROOT "/cgroup.subtree_control", "-pids");
 		return;
 	}
 	static const char *sets[] = { "systemd", "cpu,cpuacct", "memory", "pids", "cpuset", "devices", "freezer", "blkio",
@@ -856,6 +860,7 @@ static void mount_layout(int layout)
 	symlink("cpu,cpuacct", ROOT "/cpuacct");
 	symlink("net_cls,net_prio", ROOT "/net_cls");
 	symlink("net_cls,net_prio", ROOT "/net_prio");
+	mount(NULL, ROOT, NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755");
 }
 
 static int resettable(const char *name)

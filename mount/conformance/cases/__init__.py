@@ -24,6 +24,13 @@ FAMILIES = (
     "cpu",
     "memory",
     "pids",
+    "cpuset",
+    "io",
+    "hugetlb",
+    "rdma_misc",
+    "pressure",
+    "devices",
+    "net",
 )
 
 

@@ -48,8 +48,9 @@ def _on(layout: str, controller: str, value: str, other: str, ro: str, wo: str) 
         ("lseek", "h", 0), ("fread", "h", 2), ("write", rw, "7000"), ("lseek", "h", 2), ("fread", "h", 10), ("lseek", "h", 1),
         ("fread", "h", 10)]  # fmt: skip
     yield "lseek", [
-        ("open", "h", rw), *[("lseek", "h", offset, whence) for whence in ("SEEK_SET", "SEEK_CUR", "SEEK_END", "SEEK_DATA", "SEEK_HOLE", 5)
-                             for offset in (0, 1, 5, -1, -5, 4096, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1)],
+        ("open", "h", rw), *[op for whence in ("SEEK_SET", "SEEK_CUR", "SEEK_END", "SEEK_DATA", "SEEK_HOLE", 5)
+                             for offset in (0, 1, 5, -1, -5, 4096, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1)
+                             for op in (("lseek", "h", 3), ("lseek", "h", offset, whence))],
         ("lseek", "h", 0), ("lseek", "h", -1, "SEEK_CUR"), ("fread", "h", 2), ("lseek", "h", -1, "SEEK_CUR"), ("fread", "h", 10)]  # fmt: skip
     yield "writing moves the position", [
         ("open", "h", rw, "O_RDWR"), ("fwrite", "h", "2000"), ("lseek", "h", 0, "SEEK_CUR"), ("fread", "h", 100), ("fpread", "h", 100, 0),
