@@ -26,6 +26,11 @@ class Personality:
     def at_least(self, major: int, minor: int) -> bool:
         return self.version >= (major, minor)
 
+    @property
+    def saturates(self) -> bool:
+        """Numbers beyond 64 bits become the greatest one instead of wrapping (lib/vsprintf.c, lib/cmdline.c)."""
+        return self.at_least(7, 2)
+
     def has(self, option: str | None) -> bool:
         """True for an option that is on, and for no option at all."""
         return option is None or option in self.config

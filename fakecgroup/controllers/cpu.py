@@ -15,6 +15,7 @@ from ..parse import scan_decimal, scan_word
 from ..refuse import refuse
 from . import weight as w
 from .bandwidth import UNLIMITED, USEC, set_bandwidth
+from .clamp import CLAMP_MAX, parse_percent, show_percent
 
 if TYPE_CHECKING:
     from ..cgroup import Cgroup
@@ -31,6 +32,8 @@ class Cpu(Css):
     period: int = _PERIOD_DEFAULT
     burst: int = 0
     idle: bool = False
+    uclamp_min: int = 0  # hundredths of a percent
+    uclamp_max: int = CLAMP_MAX
 
     def ancestors(self) -> Iterator[Cpu]:
         """From the parent up to the root."""
@@ -149,10 +152,13 @@ def write_max(css: Cpu, text: str) -> None:
     token, rest = scan_word(text, 20)
     if token is None:
         raise refuse(EINVAL)
-    period = scan_decimal(rest)[0]
-    quota = scan_decimal(token)[0]
+    saturate = css.kernel.saturates
+    period = scan_decimal(rest, saturate=saturate)[0]
+    quota = scan_decimal(token, saturate=saturate)[0]
     if quota is None and token != "max":
         raise refuse(EINVAL)
+    if saturate and quota == UNLIMITED:
+        quota = None  # in µs, from 7.2 on, the greatest number stands for no limit
     set_bandwidth(
         css,
         quota=UNLIMITED if quota is None else quota * USEC % _U64,
@@ -160,6 +166,30 @@ def write_max(css: Cpu, text: str) -> None:
         burst=css.burst,
     )
 
+
+# -- utilization clamps ---------------------------------------------------------------------------
+
+
+def show_uclamp_min(css: Cpu) -> str:
+    return show_percent(css.uclamp_min)
+
+
+def write_uclamp_min(css: Cpu, text: str) -> None:
+    css.uclamp_min = parse_percent(text)
+
+
+def show_uclamp_max(css: Cpu) -> str:
+    return show_percent(css.uclamp_max)
+
+
+def write_uclamp_max(css: Cpu, text: str) -> None:
+    css.uclamp_max = parse_percent(text)
+
+
+_UCLAMP = (
+    CFType("cpu.uclamp.min", Where.CHILD, config="UCLAMP_TASK_GROUP", show=show_uclamp_min, write=write_uclamp_min),
+    CFType("cpu.uclamp.max", Where.CHILD, config="UCLAMP_TASK_GROUP", show=show_uclamp_max, write=write_uclamp_max),
+)
 
 # -- statistics: nothing runs in a fake cgroup ----------------------------------------------------
 
@@ -204,6 +234,7 @@ CPU = Controller(
         CFType("cpu.idle", Where.CHILD, since=(6, 1), read_s64=read_idle, write_s64=write_idle),
         CFType("cpu.max", Where.CHILD, show=show_max, write=write_max),
         CFType("cpu.max.burst", Where.CHILD, since=(6, 1), read_u64=read_burst, write_u64=write_burst),
+        *_UCLAMP,
     ),
     legacy=(
         CFType("cpu.shares", read_u64=read_shares, write_u64=write_shares),
@@ -213,6 +244,7 @@ CPU = Controller(
         CFType("cpu.cfs_burst_us", since=(6, 1), read_u64=read_burst, write_u64=write_burst),
         CFType("cpu.stat", show=show_legacy_stat),
         CFType("cpu.stat.local", since=(6, 12), show=show_legacy_stat_local),
+        *_UCLAMP,
     ),
     threaded=True,
 )

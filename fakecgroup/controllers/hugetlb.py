@@ -46,10 +46,10 @@ def _show_numa_stat(css: Hugetlb) -> str:
     return f"total=0{nodes}\n{legacy}"
 
 
-def _parse(text: str, unlimited: str, size: int) -> int:
+def _parse(css: Hugetlb, text: str, unlimited: str, size: int) -> int:
     """Base pages, rounded down to the huge page."""
     pages = size // PAGE_SIZE
-    return parse_pages(text, unlimited) // pages * pages
+    return parse_pages(text, unlimited, css.kernel) // pages * pages
 
 
 def _dfl_limit(name: str, key: str, size: int) -> CFType:
@@ -58,7 +58,7 @@ def _dfl_limit(name: str, key: str, size: int) -> CFType:
         return "max\n" if pages == css.limit("", size) else f"{pages * PAGE_SIZE}\n"
 
     def write(css: Hugetlb, text: str) -> None:
-        css.set_limit(key, _parse(text, "max", size))
+        css.set_limit(key, _parse(css, text, "max", size))
 
     return CFType(name, Where.CHILD, show=show, write=write)
 
@@ -68,7 +68,7 @@ def _legacy_limit(name: str, key: str, size: int) -> CFType:
         return css.limit(key, size) * PAGE_SIZE
 
     def write(css: Hugetlb, text: str) -> None:
-        pages = _parse(text, "-1", size)
+        pages = _parse(css, text, "-1", size)
         if css.parent is None:
             raise refuse(EINVAL)
         css.set_limit(key, pages)

@@ -15,8 +15,13 @@ def scan_word(text: str, width: int) -> tuple[str | None, str]:
     return text[:end] or None, text[end:]
 
 
-def scan_decimal(text: str) -> tuple[int | None, str]:
-    """`%llu`: skips white space, takes decimal digits, wraps at 2^64; None where there is no digit."""
+def scan_decimal(text: str, *, saturate: bool = False) -> tuple[int | None, str]:
+    """`%llu`: skips white space, takes decimal digits; None where there is no digit.
+
+    A number that does not fit 64 bits wraps, or, in kernels with `saturate`, is the greatest there is.
+    """
     text = text.lstrip(SPACES)
     value, count = digits(text, 10)
-    return (value % U64 if count else None), text[count:]
+    if not count:
+        return None, text
+    return min(value, U64 - 1) if saturate else value % U64, text[count:]

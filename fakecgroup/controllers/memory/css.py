@@ -11,6 +11,7 @@ from errno import EINVAL
 from ...cftype import PAGE_SIZE
 from ...css import Css
 from ...parse import memparse, strstrip
+from ...personality import Personality
 from ...refuse import refuse
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
@@ -47,7 +48,7 @@ class Memory(Css):
             self.use_hierarchy = self.parent.use_hierarchy
 
 
-def parse_pages(text: str, unlimited: str) -> int:
+def parse_pages(text: str, unlimited: str, kernel: Personality) -> int:
     """Pages of a size in bytes, rounded down; `unlimited` is the word for none (page_counter_memparse).
 
     Raises EINVAL for what follows a size.
@@ -55,7 +56,7 @@ def parse_pages(text: str, unlimited: str) -> int:
     text = strstrip(text)
     if text == unlimited:
         return PAGE_COUNTER_MAX
-    size, rest = memparse(text)
+    size, rest = memparse(text, saturate=kernel.saturates)
     if rest:
         raise refuse(EINVAL)
     return min(size // PAGE_SIZE, PAGE_COUNTER_MAX)

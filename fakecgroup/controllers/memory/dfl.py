@@ -22,7 +22,7 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
         return "max\n" if pages == PAGE_COUNTER_MAX else f"{pages * PAGE_SIZE}\n"
 
     def write(css: Memory, text: str) -> None:
-        setattr(css, attribute, parse_pages(text, "max"))
+        setattr(css, attribute, parse_pages(text, "max", css.kernel))
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
 
@@ -70,21 +70,23 @@ def write_reclaim(css: Memory, text: str) -> None:
     """
     text = strstrip(text)
     if not css.kernel.at_least(6, 12):
-        if parse_pages(text, ""):
+        if parse_pages(text, "", css.kernel):
             raise refuse(EAGAIN)
         return
-    size, rest = memparse(text)
+    size, rest = memparse(text, saturate=css.kernel.saturates)
     if rest == text:
         raise refuse(EINVAL)
     for option in filter(None, strstrip(rest).split(" ")):
-        _check_reclaim_option(option)
+        _check_reclaim_option(option, css.kernel.at_least(7, 2))
     if size // PAGE_SIZE:
         raise refuse(EAGAIN)
 
 
-def _check_reclaim_option(option: str) -> None:
-    """`swappiness=` and an int in base 0, to the end of the word (match_token, match_int)."""
+def _check_reclaim_option(option: str, takes_max: bool) -> None:
+    """`swappiness=` and an int in base 0, to the end of the word (match_token, match_int), or `max`."""
     key, _, value = option.partition("=")
+    if takes_max and option == "swappiness=max":
+        return
     base, prefix = radix(value)
     number, count = digits(value[prefix:], base)
     if key != "swappiness" or not count or value[prefix + count :] or number > _SWAPPINESS_MAX:

@@ -45,7 +45,7 @@ def _limit_row(name: str, read: Callable[[Memory], int], resize: Callable[[Memor
     """A limit in bytes, `-1` for none. The root has none to set: EINVAL, after the parser's own."""
 
     def write(css: Memory, text: str) -> None:
-        pages = parse_pages(text, "-1")
+        pages = parse_pages(text, "-1", css.kernel)
         if css.parent is None:
             raise refuse(EINVAL)
         resize(css, pages)
@@ -58,7 +58,7 @@ def read_soft_limit(css: Memory) -> int:
 
 
 def write_soft_limit(css: Memory, text: str) -> None:
-    css.soft_limit = parse_pages(text, "-1")
+    css.soft_limit = parse_pages(text, "-1", css.kernel)
 
 
 # -- counters: nothing is charged -----------------------------------------------------------------

@@ -1,0 +1,55 @@
+"""Utilization clamps: percent with two decimals, kept in hundredths (kernel/sched/core.c, capacity_from_percent)."""
+
+from __future__ import annotations
+
+from errno import EINVAL, ERANGE
+
+from ..parse import strstrip
+from ..parse.digits import U64, digits
+from ..parse.space import SPACES
+from ..refuse import refuse
+
+CLAMP_MAX = 10000  # hundredths of a percent
+_CAPACITY = 1024
+
+
+def _signed(text: str) -> tuple[int, int] | None:
+    """`%lld`: the value and how many characters it took, white space before it included."""
+    start = len(text) - len(text.lstrip(SPACES))
+    negative = text[start : start + 1] == "-"
+    value, count = digits(text[start + negative :], 10)
+    if not count:
+        return None
+    value = min(value, U64 - 1)  # every kernel that has these files saturates
+    return (-value if negative else value), start + negative + count
+
+
+def parse_percent(text: str) -> int:
+    """Hundredths of a percent of `max` or a decimal number, trailing junk ignored (cgroup_parse_float).
+
+    Raises EINVAL where there is no number, ERANGE beyond 0..100.
+    """
+    text = strstrip(text)
+    if text == "max":
+        return CLAMP_MAX
+    whole = _signed(text)
+    if whole is None:
+        raise refuse(EINVAL)
+    fraction, length = 0, 0
+    if text[whole[1] : whole[1] + 1] == ".":
+        found = _signed(text[whole[1] + 1 :])
+        fraction, length = found if found is not None else (0, 0)
+    if fraction < 0:
+        raise refuse(EINVAL)
+    scale: int = 10 ** abs(2 - length)
+    hundredths = fraction * scale if length < 2 else (fraction + scale // 2) // scale
+    percent = (whole[0] * 100 + hundredths) % U64
+    if percent > CLAMP_MAX:
+        raise refuse(ERANGE)
+    return percent
+
+
+def show_percent(percent: int) -> str:
+    """What a clamp reads: `max` once it rounds to the whole capacity."""
+    capacity = (percent * _CAPACITY + CLAMP_MAX // 2) // CLAMP_MAX
+    return "max\n" if capacity == _CAPACITY else f"{percent // 100}.{percent % 100:02}\n"
