@@ -27,13 +27,7 @@ def attach(path: str, *, allow_other: bool) -> int:
     """
     if os.geteuid() != 0:
         return _attach_with_helper(path, allow_other)
-    try:
-        fd = os.open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        hint = f"load the module (modprobe fuse), or give the device to the container (--device {_DEVICE})"
-        raise MountError(f"{_DEVICE} is missing: {hint}") from None
-    except OSError as error:
-        raise MountError(f"{_DEVICE}: {error.strerror}: this system or container does not permit FUSE") from None
+    fd = _open_device()
     data = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     if _libc.mount(SOURCE.encode(), os.fsencode(path), FSTYPE.encode(), flags, data.encode()):
@@ -45,6 +39,19 @@ def attach(path: str, *, allow_other: bool) -> int:
     return fd
 
 
+def _open_device() -> int:
+    try:
+        return os.open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        hint = f"load the module (modprobe fuse), or give the device to the container (--device {_DEVICE})"
+        raise MountError(f"{_DEVICE} is missing: {hint}") from None
+    except PermissionError as error:
+        hint = "its mode must let you read and write (distributions have 0666), and a container must permit the device"
+        raise MountError(f"{_DEVICE}: {error.strerror}: {hint}") from None
+    except OSError as error:
+        raise MountError(f"{_DEVICE}: {error.strerror}: is FUSE in this kernel?") from None
+
+
 def helper() -> str | None:
     """The path of fusermount3, or of its older namesake, if there is one."""
     return shutil.which("fusermount3") or shutil.which("fusermount")
@@ -54,6 +61,7 @@ def _attach_with_helper(path: str, allow_other: bool) -> int:
     program = helper()
     if program is None:
         raise MountError("fusermount3 is missing, and only root can mount without it: install fuse3 (Debian package)")
+    os.close(_open_device())  # fusermount3 opens it with the user's rights
     options = f"fsname={SOURCE},subtype={FSTYPE.partition('.')[2]},nosuid,nodev,noexec"
     if allow_other:
         options += ",allow_other"
@@ -114,4 +122,7 @@ def _busy(path: str) -> str:
 def _first_line(output: bytes) -> str:
     """What fusermount3 said, without its own name."""
     text = output.decode(errors="replace").strip().partition("\n")[0]
-    return text.partition(": ")[2] or text or "fusermount3 failed without a word"
+    text = text.partition(": ")[2] or text or "fusermount3 failed without a word"
+    if text == "could not determine username":
+        text += f": fusermount3 serves users of /etc/passwd alone, and uid {os.getuid()} is not there"
+    return text

@@ -50,15 +50,16 @@ def start(run: Callable[[Callable[[], None]], None]) -> int:
 
 def _daemon(run: Callable[[Callable[[], None]], None], writing: int) -> int:
     """The life of the daemon; returns its exit status."""
-    said: list[bytes] = []
+    heard = False
 
     def say(text: bytes) -> None:
-        if not said:
-            said.append(text)
-            os.write(writing, text)
-            os.close(writing)
+        nonlocal heard
+        heard = True
+        os.write(writing, text)
+        os.close(writing)
 
     try:
+        _log_to_file()
         os.setsid()
         os.chdir("/")
         null = os.open(os.devnull, os.O_RDWR)
@@ -70,15 +71,14 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int) -> int:
                     os.close(fd)
                 except OSError:
                     pass  # the one that listed the others
-        _log_to_file()
         run(lambda: say(_READY + b"%d" % os.getpid()))
-    except MountError as error:
-        say(str(error).encode())
-        log.error("%s", error)
-        return 1
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, MountError) and not heard:
+            say(str(error).encode())
+            return 1
         log.exception("the daemon ends")
-        say(f"the daemon failed; see {log_path()}".encode())
+        if not heard:
+            say(f"the daemon failed; see {log_path()}".encode())
         return 1
     return 0
 

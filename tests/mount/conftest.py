@@ -1,0 +1,243 @@
+"""Mounted trees for the tests, and programs run in them.
+
+A tree is mounted by the command itself, as a user would. Trees that many tests share are made once per test process;
+each test has a cgroup of its own in it. Whatever was mounted is unmounted at the end, and a daemon that logged an
+unexpected exception fails the test that it served last.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mount import fusepy
+from mount.attach import detach
+from mount.errors import MountError
+from mount.mountinfo import mounts
+from mount.native import DAEMON_XATTR
+
+COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+REPOSITORY = Path(__file__).parents[2]
+OTHER_UID = 54321  # someone who is neither root nor in /etc/passwd
+
+Mount = Callable[..., Path]
+
+
+def why_not_fuse() -> str | None:
+    """Why this process cannot mount FUSE file systems, or None."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return f"/dev/fuse: {error.strerror}"
+    if os.geteuid() != 0:
+        return None if shutil.which("fusermount3") else "not root, and no fusermount3"
+    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+    return None if done.returncode == 0 else "no CAP_SYS_ADMIN"
+
+
+def why_not_libfuse2() -> str | None:
+    try:
+        fusepy.load()
+    except MountError as error:
+        return str(error)
+    return None
+
+
+# What libfuse 2 and fusepy cannot do (mount/fusepy.py), by the test that shows it.
+FUSEPY_GAPS = {
+    "test_busybox_cat_shows_the_value_though_the_size_is_0": "libfuse 2 tells lookup and stat the same size",
+    "test_a_file_of_a_removed_cgroup_can_be_asked_for_its_attributes": "libfuse 2 has no path for it: ENOENT",
+    "test_an_open_directory_that_was_removed_is_empty": "libfuse 2 has no path for it: ENOENT",
+    "test_a_poll_is_woken_when_the_last_process_leaves": "fusepy has no poll",
+    "test_a_poll_of_an_unread_file_is_an_event": "fusepy has no poll",
+    "test_epoll_tells_each_change_once": "fusepy has no poll",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        reason = FUSEPY_GAPS.get(getattr(item, "originalname", ""))
+        if reason and parameters is not None and parameters.params.get("transport") == "fusepy":
+            item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+
+
+needs_fuse = pytest.mark.skipif(why_not_fuse() is not None, reason=f"cannot mount: {why_not_fuse()}")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to act as several users")
+
+
+def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+    """The command `fakecgroup`; its exit status, stdout and stderr."""
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [*COMMAND, *map(str, arguments)],
+        **{
+            "cwd": REPOSITORY,
+            "capture_output": True,
+            "text": True,
+            "timeout": 30,
+            "check": False,
+            "stdin": subprocess.DEVNULL,
+            **options,
+        },
+    )
+
+
+def shell(script: str, cwd: Path, uid: int | None = None, groups: tuple[int, ...] = ()) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a sh script in the C locale; as another user if `uid` is given."""
+    who = {} if uid is None else {"user": uid, "group": uid, "extra_groups": groups}
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **who,  # type: ignore[arg-type]
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def daemon_of(tree: Path) -> int:
+    """The pid of the daemon behind a mount."""
+    return int(os.getxattr(tree, DAEMON_XATTR))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the daemons of this test process log; set in the environment of the commands."""
+    home = tmp_path_factory.mktemp("state")
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(home)
+    yield home
+    if before is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = before
+
+
+@pytest.fixture(autouse=True)
+def no_daemon_failed(state_home: Path) -> Iterator[None]:
+    """A traceback in the daemons' log is a failure."""
+    yield
+    written = state_home / "fakecgroup" / "daemon.log"
+    if written.exists():
+        text = written.read_text()
+        written.unlink()
+        pytest.fail(f"a daemon logged:\n{text}")
+
+
+@pytest.fixture(scope="session")
+def mount_in_session(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Iterator[Mount]:
+    """Mounts a tree with options such as layout="v1" in a new directory; it is unmounted at the end."""
+    reason = why_not_fuse()
+    if reason is not None:
+        pytest.skip(f"cannot mount: {reason}")
+    made: list[Path] = []
+
+    def mount(**options: str) -> Path:
+        if options.get("transport") == "fusepy" and (missing := why_not_libfuse2()):
+            pytest.skip(missing)
+        directory = tmp_path_factory.mktemp("tree")
+        for parent in directory.parents:
+            if parent.stat().st_uid == os.geteuid() and parent.is_relative_to(tmp_path_factory.getbasetemp().parent):
+                parent.chmod(0o755)  # other users pass through
+        done = run("mount", directory, *(f"--{name}={value}" for name, value in options.items()))
+        assert done.returncode == 0, done.stderr
+        made.append(directory)
+        return directory
+
+    yield mount
+    for directory in made:
+        take_down(directory)
+
+
+@pytest.fixture
+def mount(mount_in_session: Mount) -> Iterator[Mount]:
+    """As `mount_in_session`, unmounted after the test."""
+    made: list[Path] = []
+
+    def mounted(**options: str) -> Path:
+        made.append(mount_in_session(**options))
+        return made[-1]
+
+    yield mounted
+    for directory in made:
+        take_down(directory)
+
+
+def take_down(directory: Path) -> None:
+    """Unmounts whatever trees are still at `directory`, used or not."""
+    for _ in [m for m in mounts() if m.ours and m.point == str(directory)]:
+        detach(str(directory), lazy=True)
+
+
+@pytest.fixture(scope="session", params=["native", "fusepy"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def v2(transport: str, mount_in_session: Mount) -> Path:
+    """The root of a unified hierarchy, shared; every controller is enabled for its children."""
+    tree = mount_in_session(transport=transport)
+    enabled = " ".join(f"+{name}" for name in (tree / "cgroup.controllers").read_text().split())
+    (tree / "cgroup.subtree_control").write_text(enabled)
+    return tree
+
+
+@pytest.fixture(scope="session")
+def v1(transport: str, mount_in_session: Mount) -> Path:
+    """The root of a v1 layout, shared."""
+    return mount_in_session(transport=transport, layout="v1")
+
+
+@pytest.fixture
+def group(v2: Path) -> Iterator[Path]:
+    """A cgroup of the unified hierarchy for one test."""
+    yield from _own(v2)
+
+
+@pytest.fixture
+def cpu_group(v1: Path) -> Iterator[Path]:
+    """A cgroup of the v1 cpu,cpuacct hierarchy for one test."""
+    yield from _own(v1 / "cpu,cpuacct")
+
+
+def _own(parent: Path) -> Iterator[Path]:
+    directory = parent / f"test-{uuid.uuid4().hex[:12]}"
+    directory.mkdir()
+    yield directory
+    for place, _, _ in os.walk(directory, topdown=False):
+        os.rmdir(place)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts processes that only sleep; they are ended and waited for after the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**options: object) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sleep", "300"], **options))  # type: ignore[call-overload]
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()

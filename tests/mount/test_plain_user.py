@@ -1,0 +1,176 @@
+"""A user without privileges who mounts a tree with fusermount3, and plays root in it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import COMMAND, OTHER_UID, REPOSITORY, needs_fuse, needs_root
+
+pytestmark = [
+    needs_fuse,
+    needs_root,
+    pytest.mark.skipif(shutil.which("fusermount3") is None, reason="no fusermount3"),
+    pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv"),
+]
+
+# Everything in a mount namespace of the test's own, in which /dev/fuse is open to all as on any distribution.
+PROLOGUE = """
+set -e
+while read -r _ _ _ _ point _ options; do  # trees of other tests, which this namespace would keep alive
+    case "$options" in *" fuse.fakecgroup "*) umount -l "$point" ;; esac
+done < /proc/self/mountinfo
+mount -t tmpfs none "$1"
+mknod -m 666 "$1/fuse" c 10 229
+mount --bind "$1/fuse" /dev/fuse
+umount -l "$1"
+shift
+exec setpriv --reuid "$1" --regid "$1" --clear-groups sh -c "$2"
+"""
+
+As = Callable[..., "tuple[int, str, str]"]
+
+
+def some_user() -> int:
+    """The uid of a user in /etc/passwd other than root."""
+    uids = [entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0]
+    if not uids:
+        pytest.skip("no user but root in /etc/passwd")
+    return uids[-1]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A directory with an empty directory `tree`, for anyone to work in."""
+    for parent in tmp_path.parents:
+        if parent.name.startswith("pytest-"):
+            parent.chmod(0o755)
+    tmp_path.chmod(0o777)
+    yield tmp_path
+
+
+@pytest.fixture
+def as_user(home: Path, tmp_path_factory: pytest.TempPathFactory) -> As:
+    """Runs a sh script as a user in `home`; there, `fakecgroup` is the command."""
+
+    def run(script: str, uid: int | None = None) -> tuple[int, str, str]:
+        user = some_user() if uid is None else uid
+        tree = home / "tree"
+        tree.mkdir(exist_ok=True)
+        os.chown(tree, user, user)
+        words = " ".join(f"'{word}'" for word in COMMAND)
+        function = f'fakecgroup() {{ PYTHONPATH={REPOSITORY} {words} "$@"; }}\n'
+        device = tmp_path_factory.mktemp("device")
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", PROLOGUE, "sh", str(device), str(user), function + script],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(home), "XDG_STATE_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        if "mknod" in done.stderr:
+            pytest.skip(f"no device nodes here: {done.stderr}")
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_a_user_mounts_works_and_unmounts(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport} || exit 9\n"
+        "cd tree; mkdir a; echo +pids > cgroup.subtree_control; echo 5 > a/pids.max; cat a/pids.max; rmdir a; cd ..\n"
+        "fakecgroup umount tree; grep -c $PWD/tree /proc/self/mountinfo"
+    )
+    assert (said.splitlines()[1:], complaint) == (["5", "0"], "")
+
+
+def test_the_mounter_owns_what_is_roots(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport} >&2; stat -c '%u %g' tree/cgroup.procs; fakecgroup umount tree"
+    )
+    assert said.split() == [str(some_user())] * 2, complaint
+
+
+def test_the_mounter_moves_processes(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a; sleep 60 & echo $! > a/cgroup.procs\n"
+        "grep -cx $! a/cgroup.procs; kill $!; wait; cat a/cgroup.procs; rmdir a; cd ..; fakecgroup umount tree"
+    )
+    assert said == "1\n", complaint
+
+
+def test_a_file_that_is_read_only_is_opened_by_the_mounter_as_by_root(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a; chmod 0 a/cgroup.max.depth\n"
+        "cat a/cgroup.max.depth; cd ..; fakecgroup umount tree"
+    )
+    assert said == "max\n", complaint
+
+
+def test_allow_other_needs_the_administrators_word(as_user: As) -> None:
+    if "\nuser_allow_other" in Path("/etc/fuse.conf").read_text():
+        pytest.skip("/etc/fuse.conf says user_allow_other")
+    status, _, complaint = as_user("fakecgroup mount tree --allow-other")
+    assert (status, complaint.count("\n")) == (1, 1)
+    assert "user_allow_other" in complaint
+
+
+def test_a_tree_in_use_is_busy_for_a_user_too(as_user: As) -> None:
+    _, said, complaint = as_user(
+        "fakecgroup mount tree; cd tree; fakecgroup umount ../tree; echo $?; cd ..; fakecgroup umount tree; echo $?"
+    )
+    assert said.splitlines()[1:] == ["1", "0"]
+    assert "is busy" in complaint
+
+
+def test_the_dead_mount_of_a_user_is_replaced(as_user: As) -> None:
+    script = "import os; print(os.getxattr('tree', 'user.fakecgroup.daemon').decode())"
+    _, said, complaint = as_user(
+        f'fakecgroup mount tree; kill -9 $(python3 -c "{script}"); sleep 0.2\n'
+        "fakecgroup mount tree && ls -d tree/*procs\n"
+        "fakecgroup umount tree; echo $?"
+    )
+    assert said.splitlines()[-2:] == ["tree/cgroup.procs", "0"], complaint
+
+
+def test_sigterm_unmounts_the_tree_of_a_user(as_user: As, transport: str) -> None:
+    script = "import os; print(os.getxattr('tree', 'user.fakecgroup.daemon').decode())"
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport}\n"
+        f'pid=$(python3 -c "{script}"); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done\n'
+        "grep -c $PWD/tree /proc/self/mountinfo"
+    )
+    assert said.splitlines()[-1] == "0", complaint
+
+
+def test_a_user_whom_fusermount_does_not_know_is_told(as_user: As) -> None:
+    with pytest.raises(KeyError):
+        pwd.getpwuid(OTHER_UID)
+    status, _, complaint = as_user("fakecgroup mount tree", OTHER_UID)
+    assert (status, complaint.count("\n")) == (1, 1)
+    assert f"uid {OTHER_UID} is not there" in complaint
+
+
+def test_a_closed_device_is_explained(home: Path) -> None:
+    (home / "tree").mkdir()
+    os.chown(home / "tree", some_user(), some_user())
+    script = (
+        'mount -t tmpfs none "$1"; mknod -m 600 "$1/fuse" c 10 229; mount --bind "$1/fuse" /dev/fuse; shift; exec "$@"'
+    )
+    (home / "device").mkdir()
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", str(home / "device"), "setpriv", "--reuid", str(some_user()),
+         "--clear-groups", *COMMAND, "mount", str(home / "tree")],
+        cwd=REPOSITORY, env={**os.environ, "HOME": str(home)}, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "/dev/fuse: Permission denied: its mode must let you read and write" in done.stderr
