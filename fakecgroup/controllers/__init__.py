@@ -5,13 +5,17 @@
 
 from .cpu import CPU
 from .cpuacct import CPUACCT
+from .devices import DEVICES
+from .freezer import FREEZER
 from .hugetlb import HUGETLB
 from .memory import MEMORY
 from .misc import MISC
+from .net_cls import NET_CLS
+from .net_prio import NET_PRIO
 from .perf_event import PERF_EVENT
 from .pids import PIDS
 from .rdma import RDMA
 
-CONTROLLERS = (CPU, CPUACCT, MEMORY, PERF_EVENT, HUGETLB, PIDS, RDMA, MISC)
+CONTROLLERS = (CPU, CPUACCT, MEMORY, DEVICES, FREEZER, NET_CLS, PERF_EVENT, NET_PRIO, HUGETLB, PIDS, RDMA, MISC)
 
 __all__ = ["CONTROLLERS"]

@@ -1,0 +1,197 @@
+"""The v1 device controller (security/device_cgroup.c): which device nodes may be read, written and made.
+
+A group allows or denies by default and keeps the exceptions to that; `devices.list` shows them only where the default
+is to deny. Nobody opens a device through the model, so nothing is enforced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from errno import EINVAL, EPERM
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..cftype import CFType
+from ..css import Controller, Css
+from ..parse import SPACES, strstrip
+from ..refuse import refuse
+
+if TYPE_CHECKING:
+    from ..caller import Caller
+    from ..openfile import OpenFile
+
+_ANY = 0xFFFFFFFF  # a major or minor number that stands for all, written `*`
+_ACCESS = "rwm"
+_RULE = re.compile(
+    rf"(?P<kind>[bc])[{SPACES}](?P<major>\*|[0-9]{{1,11}}):(?P<minor>\*|[0-9]{{1,11}})[{SPACES}]"
+    r"(?P<access>[rwm]{3}|[rwm]{0,2}(?=\n|\Z))"
+)
+
+
+class Device(NamedTuple):
+    """The devices of an exception: `b` or `c`, numbers or `_ANY`."""
+
+    kind: str
+    major: int
+    minor: int
+
+    def covers(self, other: Device) -> bool:
+        """True where every device of `other` is one of these."""
+        return self.kind == other.kind and self.major in (_ANY, other.major) and self.minor in (_ANY, other.minor)
+
+    def overlaps(self, other: Device) -> bool:
+        """True where a device could be both. The kernel's own test of a number that is `_ANY` on either side."""
+        return (
+            self.kind == other.kind
+            and (_ANY in (self.major, other.major) or self.major == other.major)
+            and (_ANY in (self.minor, other.minor) or self.minor == other.minor)
+        )
+
+
+Exceptions = Mapping[Device, frozenset[str]]  # in the order in which they were made
+_NONE: Exceptions = MappingProxyType({})
+
+
+class Devices(Css):
+    """`exceptions` to a default of allowing everything, or with `deny` of denying it. Never changed in place."""
+
+    deny: bool = False
+    exceptions: Exceptions = _NONE
+
+    def online(self) -> None:
+        """A child begins as its parent is (devcgroup_online)."""
+        if isinstance(self.parent, Devices):
+            self.reset(self.parent.deny, self.parent.exceptions)
+
+    def reset(self, deny: bool, exceptions: Exceptions) -> None:
+        if deny != self.deny:
+            self.deny = deny
+        if exceptions != self.exceptions:
+            self.exceptions = exceptions
+
+    def add(self, device: Device, access: frozenset[str]) -> None:
+        self.exceptions = {**self.exceptions, device: self.exceptions.get(device, frozenset()) | access}
+
+    def remove(self, device: Device, access: frozenset[str]) -> None:
+        """Takes accesses from the exception for exactly these devices, and the exception when none is left."""
+        if device not in self.exceptions:
+            return
+        left = self.exceptions[device] - access
+        self.exceptions = {d: left if d == device else a for d, a in self.exceptions.items() if d != device or left}
+
+    def excepts(self, device: Device, access: frozenset[str]) -> bool:
+        """One exception holds all of it (match_exception)."""
+        return any(d.covers(device) and access <= a for d, a in self.exceptions.items())
+
+    def excepts_part(self, device: Device, access: frozenset[str]) -> bool:
+        """One exception holds some of it (match_exception_partial)."""
+        return any(d.overlaps(device) and not access.isdisjoint(a) for d, a in self.exceptions.items())
+
+    def may_have(self, device: Device, access: frozenset[str]) -> bool:
+        """Whether the parent has what an exception of this group stands for (parent_has_perm, verify_new_ex)."""
+        parent = self.parent
+        if not isinstance(parent, Devices):
+            return True
+        if parent.deny:
+            return parent.excepts(device, access)
+        return not self.deny or not parent.excepts_part(device, access)
+
+    def below(self) -> Iterator[Devices]:
+        """The csses below, parents first."""
+        for cgroup in self.cgroup.descendants():
+            css = cgroup.csses["devices"]
+            assert isinstance(css, Devices)
+            yield css
+
+
+def show_list(css: Devices) -> str:
+    if not css.deny:
+        return "a *:* rwm\n"
+    return "".join(
+        f"{device.kind} {_number(device.major)}:{_number(device.minor)} {''.join(c for c in _ACCESS if c in access)}\n"
+        for device, access in css.exceptions.items()
+    )
+
+
+def _number(number: int) -> str:
+    return "*" if number == _ANY else str(number)
+
+
+def _parse(text: str) -> tuple[Device, frozenset[str]]:
+    """`b|c MAJOR:MINOR ACCESS`, the numbers decimal or `*`; what follows three letters of access is not looked at."""
+    rule = _RULE.match(text)
+    if rule is None:
+        raise refuse(EINVAL)
+    major, minor = (_ANY if rule[name] == "*" else int(rule[name]) for name in ("major", "minor"))
+    if max(major, minor) > _ANY:
+        raise refuse(EINVAL)
+    return Device(rule["kind"], major, minor), frozenset(rule["access"])
+
+
+def _begin(css: Devices, text: str, writer: Caller) -> str:
+    """The checks that both verbs share, in the kernel's order (devcgroup_update_access)."""
+    if not writer.privileged:
+        raise refuse(EPERM)
+    text = strstrip(text)
+    if text[:1] == "a" and css.cgroup.children:
+        raise refuse(EINVAL)
+    return text
+
+
+def write_allow(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
+    """A rule that its parent grants, or `a` for all that the parent has (devcgroup_update_access).
+
+    Raises EPERM for anyone but root, EINVAL for what is no rule and for `a` with children, EPERM for more than the
+    parent has.
+    """
+    text = _begin(css, text, writer)
+    if text[:1] == "a":
+        parent = css.parent
+        if isinstance(parent, Devices) and parent.deny:
+            raise refuse(EPERM)
+        css.reset(False, parent.exceptions if isinstance(parent, Devices) else _NONE)
+        return
+    device, access = _parse(text)
+    if css.deny:
+        if not css.may_have(device, access):
+            raise refuse(EPERM)
+        css.add(device, access)
+        return
+    # the rule then takes an exception away (parent_allows_removal)
+    if isinstance(css.parent, Devices) and css.parent.excepts_part(device, access):
+        raise refuse(EPERM)
+    css.remove(device, access)
+
+
+def write_deny(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
+    """A rule, which also goes down the tree, or `a` for everything (devcgroup_update_access, propagate_exception).
+
+    Raises EPERM for anyone but root, EINVAL for what is no rule and for `a` with children.
+    """
+    text = _begin(css, text, writer)
+    if text[:1] == "a":
+        css.reset(True, _NONE)
+        return
+    device, access = _parse(text)
+    if css.deny:
+        css.remove(device, access)
+    else:
+        css.add(device, access)
+    for child in css.below():
+        if css.deny or child.deny:
+            child.remove(device, access)
+        else:
+            child.add(device, access)
+        child.exceptions = {d: a for d, a in child.exceptions.items() if child.may_have(d, a)}
+
+
+DEVICES = Controller(
+    "devices",
+    Devices,
+    legacy=(
+        CFType("devices.allow", write_of=write_allow),
+        CFType("devices.deny", write_of=write_deny),
+        CFType("devices.list", show=show_list),
+    ),
+)
