@@ -88,6 +88,11 @@ class Hierarchy:
             if row.where & where
         }
 
+    @property
+    def label(self) -> str:
+        """A v1 hierarchy as /proc/PID/cgroup names it: its controllers, or its own name."""
+        return ",".join(self.controllers) or f"name={self.name}"
+
     def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
         """Every file that a cgroup of this hierarchy may have, by name."""
         return self.root_table if cgroup.parent is None else self.child_table
@@ -171,8 +176,6 @@ class Hierarchy:
             parent.nr_threaded_children -= 1
         for ancestor in parent.lineage():
             ancestor.nr_descendants -= 1
-        for tid in cgroup.zombies:
-            self._where.pop(tid, None)
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
         """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
@@ -207,8 +210,9 @@ class Hierarchy:
             self.processes.watch(tgid)
         if cgroup.parent is not None:
             self._charge(cgroup, 1)  # before the source is relieved: pids.peak sees both (pids_can_attach)
+        self._where.pop(tid, None)
+        self._enter(tid, tgid, cgroup)  # and populated before the source is empty (css_set_move_task)
         self._leave(tid, source)
-        self._enter(tid, tgid, cgroup)
 
     def can_fork(self, parent: int) -> None:
         """Raises what a fork by `parent` is refused with."""
@@ -239,7 +243,6 @@ class Hierarchy:
             cgroup.tasks[tid] = tgid
 
     def _leave(self, tid: int, cgroup: Cgroup) -> None:
-        self._where.pop(tid, None)
         if cgroup.tasks.pop(tid, None) is not None:
             self._charge(cgroup, -1)
             if not cgroup.tasks:
@@ -275,7 +278,7 @@ class Hierarchy:
     def task_reaped(self, tid: int) -> None:
         """The dead task has been waited for."""
         cgroup = self._where.pop(tid, None)
-        if cgroup is not None and cgroup.zombies.pop(tid, None) is not None and cgroup.alive:
+        if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
             self._charge(cgroup, -1)
 
     def prune(self, cgroup: Cgroup) -> None:

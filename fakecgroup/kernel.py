@@ -250,14 +250,18 @@ class Kernel:
 
         Raises ProcessLookupError (ESRCH) for no such task.
         """
-        if self.processes.find(pid) is None:
+        task = self.processes.find(pid)
+        if task is None:
             raise refuse(ESRCH)
-        return {
-            ",".join(h.controllers) if not h.dfl and h.controllers else (f"name={h.name}" if h.name else ""): (
-                h.cgroup_of(pid).path
-            )
-            for h in self.hierarchies
-        }
+        where: dict[str, str] = {}
+        for hierarchy in self.hierarchies:
+            cgroup = hierarchy.cgroup_of(pid)
+            if hierarchy.dfl:
+                where[""] = cgroup.path + ("" if cgroup.alive else " (deleted)")
+            else:
+                # on v1 an exiting task is shown in the root (proc_cgroup_show)
+                where[hierarchy.label] = "/" if task.zombie else cgroup.path
+        return where
 
     def fork(self, pid: int, *, thread: bool = False) -> int:
         """A child process of `pid`, or another thread beside it, in the model's own table of processes.
