@@ -6,8 +6,8 @@ layout's root: ``a/cpu.max`` on v2, ``cpu,cpuacct/a/cpu.shares`` on v1.  Each op
 system calls, so their errno tells which one failed: ``EINVAL@write``.
 
 Data is a string (UTF-8; other bytes as surrogate escapes), ``{"b64": ...}``, ``{"repeat": [data, n]}`` or
-``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``; in answers pids are
-turned back.  ``$self`` is the process that does the operations, which starts in the root of every hierarchy.
+``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``, or else the number of
+the file open under that name; in answers pids are turned back.  ``$self`` is the process that does the operations, which starts in the root of every hierarchy.
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "fstat": ("handle",),
     "poll": ("handle", "poll=IN"),  # what is ready now; never waits
     "inotify": ("handle",),
-    "watch": ("handle", "path", "int=4095"),
-    "events": ("handle",),
+    "watch": ("handle", "path", "int=4095"),  # inotify_add_watch and its mask
+    "events": ("handle",),  # "watch mask name" of each, sorted
+    "eventfd": ("handle",),
+    "eventcount": ("handle",),  # how often it was signalled since it was asked last
     # who does it
     "as": ("int", "int"),  # uid, gid of the following operations
     "umask": ("mode",),

@@ -24,6 +24,8 @@ _COUNTERS = re.compile(
 )
 #: Event counts: how often is chance, whether at all is not.  These keys become ``+`` above zero.
 _EVENTS = re.compile(r"memory\.(events(\.local)?|swap\.events) | memory\.(memsw\.|kmem\.|kmem\.tcp\.)?failcnt", re.X)
+#: A line for each block device, in the order in which the machine happened to find them.
+_BY_DEVICE = frozenset({"io.stat", "io.cost.qos", "io.cost.model"})
 _EVENT_KEYS = frozenset({"low", "high", "max", "fail", "oom", "sock_throttled"})
 
 _NUMBER = re.compile(r"(?<![^\s=])\d+(\.\d+)?(?=\s|$)")
@@ -44,6 +46,8 @@ class Normaliser:
             op = op[2:]
         if op[0] == "open" and error is None:
             self._handles[str(op[1])] = _file(op[2])
+        if op[0] == "events" and error is None:
+            return (error, sorted(value))  # a file's own change and a notification from the kernel race
         if error is not None or not isinstance(value, str):
             return answer
         if op[0] in ("read", "until"):
@@ -59,6 +63,8 @@ class Normaliser:
             return self._name_pids(text)
         if self._raw:
             return text
+        if file in _BY_DEVICE:
+            text = "".join(sorted(text.splitlines(keepends=True)))
         if _COUNTERS.fullmatch(file):
             return _NUMBER.sub("#", text)
         if _EVENTS.fullmatch(file):

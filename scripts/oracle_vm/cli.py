@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(options.run(options))
     except (OracleError, CaseError, recording.RecordingError) as error:
         print(f"oracle: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing more to say
         return 1
     except OSError as error:
         print(f"oracle: {error.strerror}: {error.filename}", file=sys.stderr)

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -168,7 +169,9 @@ static struct slot *find(const char *name)
 	return NULL;
 }
 
-/* Data to write: "$name" becomes the pid of that process, where such a process is known. */
+static int handle_fd(const char *name);
+
+/* Data to write: "$name" becomes the pid of that process, or the number of the file open under that name. */
 static char *expand(const char *in, uint32_t len, uint32_t *out_len)
 {
 	char *buf = malloc(len + 4096);
@@ -181,8 +184,9 @@ static char *expand(const char *in, uint32_t len, uint32_t *out_len)
 				name[n++] = in[j++];
 			name[n] = 0;
 			struct slot *s = n ? find(name) : NULL;
-			if (s && o < len + 4000) {
-				o += sprintf(buf + o, "%d", s->pid);
+			int fd = n && !s ? handle_fd(name) : -1;
+			if ((s || fd >= 0) && o < len + 4000) {
+				o += sprintf(buf + o, "%d", s ? s->pid : fd);
 				i = j;
 				continue;
 			}
@@ -246,6 +250,7 @@ static void until_dead(pid_t pid, int ms)
 {
 	for (int i = 0; i < ms && !dead(state_of(pid)); i++)
 		nap(1000);
+	nap(3000); /* a cgroup hears of the death a little after /proc shows it */
 }
 
 static void do_op(struct op *op, struct answer *a);
@@ -638,6 +643,18 @@ static void do_op(struct op *op, struct answer *a)
 			fail(a, errno, 0);
 		else
 			put_int(a, r ? p.revents : 0);
+	} else if (IS("eventfd")) {
+		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			keep(v[1], fd);
+	} else if (IS("eventcount")) {
+		uint64_t n = 0;
+		if (read(handle_fd(v[1]), &n, sizeof n) < 0 && errno != EAGAIN)
+			fail(a, errno, 0);
+		else
+			put_int(a, n);
 	} else if (IS("inotify")) {
 		fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 		if (fd < 0)
@@ -935,6 +952,7 @@ static void reset_stat(const char *path, struct stat *was)
 static int reset_roots(void)
 {
 	char buf[4096];
+	int cost = 0;
 	if (shm->layout == 2) {
 		if (get(ROOT "/cgroup.subtree_control", buf, sizeof buf) > 1)
 			for (char *t = strtok(buf, " \n"); t; t = strtok(NULL, " \n")) {
@@ -942,19 +960,15 @@ static int reset_roots(void)
 				snprintf(off, sizeof off, "-%s", t);
 				put(ROOT "/cgroup.subtree_control", off);
 			}
-		for (const char *dev = "259:0"; dev; dev = !strcmp(dev, "259:0") ? "259:1" : NULL) {
-			char line[64];
-			if (get(ROOT "/io.cost.qos", buf, sizeof buf) > 0 && strstr(buf, dev)) {
-				snprintf(line, sizeof line, "%s enable=0", dev);
-				put(ROOT "/io.cost.qos", line);
-			}
-		}
+		/* io.cost, once set up for a device, shows it for good: only a boot takes that away. */
+		if (get(ROOT "/io.cost.qos", buf, sizeof buf) > 0 || get(ROOT "/io.cost.model", buf, sizeof buf) > 0)
+			cost = 1;
 	}
 	for (int h = 0; h < n_hierarchies; h++) {
 		reset_stat(hierarchies[h], &root_dirs[h]);
 		drop_xattrs(hierarchies[h]);
 	}
-	int bad = 0;
+	int bad = cost;
 	for (int i = 0; i < n_root_files; i++) {
 		struct root_file *f = &root_files[i];
 		const char *name = strrchr(f->path, '/') + 1;

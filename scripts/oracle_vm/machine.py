@@ -28,7 +28,10 @@ BOOT_OPTIONS = (
 SHARED_MEMORY = 256 * 1024 * 1024
 #: Seconds without any progress after which the machine counts as wedged.
 PATIENCE = 40.0
+#: Cases for each boot.
 BATCH = 400
+#: Boots that may fail before the machine is given up.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -67,15 +70,17 @@ def _ask_batch(
     encoded = b"".join(wire.encode_case(case) for case in cases)
     found: dict[int, wire.RawCase] = {}
     first = 0
-    boots = 0
+    failures = 0
     while first < len(cases):
         with tempfile.TemporaryDirectory(prefix="fcg-oracle-") as directory:
             state, current = _boot(kernel, layout, encoded, len(cases), first, Path(directory), cases, found)
-        boots += 1
         if state == wire.DONE:
             break
         if state == wire.BOOTING:
-            raise OracleError(f"kernel {kernel.series} did not come up in the virtual machine")
+            failures += 1
+            if failures == ATTEMPTS:
+                raise OracleError(f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times")
+            continue
         if state == wire.RUNNING:
             report(f"case {cases[current].name!r} stopped the machine")
             found.setdefault(current, wire.RawCase()).verdict = "hang"

@@ -17,17 +17,24 @@ def cases() -> Iterator[Case]:
                 yield Case(case.name + where, "v1", case.ops)
             top, a, b, c = (f"{hierarchy}/{d}{name}" for d in ("", "a/", "a/b/", "a/c/"))
             yield Case(f"{name} is inherited once{where}", "v1", (
-                ("read", top), *make, ("read", a), ("write", a, "1"), ("mkdir", f"{hierarchy}/a/b"), ("read", b), ("write", a, "0"), ("read", b),
-                ("mkdir", f"{hierarchy}/a/c"), ("read", c), *each_read_back(top, ["1", "0", "5", "abc", "-1", "\n", "1"]),
+                ("read", top), *make, ("read", a), ("write", a, "1"), ("mkdir", f"{hierarchy}/a/b"), ("read", b),
+                ("write", a, "0"), ("read", b),
+                ("mkdir", f"{hierarchy}/a/c"), ("read", c), *each_read_back(top, ["1", "0", "5", "abc", "-1", "\n",
+                "1"]),
                 ("mkdir", f"{hierarchy}/z"), ("read", f"{hierarchy}/z/{name}")))  # fmt: skip
         agent, sane = f"{hierarchy}/release_agent", f"{hierarchy}/cgroup.sane_behavior"
-        values = ["/bin/true", "", "\n", "  /a b  ", "/x\n", "/x\ny", "\t/x\t\n", "rel", "\0", "/x\0y", " ", "0", padded("/p", "q", 4094),
-                  padded("/p", "q", 4095), padded("/p", "q", 4096), padded("/p", "q", 4097), padded("/p", " ", 4095), padded("/p", " ", 4096),
+        values = ["/bin/true", "", "\n", "  /a b  ", "/x\n", "/x\ny", "\t/x\t\n", "rel", "\0", "/x\0y", " ", "0",
+            padded("/p", "q", 4094),
+                  padded("/p", "q", 4095), padded("/p", "q", 4096), padded("/p", "q", 4097), padded("/p", " ", 4095),
+                  padded("/p", " ", 4096),
                   "/caf\u00e9"]  # fmt: skip
         yield Case(f"release_agent takes any text{where}", "v1", (("read", agent), *each_read_back(agent, values)))
-        yield Case(f"cgroup.sane_behavior is fixed{where}", "v1", (("read", sane), *each_read_back(sane, ["", "0", "1", "abc"])))
+        yield Case(f"cgroup.sane_behavior is fixed{where}", "v1", (("read", sane),
+            *each_read_back(sane, ["", "0", "1", "abc"])))
         yield Case(f"release_agent and sane_behavior are the root's alone{where}", "v1", (
             *make, ("read", f"{hierarchy}/a/release_agent"), ("read", f"{hierarchy}/a/cgroup.sane_behavior"),
-            ("write", f"{hierarchy}/a/release_agent", "/x"), ("write", agent, "/x"), ("read", "pids/release_agent"), ("stat", agent)))  # fmt: skip
+            ("write", f"{hierarchy}/a/release_agent", "/x"), ("write", agent, "/x"), ("read", "pids/release_agent"),
+            ("stat", agent)))  # fmt: skip
         yield Case(f"cgroup.event_control outside memory{where}", "v1", (
-            *make, ("stat", f"{hierarchy}/a/cgroup.event_control"), ("write", f"{hierarchy}/a/cgroup.event_control", "1 2")))  # fmt: skip
+            *make, ("stat", f"{hierarchy}/a/cgroup.event_control"), ("write", f"{hierarchy}/a/cgroup.event_control",
+            "1 2")))  # fmt: skip

@@ -15,11 +15,17 @@ def cases() -> Iterator[Case]:
     classid, priomap = f"{here}/a/net_cls.classid", f"{here}/a/net_prio.ifpriomap"
     yield from parser_cases("v1", classid, setup, "65537", ["0", "1", "4294967295", "4294967296", "0x10001"])
     yield from short_parser_cases("v1", f"{here}/a/net_prio.prioidx", setup)
-    lines = ["lo 5", "lo 6\n", " lo 7", "lo  8", "lo\t9", "lo 10 11", "lo 12x", "lo 0x10", "lo 010", "lo -1", "lo +3", "lo", "lo ", "eth0 5", "nosuch 5", "LO 5", "", "\n", " ", "5", "lo:5",
-             "lo 4294967295", "lo 4294967296", "lo 18446744073709551616", "lo 5\nlo 6", "lo abc", "a_very_long_interface_name 5", "lo 2147483648", "lo 0"]  # fmt: skip
+    lines = ["lo 5", "lo 6\n", " lo 7", "lo  8", "lo\t9", "lo 10 11", "lo 12x", "lo 0x10", "lo 010", "lo -1", "lo +3",
+        "lo", "lo ", "eth0 5", "nosuch 5", "LO 5", "", "\n", " ", "5", "lo:5",
+             "lo 4294967295", "lo 4294967296", "lo 18446744073709551616", "lo 5\nlo 6", "lo abc",
+             "a_very_long_interface_name 5", "lo 2147483648", "lo 0"]  # fmt: skip
     yield Case("net_prio.ifpriomap parses a line", "v1", (*setup, ("read", priomap), *each_read_back(priomap, lines)))
-    yield Case("net_prio.ifpriomap of the root", "v1", (("read", f"{here}/net_prio.ifpriomap"), *each_read_back(f"{here}/net_prio.ifpriomap", ["lo 3", "eth0 1", "lo 0"])))
-    yield Case("net_cls.classid of the root", "v1", (("read", f"{here}/net_cls.classid"), *each_read_back(f"{here}/net_cls.classid", ["5", "abc", "0"])))
+    yield Case("net_prio.ifpriomap of the root", "v1", (("read", f"{here}/net_prio.ifpriomap"),
+        *each_read_back(f"{here}/net_prio.ifpriomap", ["lo 3", "eth0 1", "lo 0"])))
+    yield Case("net_cls.classid of the root", "v1", (("read", f"{here}/net_cls.classid"),
+        *each_read_back(f"{here}/net_cls.classid", ["5", "abc", "0"])))
     yield Case("what children inherit of net_cls and net_prio", "v1", (
-        *setup, ("write", classid, "65537"), ("write", priomap, "lo 4"), ("mkdir", f"{here}/a/b"), ("read", f"{here}/a/b/net_cls.classid"), ("read", f"{here}/a/b/net_prio.ifpriomap"),
-        ("write", classid, "7"), ("write", priomap, "lo 2"), ("read", f"{here}/a/b/net_cls.classid"), ("read", f"{here}/a/b/net_prio.ifpriomap")))  # fmt: skip
+        *setup, ("write", classid, "65537"), ("write", priomap, "lo 4"), ("mkdir", f"{here}/a/b"),
+        ("read", f"{here}/a/b/net_cls.classid"), ("read", f"{here}/a/b/net_prio.ifpriomap"),
+        ("write", classid, "7"), ("write", priomap, "lo 2"), ("read", f"{here}/a/b/net_cls.classid"),
+        ("read", f"{here}/a/b/net_prio.ifpriomap")))  # fmt: skip

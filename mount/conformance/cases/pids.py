@@ -33,26 +33,31 @@ def _both(layout: str) -> Iterator[Case]:
         ("stat", root(layout))))  # fmt: skip
     yield Case("moving in is never refused", layout, (
         *setup, ("fork", "w"), ("fork", "x"), ("write", f("a/pids.max"), "0"), ("write", f("a/cgroup.procs"), "$w"),
-        ("write", f("a/cgroup.procs"), "$x"), *counts("a"), ("in", "w", "fork", "y"), *counts("a"), ("write", f("a/pids.max"), "1"),
+        ("write", f("a/cgroup.procs"), "$x"), *counts("a"), ("in", "w", "fork", "y"), *counts("a"),
+        ("write", f("a/pids.max"), "1"),
         ("read", f("a/pids.max")), ("in", "w", "fork", "y"), ("in", "w", "thread", "t"), *counts("a"),
         ("write", f("a/pids.max"), "3"), ("in", "w", "fork", "y"), ("in", "w", "fork", "z"), *counts("a")))  # fmt: skip
     tree = child(layout, "pids", "a", "a/b")
     yield Case("a limit holds for all below it", layout, (
-        *tree, ("write", f("a/pids.max"), "1"), ("fork", "w"), ("write", f("a/b/cgroup.procs"), "$w"), ("in", "w", "fork", "x"),
-        *counts("a", "a/b"), ("write", f("a/pids.max"), "max"), ("write", f("a/b/pids.max"), "1"), ("in", "w", "fork", "x"),
+        *tree, ("write", f("a/pids.max"), "1"), ("fork", "w"), ("write", f("a/b/cgroup.procs"), "$w"),
+        ("in", "w", "fork", "x"),
+        *counts("a", "a/b"), ("write", f("a/pids.max"), "max"), ("write", f("a/b/pids.max"), "1"),
+        ("in", "w", "fork", "x"),
         *counts("a", "a/b"), ("write", f("a/pids.max"), "1"), ("in", "w", "fork", "x"), ("in", "w", "fork", "x"),
         *counts("a", "a/b")))  # fmt: skip
     yield Case("a child's limit may be above its parent's", layout, (
         *tree, *each_read_back(f("a/pids.max"), ["5"]), *each_read_back(f("a/b/pids.max"), ["10", "max"]),
         *each_read_back(f("a/pids.max"), ["1"])))  # fmt: skip
     yield Case("zombies count until they are waited for", layout, (
-        *setup, ("fork", "w"), ("write", f("a/cgroup.procs"), "$w"), *counts("a"), ("in", "w", "exit"), ("state", "w"), *counts("a"),
+        *setup, ("fork", "w"), ("write", f("a/cgroup.procs"), "$w"), *counts("a"), ("in", "w", "exit"),
+        ("state", "w"), *counts("a"),
         ("read", f("a/cgroup.procs")), ("wait", "w"), *counts("a"), ("rmdir", f("a"))))  # fmt: skip
     yield Case("threads count", layout, (
         *setup, ("fork", "w"), ("in", "w", "thread", "t"), ("write", f("a/cgroup.procs"), "$w"), *counts("a"),
         ("in", "w", "thread", "u"), *counts("a"), ("in", "u", "exit"), ("settle", 20), *counts("a")))  # fmt: skip
     yield Case("counts follow a process that moves", layout, (
-        *tree, ("fork", "w"), ("write", f("a/b/cgroup.procs"), "$w"), *counts("a", "a/b"), ("write", f("a/cgroup.procs"), "$w")
+        *tree, ("fork", "w"), ("write", f("a/b/cgroup.procs"), "$w"), *counts("a", "a/b"),
+        ("write", f("a/cgroup.procs"), "$w")
         if layout == "v1" else ("write", "cgroup.procs", "$w"), *counts("a", "a/b")))  # fmt: skip
     yield Case("pids.events counts every refused fork", layout, (
         *setup, ("fork", "w"), ("write", f("a/cgroup.procs"), "$w"), ("write", f("a/pids.max"), "1"),
@@ -60,12 +65,16 @@ def _both(layout: str) -> Iterator[Case]:
     yield Case("pids.events can be polled", layout, (
         *setup, ("fork", "w"), ("write", f("a/cgroup.procs"), "$w"), ("write", f("a/pids.max"), "1"),
         ("open", "h", f("a/pids.events")), ("poll", "h", "IN|PRI"), ("fread", "h", 100), ("poll", "h", "IN|PRI"),
-        ("in", "w", "fork", "x"), ("settle", 30), ("poll", "h", "IN|PRI"), ("lseek", "h", 0), ("fread", "h", 100), ("poll", "h", "IN|PRI")))  # fmt: skip
+        ("in", "w", "fork", "x"), ("settle", 30), ("poll", "h", "IN|PRI"), ("lseek", "h", 0), ("fread", "h", 100),
+        ("poll", "h", "IN|PRI")))  # fmt: skip
     yield Case("a fork into a cgroup that is full", layout, (
-        *setup, ("write", f("a/pids.max"), "0"), ("clone_into", "c", f("a")), *counts("a"), ("write", f("a/pids.max"), "1"),
+        *setup, ("write", f("a/pids.max"), "0"), ("clone_into", "c", f("a")), *counts("a"),
+        ("write", f("a/pids.max"), "1"),
         ("clone_into", "c", f("a")), *counts("a"), ("clone_into", "d", f("a")), *counts("a")))  # fmt: skip
     if layout == "v2":
         yield Case("pids starts over after the controller was off", "v2", (
-            *setup, ("fork", "w"), ("write", "a/cgroup.procs", "$w"), ("write", "a/pids.max", "5"), ("in", "w", "fork", "x"),
-            ("write", "cgroup.subtree_control", "-pids"), ("read", "a/pids.max"), ("write", "cgroup.subtree_control", "+pids"),
+            *setup, ("fork", "w"), ("write", "a/cgroup.procs", "$w"), ("write", "a/pids.max", "5"),
+            ("in", "w", "fork", "x"),
+            ("write", "cgroup.subtree_control", "-pids"), ("read", "a/pids.max"),
+            ("write", "cgroup.subtree_control", "+pids"),
             ("read", "a/pids.max"), *counts("a")))  # fmt: skip

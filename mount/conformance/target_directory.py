@@ -1,0 +1,468 @@
+"""A directory as a target: a FUSE mount or a real cgroup root, through system calls.
+
+The operations are done by real forked processes, so that credentials and "the writer itself" are real.  Changing credentials
+(``as``) and moving processes of others needs root.  The directory must hold no cgroups of anyone else's: everything below it is
+removed when a case ends, so ask for it only with a fake, or with an empty cgroup made for this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import multiprocessing
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from .case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
+from .replay import Unsupported
+
+_PATIENCE = 3.0  # seconds for one operation
+
+
+class DirectoryTarget:
+    """``root`` is the layout's root; ``before`` and ``after`` run around each case (for instance to mount afresh)."""
+
+    def __init__(
+        self, root: str, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None
+    ) -> None:
+        self._root = os.path.abspath(root)
+        self._before = before
+        self._after = after
+        self._fork = multiprocessing.get_context("fork")
+        self.pids: dict[int, str] = {}
+
+    def start(self, case: Case) -> None:
+        if self._before is not None:
+            self._before()
+        self.pids = {}
+        self._connection, theirs = self._fork.Pipe()
+        self._runner = os.fork()
+        if self._runner == 0:
+            self._connection.close()
+            _Worker(self._root, theirs).run()
+        theirs.close()
+        self.pids[self._runner] = "self"
+
+    def do(self, op: Op) -> Answer:
+        self._connection.send(op)
+        if not self._connection.poll(2 * _PATIENCE):
+            return ("BLOCKED", None)
+        try:
+            kind, value, pids = self._connection.recv()
+        except EOFError:
+            return ("KILLED", None)
+        self.pids.update(pids)
+        if kind == "unsupported":
+            raise Unsupported(value, ends=True)
+        return value  # type: ignore[no-any-return]
+
+    def finish(self) -> None:
+        self._connection.close()
+        for pid in reversed(self.pids):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._runner, 0)
+        _remove_below(self._root)
+        if self._after is not None:
+            self._after()
+
+
+def _remove_below(root: str) -> None:
+    """Remove every cgroup below a directory, trying for a second while processes leave it."""
+    deadline = time.monotonic() + 1
+    while True:
+        left = False
+        for path, directories, _ in os.walk(root, topdown=False):
+            for name in directories:
+                full = os.path.join(path, name)
+                if os.path.islink(full):
+                    continue
+                try:
+                    os.rmdir(full)
+                except FileNotFoundError:
+                    pass
+                except OSError as error:
+                    left |= error.errno == errno.EBUSY
+        if not left or time.monotonic() > deadline:
+            return
+        time.sleep(0.005)
+
+
+class _Stop(Exception):
+    """A composed operation failed at a step."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+class _Worker:
+    """A process that does operations: the runner, or a helper that it forked."""
+
+    def __init__(self, root: str, connection: Connection) -> None:
+        self._connection = connection
+        self._root = root
+        self._names: dict[str, int] = {}
+        self._helpers: dict[str, Connection] = {}
+        self._handles: dict[str, int] = {}
+
+    def run(self) -> None:
+        """Serve until the other end goes away.  Never returns."""
+        try:
+            os.chdir(self._root)
+            os.umask(0o022)
+            self._names["self"] = os.getpid()
+            while True:
+                op = self._connection.recv()
+                known = dict(self._names)
+                try:
+                    reply = ("answer", self._do(op))
+                except Unsupported as reason:
+                    reply = ("unsupported", (str(reason)))  # type: ignore[assignment]
+                fresh = {pid: name for name, pid in self._names.items() if known.get(name) != pid}
+                self._connection.send((*reply, fresh))
+        except (EOFError, OSError):
+            pass
+        finally:
+            os._exit(0)
+
+    def _do(self, op: Op) -> Answer:
+        name = str(op[0])
+        if name == "in":
+            return self._in(str(op[1]), op[2:])
+        method = getattr(self, f"_op_{name}", None)
+        if method is None:
+            raise Unsupported(name)
+        try:
+            return (None, method(*(value for _, value in arguments(op))))
+        except _Stop as stopped:
+            return stopped.answer
+        except OSError as error:
+            return (errno.errorcode[error.errno or errno.EIO], None)
+
+    def _in(self, who: str, op: Op) -> Answer:
+        connection = self._helpers.get(who)
+        if connection is None:
+            raise Unsupported("an operation in a process that another one forked")
+        try:
+            connection.send(op)
+            if op[0] == "exit":
+                self._until_dead(self._names[who])
+                return (None, None)
+            deadline = time.monotonic() + _PATIENCE
+            while not connection.poll(0.02):
+                if _state(self._names[who]) in ("Z", "gone"):
+                    return ("KILLED", None)
+                if time.monotonic() > deadline:
+                    return ("BLOCKED", None)
+            kind, value, pids = connection.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return ("KILLED", None)
+        self._names.update({name: pid for pid, name in pids.items()})
+        if kind == "unsupported":
+            raise Unsupported(value)
+        return value  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _until_dead(pid: int) -> None:
+        deadline = time.monotonic() + 0.5
+        while _state(pid) not in ("Z", "gone") and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.003)
+
+    # -- paths --------------------------------------------------------------------------------------
+
+    def _op_mkdir(self, path: bytes, mode: int) -> None:
+        os.mkdir(path, mode)
+
+    def _op_rmdir(self, path: bytes) -> None:
+        os.rmdir(path)
+
+    def _op_unlink(self, path: bytes) -> None:
+        _call("unlink", ctypes.c_char_p(path))
+
+    def _op_rename(self, path: bytes, new: bytes, flags: int) -> None:
+        _call("renameat2", -100, ctypes.c_char_p(path), -100, ctypes.c_char_p(new), flags)
+
+    def _op_symlink(self, target: bytes, path: bytes) -> None:
+        os.symlink(target, path)
+
+    def _op_link(self, path: bytes, new: bytes) -> None:
+        os.link(path, new)
+
+    def _op_readlink(self, path: bytes) -> str:
+        return bytes_data(os.readlink(path))
+
+    def _op_mknod(self, path: bytes, mode: int, device: int) -> None:
+        _call("mknod", ctypes.c_char_p(path), mode, ctypes.c_ulong(device))
+
+    def _op_creat(self, path: bytes, mode: int) -> None:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode))
+
+    def _op_truncate(self, path: bytes, size: int) -> None:
+        _call("truncate", ctypes.c_char_p(path), ctypes.c_longlong(size))
+
+    def _op_chmod(self, path: bytes, mode: int) -> None:
+        os.chmod(path, mode)
+
+    def _op_chown(self, path: bytes, uid: int, gid: int) -> None:
+        _call("lchown", ctypes.c_char_p(path), ctypes.c_uint(uid & 0xFFFFFFFF), ctypes.c_uint(gid & 0xFFFFFFFF))
+
+    def _op_utimens(self, path: bytes, atime: int, mtime: int) -> None:
+        os.utime(path, (atime, mtime))
+
+    def _op_mtime(self, path: bytes) -> int:
+        return int(os.lstat(path).st_mtime)
+
+    def _op_stat(self, path: bytes) -> dict[str, Any]:
+        return _stat(os.lstat(path))
+
+    def _op_statfs(self, path: bytes) -> dict[str, int]:
+        raise Unsupported("the type of a FUSE file system is its own")
+
+    def _op_access(self, path: bytes, mask: int) -> None:
+        _call("access", ctypes.c_char_p(path), mask)
+
+    def _op_listdir(self, path: bytes) -> list[str]:
+        return sorted(self._names_in(path))
+
+    def _op_listraw(self, path: bytes) -> list[str]:
+        return [".", "..", *self._names_in(path)]
+
+    @staticmethod
+    def _names_in(path: bytes) -> list[str]:
+        try:
+            return [bytes_data(name) for name in os.listdir(path)]
+        except OSError as error:
+            raise _Stop((f"{errno.errorcode[error.errno or errno.EIO]}@open", None)) from None
+
+    def _op_setxattr(self, path: bytes, name: bytes, value: bytes, flags: int) -> None:
+        os.setxattr(path, name, value, flags, follow_symlinks=False)
+
+    def _op_getxattr(self, path: bytes, name: bytes, size: int) -> Any:
+        if 0 < size < 65536:
+            buffer = ctypes.create_string_buffer(size)
+            got = _call("lgetxattr", ctypes.c_char_p(path), ctypes.c_char_p(name), buffer, ctypes.c_size_t(size))
+            return bytes_data(buffer.raw[:got])
+        value = os.getxattr(path, name, follow_symlinks=False)
+        return bytes_data(value) if size else len(value)
+
+    def _op_listxattr(self, path: bytes) -> list[str]:
+        return [bytes_data(os.fsencode(name)) for name in os.listxattr(path, follow_symlinks=False)]
+
+    def _op_removexattr(self, path: bytes, name: bytes) -> None:
+        os.removexattr(path, name, follow_symlinks=False)
+
+    # -- open files ---------------------------------------------------------------------------------
+
+    def _op_read(self, path: bytes) -> str:
+        with _step("open"):
+            fd = os.open(path, os.O_RDONLY)
+        try:
+            pieces = []
+            with _step("read"):
+                while piece := os.read(fd, 262144):
+                    pieces.append(piece)
+            return bytes_data(b"".join(pieces))
+        finally:
+            os.close(fd)
+
+    def _op_until(self, path: bytes, text: bytes) -> str:
+        deadline = time.monotonic() + 2
+        while True:
+            value = self._op_read(path)
+            if text in value.encode("utf-8", "surrogateescape") or time.monotonic() > deadline:
+                return value
+            time.sleep(0.005)
+
+    def _op_write(self, path: bytes, data: bytes) -> Any:
+        with _step("open"):
+            fd = os.open(path, os.O_WRONLY)
+        try:
+            text = self._expand(data)
+            with _step("write"):
+                taken = os.write(fd, text)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+            raise
+        with _step("close"):
+            os.close(fd)
+        return None if taken == len(text) else taken
+
+    def _expand(self, data: bytes) -> bytes:
+        for name in sorted(self._names, key=len, reverse=True):
+            data = data.replace(b"$" + name.encode(), str(self._names[name]).encode())
+        return data
+
+    def _op_open(self, handle: str, path: bytes, flags: int, mode: int) -> None:
+        fd = os.open(path, flags, mode)
+        if handle in self._handles:
+            os.close(self._handles[handle])
+        self._handles[handle] = fd
+
+    def _fd(self, handle: str) -> int:
+        return self._handles.get(handle, -1)
+
+    def _op_close(self, handle: str) -> None:
+        os.close(self._handles.pop(handle, -1))
+
+    def _op_fread(self, handle: str, size: int) -> str:
+        return bytes_data(os.read(self._fd(handle), size))
+
+    def _op_fpread(self, handle: str, size: int, offset: int) -> str:
+        return bytes_data(os.pread(self._fd(handle), size, offset))
+
+    def _op_fwrite(self, handle: str, data: bytes) -> Any:
+        text = self._expand(data)
+        taken = os.write(self._fd(handle), text)
+        return None if taken == len(text) else taken
+
+    def _op_fpwrite(self, handle: str, data: bytes, offset: int) -> Any:
+        text = self._expand(data)
+        taken = os.pwrite(self._fd(handle), text, offset)
+        return None if taken == len(text) else taken
+
+    def _op_lseek(self, handle: str, offset: int, whence: int) -> int:
+        return os.lseek(self._fd(handle), offset, whence)
+
+    def _op_ftruncate(self, handle: str, size: int) -> None:
+        os.ftruncate(self._fd(handle), size)
+
+    def _op_fsync(self, handle: str) -> None:
+        os.fsync(self._fd(handle))
+
+    def _op_fstat(self, handle: str) -> dict[str, Any]:
+        return _stat(os.fstat(self._fd(handle)))
+
+    def _op_poll(self, handle: str, events: int) -> list[str]:
+        poller = select.poll()
+        poller.register(self._fd(handle), events)
+        ready = poller.poll(0)
+        return poll_names(ready[0][1] if ready else 0)
+
+    # -- who ----------------------------------------------------------------------------------------
+
+    def _op_as(self, uid: int, gid: int) -> None:
+        os.setresuid(0, 0, 0)
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, 0)
+
+    def _op_umask(self, mask: int) -> int:
+        return os.umask(mask)
+
+    # -- processes ----------------------------------------------------------------------------------
+
+    def _op_fork(self, name: str) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            worker = _Worker(self._root, theirs)
+            worker._names, worker._handles = dict(self._names), dict(self._handles)
+            worker.run()
+        theirs.close()
+        self._names[name] = pid
+        self._helpers[name] = ours
+
+    def _op_thread(self, name: str) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        found: list[int] = []
+        ready = threading.Event()
+
+        def serve() -> None:
+            found.append(threading.get_native_id())
+            ready.set()
+            with contextlib.suppress(EOFError, OSError):
+                while True:
+                    op = theirs.recv()
+                    if op[0] == "exit":
+                        return
+                    theirs.send(("answer", self._do(op), {}))
+
+        try:
+            threading.Thread(target=serve, daemon=True).start()
+        except RuntimeError:
+            raise OSError(errno.EAGAIN, "thread") from None
+        ready.wait(_PATIENCE)
+        self._names[name] = found[0]
+        self._helpers[name] = ours
+
+    def _op_exit(self, code: int) -> None:
+        os._exit(code)
+
+    def _op_kill(self, name: str, number: int) -> None:
+        pid = self._names[name]
+        os.kill(pid, number)
+        if number == signal.SIGKILL:
+            self._until_dead(pid)
+
+    def _op_wait(self, name: str) -> str:
+        deadline = time.monotonic() + 1
+        while True:
+            pid, status = os.waitpid(self._names[name], os.WNOHANG)
+            if pid:
+                if os.WIFSIGNALED(status):
+                    return f"signal {os.WTERMSIG(status)}"
+                return f"exit {os.WEXITSTATUS(status)}"
+            if time.monotonic() > deadline:
+                raise _Stop(("BLOCKED", None))
+            time.sleep(0.001)
+
+    def _op_state(self, name: str) -> str:
+        return _state(self._names[name])
+
+    def _op_alloc(self, size: int) -> None:
+        memory = mmap.mmap(-1, size)
+        for at in range(0, size, 4096):
+            memory[at] = 1
+
+    def _op_settle(self, milliseconds: int) -> None:
+        time.sleep(milliseconds / 1000)
+
+
+class _step(contextlib.AbstractContextManager["_step"]):  # noqa: N801 (reads as a statement)
+    """An errno inside says which step of a composed operation it came from."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise _Stop((f"{errno.errorcode[error.errno or errno.EIO]}@{self._name}", None)) from None
+
+
+def _stat(found: os.stat_result) -> dict[str, Any]:
+    return stat_value(
+        found.st_mode, found.st_nlink, found.st_uid, found.st_gid, found.st_size, found.st_blksize, found.st_blocks
+    )
+
+
+def _state(pid: int) -> str:
+    """The letter of a process or thread in /proc, or ``gone``."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "gone"
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *args: Any) -> int:
+    """A call of the C library that Python does not have, or has with checks of its own."""
+    result = int(getattr(_libc, name)(*args))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
