@@ -1,0 +1,148 @@
+"""The command ``scripts/bench``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+from . import interruption, measure, report
+from .columns import COLUMNS, Bench, Column
+from .errors import BenchmarkError, StoppedError, UnavailableError
+from .measure import OPERATIONS, Plan
+
+_EPILOG = f"""\
+Columns, as far as this machine has what they need:
+  null    a FUSE file system in C (libfuse 3, low-level, one thread) that does nothing: the others are compared with it
+  native  fakecgroup mount --transport native, a v2 tree of kernel 6.12
+  fusepy  fakecgroup mount --transport fusepy, the same tree
+  model   fakecgroup.Kernel in the client's own process, without a mount and without system calls
+  host    a cgroup of its own in this machine's cgroup2, or v1 cpu hierarchy
+
+Operations (names for --only):
+  {", ".join(name if name == what else f"{name} ({what})" for name, what in OPERATIONS.items())}
+They are system calls on absolute paths, MOUNT/DIRECTORY/FILE, as programs make them. One write or read is a whole
+value; listdir is one directory with the files of a cgroup that has every controller, under the same names in null.
+
+How to read it: a ratio is operations per second divided by those of null in the same round, so 1.00 is as fast as
+FUSE lets anyone be and 0.50 takes twice as long. Daemon and client share one CPU, as one waits for the other
+anyway; so a time is what the operation costs, not what two CPUs can hide. Every round measures every operation on
+every column in turn, so that a machine that slows down does so for all. Judge by the median, and distrust figures
+whose minimum and maximum are far apart.
+
+-o json, times in µs per operation, each as {{"min", "median", "max"}} over the rounds:
+  {{"run": {{"cpu", "rounds", "ops", "machine"}},
+   "columns": {{COLUMN: {{"what", "entries", "client_us"}}}}, "missing": {{COLUMN: REASON}},
+   "operations": {{OPERATION: {{COLUMN: {{"us", "per_second", "ratio"}}}}}}}}
+ratio is null without the null column; client_us is the client's empty loop.
+
+Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code: 0 done, 1 it failed (one line on stderr), 2 the command line is wrong."""
+    options = _parser().parse_args(argv)
+    interruption.watch()
+    try:
+        result = _bench(options)
+    except BenchmarkError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except StoppedError as interrupted:
+        return 128 + interrupted.number
+    print(json.dumps(result, indent=2) if options.output == "json" else report.table(result))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="bench",
+        description="Measures a mounted fake beside a file system that does nothing.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--ops", type=_positive, default=500, metavar="N", help="operations in one go (default 500)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--rounds", type=_positive, default=9, metavar="N", help="rounds (default 9)")
+    length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
+    parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
+    parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
+    parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
+    parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
+
+
+class _names:  # noqa: N801
+    """An argparse type: names out of `known`, in its order, separated by commas."""
+
+    def __init__(self, known: Sequence[str] | dict[str, Any]) -> None:
+        self._known = list(known)
+
+    def __call__(self, text: str) -> list[str]:
+        wanted = text.split(",")
+        for name in wanted:
+            if name not in self._known:
+                raise argparse.ArgumentTypeError(f"no {name!r}: there is {', '.join(self._known)}")
+        return [name for name in self._known if name in wanted]
+
+
+def _bench(options: argparse.Namespace) -> dict[str, Any]:
+    cpu = _pin(options.cpu)
+    plan = Plan(options.only, options.ops, options.rounds, options.seconds)
+    columns: dict[str, Column] = {}
+    missing: dict[str, str] = {}
+    with ExitStack() as stack:
+        bench = Bench(Path(stack.enter_context(TemporaryDirectory(prefix="fcg-bench-"))))
+        for name in options.columns:
+            try:
+                columns[name] = stack.enter_context(COLUMNS[name](bench))
+            except UnavailableError as reason:
+                missing[name] = str(reason)
+            interruption.check()
+        if not columns:
+            raise BenchmarkError("; ".join(f"no {name}: {reason}" for name, reason in missing.items()))
+        times, rounds = measure.run(plan, {name: column.client for name, column in columns.items()})
+    if bench.client_missing:
+        missing["client"] = f"{bench.client_missing}; Python issued the system calls, and is slow at it"
+    return report.document(
+        times,
+        plan.operations,
+        {name: (column.what, column.entries) for name, column in columns.items()},
+        missing,
+        cpu=cpu,
+        rounds=rounds,
+        ops=plan.ops,
+        machine=f"Linux {platform.release()}, {platform.python_implementation()} {platform.python_version()}",
+    )
+
+
+def _pin(cpu: int | None) -> int:
+    """Puts this process, and so all that it starts, on one CPU; returns which."""
+    allowed = os.sched_getaffinity(0)
+    chosen = max(allowed) if cpu is None else cpu
+    if chosen not in allowed:
+        known = ", ".join(map(str, sorted(allowed)))
+        raise BenchmarkError(f"CPU {chosen} may not be used here, but {known} may (--cpu)")
+    os.sched_setaffinity(0, {chosen})
+    return chosen

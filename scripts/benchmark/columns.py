@@ -1,0 +1,167 @@
+"""What is compared: each column makes its file system ready and takes it away again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from mount.attach import detach
+from mount.mountinfo import mount_at
+
+from . import build, interruption, tree
+from .child import Client, started
+from .errors import UnavailableError
+
+_PATIENCE = 10.0  # seconds until a mount must answer
+_SCRIPTS = Path(__file__).resolve().parent.parent
+
+
+class Column(NamedTuple):
+    """A file system that is ready: who operates on it, what it is, and how many entries the listed directory has."""
+
+    client: Client
+    what: str
+    entries: int
+
+
+class Bench:
+    """What the columns share: a directory of their own, and the client program (None: Python stands in)."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.client: Path | None = None
+        self.client_missing = ""
+        try:
+            self.client = build.compiled("client", directory)
+        except UnavailableError as reason:
+            self.client_missing = str(reason)
+
+    @contextmanager
+    def operating(self, work: Path, file: str, value: str, what: str) -> Iterator[Column]:
+        """A column whose operations are system calls in the directory `work`."""
+        command = [str(self.client)] if self.client else _python_client()
+        with started([*command, str(work), file, value], _environment()) as child:
+            yield Column(Client(child), what, len(os.listdir(work)))
+
+
+def _python_client() -> list[str]:
+    return [sys.executable, "-m", "benchmark.python_client"]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(_SCRIPTS)}
+
+
+@contextmanager
+def _mounted(at: Path, command: Sequence[str]) -> Iterator[Path]:
+    """Runs a FUSE daemon that mounts at `at`. Raises UnavailableError with its complaint where it does not."""
+    at.mkdir()
+    before = at.stat().st_dev
+    with started(command) as daemon:
+        try:
+            give_up = time.monotonic() + _PATIENCE
+            while at.stat().st_dev == before:
+                interruption.check()
+                if not daemon.running:
+                    raise UnavailableError(daemon.complaint())
+                if time.monotonic() > give_up:
+                    raise UnavailableError(f"nothing is mounted after {_PATIENCE:g} s")
+                time.sleep(0.02)
+            yield at
+        finally:
+            daemon.end()
+            if mount_at(str(at)) is not None:  # it did not end as it should
+                detach(str(at), lazy=True)
+
+
+@contextmanager
+def null(bench: Bench) -> Iterator[Column]:
+    """nullfs.c, with as many files in each directory as the fake's have, under the same names."""
+    program = build.compiled("nullfs", bench.directory, "fuse3")
+    names = tree.model().listdir(f"/{tree.WORK}")
+    with _mounted(bench.directory / "null", [str(program), str(bench.directory / "null"), *names]) as root:
+        work = root / tree.WORK
+        work.mkdir()
+        with bench.operating(work, tree.FILE, tree.VALUE, "a FUSE file system in C that does nothing") as column:
+            yield column
+
+
+@contextmanager
+def fake(bench: Bench, transport: str) -> Iterator[Column]:
+    """The fake, mounted by one of its transports."""
+    at = bench.directory / transport
+    command = [
+        *(sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())", "mount", str(at)),
+        *("--foreground", "--transport", transport, "--layout", tree.LAYOUT, "--kernel", tree.KERNEL),
+        *("--cpus", str(tree.CPUS), "--memory", str(tree.MEMORY)),
+    ]
+    what = f"fakecgroup mount --transport {transport}"
+    with (
+        _mounted(at, command) as root,
+        bench.operating(tree.mounted(root), tree.FILE, tree.VALUE, what) as column,
+    ):
+        yield column
+
+
+@contextmanager
+def model(bench: Bench) -> Iterator[Column]:
+    """The fake without a mount."""
+    with started(_python_client(), _environment()) as child:
+        yield Column(Client(child), "fakecgroup.Kernel, in process", len(tree.model().listdir(f"/{tree.WORK}")))
+
+
+@contextmanager
+def host(bench: Bench) -> Iterator[Column]:
+    """A cgroup of its own in this machine's cgroup2, or in its v1 cpu hierarchy."""
+    root, kind, file, value = _host_root()
+    cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
+    try:
+        cgroup.mkdir()
+    except OSError as error:
+        raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
+    try:
+        if kind == "cgroup2":
+            tree.enable_all(cgroup)
+        what = f"this machine's {kind} at {root}, Linux {platform.release()}"
+        with bench.operating(cgroup, file, value, what) as column:
+            yield column
+    finally:
+        for child in filter(Path.is_dir, list(cgroup.iterdir())):
+            child.rmdir()
+        cgroup.rmdir()
+
+
+def _host_root() -> tuple[Path, str, str, str]:
+    """Where this machine's cgroups are, what they are, and a file there that may be written with a value."""
+    found: list[tuple[Path, str, str, str]] = []
+    with open("/proc/self/mountinfo") as mounts:
+        for line in mounts:
+            here, _, filesystem = line.partition(" - ")
+            path = Path(here.split()[4])
+            kind, _, options = filesystem.split()[:3]
+            if kind == "cgroup2":
+                found.insert(0, (path, kind, tree.FILE, tree.VALUE))
+            elif kind == "cgroup" and "cpu" in options.split(","):
+                found.append((path, "cgroup v1 cpu hierarchy", "cpu.shares", "1024"))
+    if not found:
+        raise UnavailableError("no cgroup2 and no v1 cpu hierarchy is mounted")
+    return found[0]
+
+
+NULL = "null"
+COLUMNS: dict[str, Callable[[Bench], AbstractContextManager[Column]]] = {
+    NULL: null,
+    "native": partial(fake, transport="native"),
+    "fusepy": partial(fake, transport="fusepy"),
+    "model": model,
+    "host": host,
+}
+"""The null file system first: the others are compared with it."""

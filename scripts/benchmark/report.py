@@ -1,0 +1,77 @@
+"""The figures, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from .columns import NULL
+from .measure import NOTHING, OPERATIONS, Times
+
+
+def document(
+    times: Times, operations: Sequence[str], columns: dict[str, tuple[str, int]], missing: dict[str, str], **run: Any
+) -> dict[str, Any]:
+    """All there is to say. Times are µs per operation, ratios operations per second to those of the null column.
+
+    `columns` gives (what it is, entries of the listed directory), `missing` the reason for each that is not there.
+    """
+    return {
+        "run": run,
+        "columns": {
+            name: {"what": what, "entries": entries, "client_us": _spread(times[NOTHING, name])}
+            for name, (what, entries) in columns.items()
+        },
+        "missing": missing,
+        "operations": {
+            operation: {name: _figures(times, operation, name) for name in columns} for operation in operations
+        },
+    }
+
+
+def _figures(times: Times, operation: str, name: str) -> dict[str, Any]:
+    here, null = times[operation, name], times.get((operation, NULL))
+    ratios = None if null is None else _spread([there / mine for there, mine in zip(null, here, strict=True)], 3)
+    return {"us": _spread(here), "per_second": round(1e6 / median(here)), "ratio": ratios}
+
+
+def _spread(values: Sequence[float], digits: int = 2) -> dict[str, float]:
+    return {
+        "min": round(min(values), digits),
+        "median": round(median(values), digits),
+        "max": round(max(values), digits),
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """A row for each operation: per column the median µs, and the ratio's median, minimum and maximum."""
+    columns = result["columns"]
+    compared = NULL in columns
+    rows = [["", *columns], ["µs per operation", *(_heading(name, compared) for name in columns)]]
+    for operation, figures in result["operations"].items():
+        rows.append([OPERATIONS[operation], *(_cell(name, figures[name], compared) for name in columns)])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    run = result["run"]
+    loop = max(column["client_us"]["median"] for column in columns.values())
+    lines += [
+        "",
+        f"{run['rounds']} rounds of {run['ops']} operations each, all on CPU {run['cpu']}; {run['machine']}",
+        *(f"{name}: {column['what']}; {column['entries']} entries listed" for name, column in columns.items()),
+        f"The client's own loop is in the figures, with at most {loop:.2f} µs per operation.",
+        *(f"no {name}: {reason}" for name, reason in result["missing"].items()),
+    ]
+    return "\n".join(lines)
+
+
+def _heading(name: str, compared: bool) -> str:
+    return "µs" if name == NULL or not compared else f"{'µs':>7}  ratio  (min–max)"
+
+
+def _cell(name: str, figures: dict[str, Any], compared: bool) -> str:
+    us = f"{figures['us']['median']:7.2f}"
+    if name == NULL or not compared:
+        return us
+    ratio = figures["ratio"]
+    return f"{us}  {ratio['median']:5.2f}  ({ratio['min']:.2f}–{ratio['max']:.2f})"

@@ -1,0 +1,75 @@
+"""scripts/bench runs and says what it promises; no figure is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def why_not_fuse() -> str | None:
+    """Why nothing can be mounted here, or None."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return f"/dev/fuse: {error.strerror}"
+    if os.geteuid() != 0:
+        return None if shutil.which("fusermount3") else "not root, and no fusermount3"
+    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+    return None if done.returncode == 0 else "no CAP_SYS_ADMIN"
+
+
+needs_fuse = pytest.mark.skipif(why_not_fuse() is not None, reason=f"nothing can be mounted: {why_not_fuse()}")
+
+
+def bench(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "benchmark", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@needs_fuse
+def test_json_has_the_times_of_every_operation_on_every_column(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--rounds", "2", "--ops", "5", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert list(result) == ["run", "columns", "missing", "operations"]
+    assert (result["run"]["rounds"], result["run"]["ops"]) == (2, 5)
+    assert list(result["operations"]) == ["mkdir", "write", "read", "pwrite", "pread", "stat", "listdir", "rmdir"]
+    assert {*result["columns"], *result["missing"]} - {"client"} == {"null", "native", "fusepy", "model", "host"}
+    assert {"native", "model"} <= result["columns"].keys()
+    for columns in result["operations"].values():
+        assert columns.keys() == result["columns"].keys()
+        for figures in columns.values():
+            assert figures["us"]["min"] <= figures["us"]["median"] <= figures["us"]["max"]
+            assert (figures["ratio"] is None) == ("null" in result["missing"])
+
+
+@needs_fuse
+def test_a_signal_ends_it_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    running = bench(tmp_path, "--columns", "native,model", "--seconds", "60")
+    give_up = time.monotonic() + 20
+    while running.poll() is None and not any(map(os.path.ismount, tmp_path.glob("*/native"))):
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    _, err = running.communicate()
+    assert (running.returncode, err) == (128 + signal.SIGTERM, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_operation_is_refused_in_one_line(tmp_path: Path) -> None:
+    running = bench(tmp_path, "--only", "mkdir,fsync")
+    _, err = running.communicate()
+    assert running.returncode == 2
+    assert err.startswith("bench: argument --only: no 'fsync': there is mkdir,")
+    assert err.count("\n") == 1
