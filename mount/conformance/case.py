@@ -6,8 +6,9 @@ layout's root: ``a/cpu.max`` on v2, ``cpu,cpuacct/a/cpu.shares`` on v1.  Each op
 system calls, so their errno tells which one failed: ``EINVAL@write``.
 
 Data is a string (UTF-8; other bytes as surrogate escapes), ``{"b64": ...}``, ``{"repeat": [data, n]}`` or
-``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``, or else the number of
-the file open under that name; in answers pids are turned back.  ``$self`` is the process that does the operations, which starts in the root of every hierarchy.
+``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``, or else for the number of the
+file open under that name; in answers pids are turned back.  ``$self`` is the process that does the operations; it
+starts in the root of every hierarchy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recordings: what one kernel answered on one layout.  Written by ``scripts/oracle record``, never by hand.
 
-``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package, date, machine, digest of the cases), then
-one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means that two runs
+``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package, date, machine, digest of the cases),
+then one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means that two runs
 of the kernel did not agree.  A case with a ``verdict`` stopped the machine (``hang``) or lost the process that asked
 (``lost``); its answers end there.
 """
@@ -83,7 +83,8 @@ def save(recording: Recording) -> Path:
     """Write a recording; the same content always gives the same bytes."""
     lines = [json.dumps(dict(recording.header))]
     for one in recording.cases:
-        line: dict[str, Any] = {"family": one.family, "name": one.case.name, "ops": one.case.ops, "answers": one.answers}
+        line: dict[str, Any] = {"family": one.family, "name": one.case.name}
+        line |= {"ops": one.case.ops, "answers": one.answers}
         if one.verdict != "ok":
             line["verdict"] = one.verdict
         lines.append(json.dumps(line, separators=(",", ":")))

@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from .case import Answer, Case, Op
 from .normalise import Normaliser
 from .recording import VARIES, RecordedCase
-
-
-class Unsupported(Exception):
-    """The target cannot do this operation.
-
-    ``ends``: what follows in the case depends on it, so the rest is not compared.
-    """
-
-    def __init__(self, what: str, *, ends: bool = True) -> None:
-        super().__init__(what)
-        self.ends = ends
-
-
-class Target(Protocol):
-    """Something that answers operations as a kernel would."""
-
-    @property
-    def pids(self) -> Mapping[int, str]:
-        """The pids of the case's processes so far, by number; ``self`` among them."""
-
-    def start(self, case: Case) -> None:
-        """Begin a case with an empty tree."""
-
-    def do(self, op: Op) -> Answer:
-        """Do one operation.  Raises Unsupported."""
-
-    def finish(self) -> None:
-        """End the case: processes gone, tree empty."""
+from .target import Target, UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -71,7 +44,7 @@ class Result:
 
 
 def replay(recorded: RecordedCase, target: Target) -> Result:
-    """Run one recorded case on a target.  Exceptions other than Unsupported come through: they are bugs."""
+    """Run one recorded case on a target.  Exceptions other than UnsupportedError come through: they are bugs."""
     case = recorded.case
     differences = []
     compared = 0
@@ -81,7 +54,7 @@ def replay(recorded: RecordedCase, target: Target) -> Result:
         for index, (op, expected) in enumerate(zip(case.ops, recorded.answers, strict=False)):
             try:
                 got = normalise(op, target.do(op))
-            except Unsupported as reason:
+            except UnsupportedError as reason:
                 if reason.ends:
                     break
                 continue

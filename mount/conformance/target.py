@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from .case import Answer, Case
+from .case import Answer, Case, Op
 
 
-class Unsupported(Exception):
-    """The target has nothing like this operation; the text says what it was."""
+class UnsupportedError(Exception):
+    """The target cannot do this operation; the text says what it was.
+
+    ``ends``: what follows in the case depends on it, so the rest is not compared.
+    """
+
+    def __init__(self, what: str, *, ends: bool = True) -> None:
+        super().__init__(what)
+        self.ends = ends
 
 
 class Target(Protocol):
-    """Something that answers cases: the model, a directory, a virtual machine."""
+    """Something that answers operations as a kernel would: the model, a directory, a virtual machine."""
 
-    def run(self, case: Case) -> list[Answer]:
-        """The normalised answers to a case on an empty tree. Raises Unsupported."""
+    @property
+    def pids(self) -> Mapping[int, str]:
+        """The case's processes and threads so far: name by number.  The same object throughout a case."""
+
+    def start(self, case: Case) -> None:
+        """Begin a case with an empty tree."""
+
+    def do(self, op: Op) -> Answer:
+        """Do one operation; the answer still has pids as numbers.  Raises UnsupportedError."""
+
+    def finish(self) -> None:
+        """End the case: its processes are gone, the tree is empty."""

@@ -1,8 +1,8 @@
 """A directory as a target: a FUSE mount or a real cgroup root, through system calls.
 
-The operations are done by real forked processes, so that credentials and "the writer itself" are real.  Changing credentials
-(``as``) and moving processes of others needs root.  The directory must hold no cgroups of anyone else's: everything below it is
-removed when a case ends, so ask for it only with a fake, or with an empty cgroup made for this.
+The operations are done by real forked processes, so that credentials and "the writer itself" are real.  Changing
+credentials (``as``) and moving processes of others needs root.  The directory must hold no cgroups of anyone else's:
+everything below it is removed when a case ends, so ask for it only with a fake, or with an empty cgroup made for this.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from .case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
-from .replay import Unsupported
+from .target import UnsupportedError
 
 _PATIENCE = 3.0  # seconds for one operation
 
@@ -61,7 +61,7 @@ class DirectoryTarget:
             return ("KILLED", None)
         self.pids.update(pids)
         if kind == "unsupported":
-            raise Unsupported(value, ends=True)
+            raise UnsupportedError(value, ends=True)
         return value  # type: ignore[no-any-return]
 
     def finish(self) -> None:
@@ -97,7 +97,7 @@ def _remove_below(root: str) -> None:
         time.sleep(0.005)
 
 
-class _Stop(Exception):
+class _StepError(Exception):
     """A composed operation failed at a step."""
 
     def __init__(self, answer: Answer) -> None:
@@ -126,7 +126,7 @@ class _Worker:
                 known = dict(self._names)
                 try:
                     reply = ("answer", self._do(op))
-                except Unsupported as reason:
+                except UnsupportedError as reason:
                     reply = ("unsupported", (str(reason)))  # type: ignore[assignment]
                 fresh = {pid: name for name, pid in self._names.items() if known.get(name) != pid}
                 self._connection.send((*reply, fresh))
@@ -141,10 +141,10 @@ class _Worker:
             return self._in(str(op[1]), op[2:])
         method = getattr(self, f"_op_{name}", None)
         if method is None:
-            raise Unsupported(name)
+            raise UnsupportedError(name)
         try:
             return (None, method(*(value for _, value in arguments(op))))
-        except _Stop as stopped:
+        except _StepError as stopped:
             return stopped.answer
         except OSError as error:
             return (errno.errorcode[error.errno or errno.EIO], None)
@@ -152,7 +152,7 @@ class _Worker:
     def _in(self, who: str, op: Op) -> Answer:
         connection = self._helpers.get(who)
         if connection is None:
-            raise Unsupported("an operation in a process that another one forked")
+            raise UnsupportedError("an operation in a process that another one forked")
         try:
             connection.send(op)
             if op[0] == "exit":
@@ -169,7 +169,7 @@ class _Worker:
             return ("KILLED", None)
         self._names.update({name: pid for pid, name in pids.items()})
         if kind == "unsupported":
-            raise Unsupported(value)
+            raise UnsupportedError(value)
         return value  # type: ignore[no-any-return]
 
     @staticmethod
@@ -227,7 +227,7 @@ class _Worker:
         return _stat(os.lstat(path))
 
     def _op_statfs(self, path: bytes) -> dict[str, int]:
-        raise Unsupported("the type of a FUSE file system is its own")
+        raise UnsupportedError("the type of a FUSE file system is its own")
 
     def _op_access(self, path: bytes, mask: int) -> None:
         _call("access", ctypes.c_char_p(path), mask)
@@ -243,7 +243,7 @@ class _Worker:
         try:
             return [bytes_data(name) for name in os.listdir(path)]
         except OSError as error:
-            raise _Stop((f"{errno.errorcode[error.errno or errno.EIO]}@open", None)) from None
+            raise _StepError((f"{errno.errorcode[error.errno or errno.EIO]}@open", None)) from None
 
     def _op_setxattr(self, path: bytes, name: bytes, value: bytes, flags: int) -> None:
         os.setxattr(path, name, value, flags, follow_symlinks=False)
@@ -416,7 +416,7 @@ class _Worker:
                     return f"signal {os.WTERMSIG(status)}"
                 return f"exit {os.WEXITSTATUS(status)}"
             if time.monotonic() > deadline:
-                raise _Stop(("BLOCKED", None))
+                raise _StepError(("BLOCKED", None))
             time.sleep(0.001)
 
     def _op_state(self, name: str) -> str:
@@ -439,7 +439,7 @@ class _step(contextlib.AbstractContextManager["_step"]):  # noqa: N801 (reads as
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise _Stop((f"{errno.errorcode[error.errno or errno.EIO]}@{self._name}", None)) from None
+            raise _StepError((f"{errno.errorcode[error.errno or errno.EIO]}@{self._name}", None)) from None
 
 
 def _stat(found: os.stat_result) -> dict[str, Any]:

@@ -1,33 +1,72 @@
 """The model, ``fakecgroup.Kernel``, as a target: no mount, no real processes.
 
-What the VFS of a real kernel does above a file system (path lookup, file positions, size limits of attributes) is done
-here in the way that a FUSE mount gets it from its kernel.
+What the system call layer above kernfs adds (file positions, buffer sizes, umask) is added here.  Processes exist only
+in the model's own table; no memory is allocated, and signals other than KILL do nothing.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from errno import E2BIG, EBADF, ECHILD, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
 from typing import Any
 
-from fakecgroup import Kernel
-from fakecgroup.caller import Caller
-from fakecgroup.inode import Directory, Inode
-from fakecgroup.openfile import OpenFile
-from fakecgroup.tasks import ProcessTable
+from fakecgroup import Caller, Kernel, OpenFile, ProcessTable
+from fakecgroup.core.dfl import frozen
+from fakecgroup.inode import Inode, Stat
+from fakecgroup.vfs import MAX_NON_LFS
 
-from .case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
-from .replay import Unsupported
+from .case import Answer, Case, Op, arguments, poll_names, stat_value
+from .target import UnsupportedError
 
 #: The machine that the recordings were made on.
-MACHINE = {"cpus": 4, "numa_nodes": 2, "memory": 1 << 30}
+_CPUS = 4
+_NODES = 2
+_MEMORY = 1 << 30
+_BLOCK_DEVICES = ("259:0", "259:1")
 
-_SELF = "self"
+
+@dataclass
+class _Handle:
+    """An open file description: what is open, and its position."""
+
+    inode: Inode
+    flags: int
+    file: OpenFile | None
+    position: int = 0
 
 
-class _Processes(ProcessTable):
-    """A process table that tells its kernel of deaths, as a real machine's watcher does."""
+@dataclass
+class _Actor:
+    """A process or thread that does operations."""
+
+    tid: int
+    uid: int = 0
+    gid: int = 0
+    umask: int = 0o022
+    handles: dict[str, _Handle] = field(default_factory=dict)
+    status: str = "signal 9"
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.uid, self.gid, self.tid)
+
+
+class _StepError(Exception):
+    """The answer of an operation that failed in one of several system calls, or in none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.answer: Answer = (name, None)
+
+
+def _step(error: OSError, step: str) -> _StepError:
+    return _StepError(f"{errorcode[error.errno or EINVAL]}@{step}")
+
+
+class _Table(ProcessTable):
+    """A table that tells the kernel of every death, as a real machine's watcher does."""
 
     kernel: Kernel | None = None
 
@@ -37,26 +76,8 @@ class _Processes(ProcessTable):
             self.kernel.task_exited(tid)
 
 
-class _Open:
-    """An open file or directory with its position."""
-
-    def __init__(self, inode: Inode, file: OpenFile | None, flags: int) -> None:
-        self.inode = inode
-        self.file = file
-        self.flags = flags
-        self.position = 0
-
-
-class _Failed(Exception):
-    """A step of a composed operation failed."""
-
-    def __init__(self, code: int, step: str) -> None:
-        super().__init__(code, step)
-        self.answer = (f"{errorcode[code]}@{step}", None)
-
-
 class ModelTarget:
-    """A fresh ``Kernel`` for every case.  ``layout`` and ``version`` as of Kernel."""
+    """The model of one layout and kernel; every case gets a fresh one."""
 
     def __init__(self, layout: str, version: str) -> None:
         self._layout = layout
@@ -64,402 +85,376 @@ class ModelTarget:
         self.pids: dict[int, str] = {}
 
     def start(self, case: Case) -> None:
-        self._processes = _Processes()
-        self.kernel = Kernel(self._layout, self._version, processes=self._processes, **MACHINE)
-        self._processes.kernel = self.kernel
-        self._handles: dict[str, _Open] = {}
-        self._opaque: set[str] = set()
-        self._umask = 0o022
-        own = self._processes.add()
-        self._tids = {_SELF: own}
-        self.pids = {own: _SELF}
-        self._ids = {_SELF: (0, 0)}
-        self._parents = {_SELF: ""}
+        self.table = _Table()
+        self.kernel = Kernel(
+            self._layout,
+            self._version,
+            cpus=_CPUS,
+            numa_nodes=_NODES,
+            memory=_MEMORY,
+            block_devices=_BLOCK_DEVICES,
+            processes=self.table,
+        )
+        self.table.kernel = self.kernel
+        self.vfs = self.kernel.vfs
+        self.actor = _Actor(self.table.add())
+        self.actors = {"self": self.actor}
+        self.pids = {self.actor.tid: "self"}
 
     def finish(self) -> None:
-        self._handles.clear()
+        self.actors.clear()
 
     def do(self, op: Op) -> Answer:
-        return self._do(op, _SELF)
-
-    def _do(self, op: Op, who: str) -> Answer:
-        name = str(op[0])
-        if name == "in":
-            return self._do_in(op)
-        method = getattr(self, f"_op_{name}", None)
+        method: Callable[..., Any] | None = getattr(self, f"_do_{op[0]}", None)
         if method is None:
-            raise Unsupported(name, ends=name in ("alloc", "clone_into"))
-        values = [value for _, value in arguments(op)]
+            raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into", "eventfd"))
+        values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
         try:
-            return (None, method(who, *values))
-        except _Failed as failed:
-            return failed.answer
+            return (None, method(*values))
+        except _StepError as step:
+            return step.answer
         except OSError as error:
             return (errorcode[error.errno or EINVAL], None)
 
-    def _do_in(self, op: Op) -> Answer:
-        who, inner = str(op[1]), op[2:]
-        if who not in self._tids:
-            return ("NOHELPER", None)
-        task = self._processes.find(self._tids[who])
-        if task is None or task.zombie:
-            return ("KILLED", None)
-        return self._do(inner, who)
+    # -- paths ------------------------------------------------------------------------------------
 
-    # -- who ----------------------------------------------------------------------------------------
+    def _inode(self, path: str, *, follow: bool = False) -> Inode:
+        return self.kernel.walk(path, self.actor.caller, follow=follow)
 
-    def _caller(self, who: str) -> Caller:
-        uid, gid = self._ids[who]
-        return Caller(uid=uid, gid=gid, pid=self._tids[who])
+    def _do_mkdir(self, path: str, mode: int) -> None:
+        self.kernel.mkdir(path, mode & ~self.actor.umask, self.actor.caller)
 
-    def _op_as(self, who: str, uid: int, gid: int) -> None:
-        self._ids[who] = (uid, gid)
-        self._processes.set_uid(self._tids[who], uid, 0)
+    def _do_rmdir(self, path: str) -> None:
+        self.kernel.rmdir(path, self.actor.caller)
 
-    def _op_umask(self, who: str, mask: int) -> int:
-        before, self._umask = self._umask, mask
-        return before
+    def _do_unlink(self, path: str) -> None:
+        self.kernel.unlink(path, self.actor.caller)
 
-    # -- paths --------------------------------------------------------------------------------------
+    def _do_rename(self, path: str, new_path: str, flags: int) -> None:
+        _inside(path, new_path)
+        self.kernel.rename(path, new_path, self.actor.caller, flags=flags)
 
-    @staticmethod
-    def _text(path: bytes) -> str:
-        """getname(): an empty path and one of PATH_MAX bytes are refused before anything is looked up."""
-        if not path:
+    def _do_symlink(self, target: str, path: str) -> None:
+        if not target:
             raise OSError(ENOENT, "")
-        if len(path) > 4095:
-            raise OSError(ENAMETOOLONG, "")
-        return os.fsdecode(path)
+        parent, name = self.kernel.walk_parent(path, self.actor.caller)
+        self.vfs.symlink(parent, name, target, self.actor.caller)
 
-    def _inode(self, who: str, path: bytes, *, follow: bool = False) -> Inode:
-        text = self._text(path)
-        inode = self.kernel.walk(text, self._caller(who), follow=follow)
-        if (text.endswith("/") or text.endswith("/.")) and not isinstance(inode, Directory):
-            raise OSError(ENOTDIR, "")
-        return inode
+    def _do_link(self, path: str, new_path: str) -> None:
+        _inside(path, new_path)
+        inode = self._inode(path)
+        parent, name = self.kernel.walk_parent(new_path, self.actor.caller)
+        self.vfs.link(inode, parent, name, self.actor.caller)
 
-    def _op_mkdir(self, who: str, path: bytes, mode: int) -> None:
-        self.kernel.mkdir(self._text(path), mode & ~self._umask, self._caller(who))
+    def _do_readlink(self, path: str) -> str:
+        return self.vfs.readlink(self._inode(path))
 
-    def _op_rmdir(self, who: str, path: bytes) -> None:
-        self.kernel.rmdir(self._text(path), self._caller(who))
+    def _do_mknod(self, path: str, mode: int, device: int) -> None:
+        self.vfs.check_node_type(mode)
+        parent, name = self.kernel.walk_parent(path, self.actor.caller)
+        self.vfs.mknod(parent, name, mode, device, self.actor.caller)
 
-    def _op_unlink(self, who: str, path: bytes) -> None:
-        text = self._text(path)
-        if text.endswith("/") and not isinstance(self._inode(who, path.rstrip(b"/")), Directory):
-            raise OSError(ENOTDIR, "")
-        self.kernel.unlink(text, self._caller(who))
+    def _do_creat(self, path: str, mode: int) -> None:
+        self._open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
 
-    def _op_rename(self, who: str, path: bytes, new: bytes, flags: int) -> None:
-        for text in (path, new):
-            if text.startswith(b"/"):
-                raise Unsupported("rename across file systems", ends=False)
-        self.kernel.rename(self._text(path), self._text(new), self._caller(who), flags=flags)
-
-    def _op_symlink(self, who: str, target: bytes, path: bytes) -> None:
-        self._text(target)
-        parent, name = self.kernel.walk_parent(self._text(path), self._caller(who))
-        self.kernel.vfs.symlink(parent, name, os.fsdecode(target), self._caller(who))
-
-    def _op_link(self, who: str, path: bytes, new: bytes) -> None:
-        if path.startswith(b"/") or new.startswith(b"/"):
-            raise Unsupported("link across file systems", ends=False)
-        inode = self._inode(who, path)
-        parent, name = self.kernel.walk_parent(self._text(new), self._caller(who))
-        if getattr(parent, "hierarchy", None) is not getattr(getattr(inode, "cgroup", inode), "hierarchy", None):
-            raise OSError(EXDEV, "")
-        self.kernel.vfs.link(inode, parent, name, self._caller(who))
-
-    def _op_readlink(self, who: str, path: bytes) -> str:
-        return self.kernel.vfs.readlink(self._inode(who, path))
-
-    def _op_mknod(self, who: str, path: bytes, mode: int, device: int) -> None:
-        kind = stat.S_IFMT(mode)
-        if kind not in (0, stat.S_IFREG, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK):
-            raise OSError(EPERM if kind == stat.S_IFDIR else EINVAL, "")  # do_mknodat asks before it looks
-        parent, name = self.kernel.walk_parent(self._text(path), self._caller(who))
-        self.kernel.vfs.mknod(parent, name, mode, device, self._caller(who))
-
-    def _op_creat(self, who: str, path: bytes, mode: int) -> None:
-        self._open(who, path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-
-    def _op_truncate(self, who: str, path: bytes, size: int) -> None:
+    def _do_truncate(self, path: str, size: int) -> None:
         if size < 0:
             raise OSError(EINVAL, "")
-        self.kernel.vfs.setattr(self._inode(who, path, follow=True), self._caller(who), size=size)
+        self.vfs.setattr(self._inode(path, follow=True), self.actor.caller, size=size)
 
-    def _op_chmod(self, who: str, path: bytes, mode: int) -> None:
-        self.kernel.vfs.setattr(self._inode(who, path, follow=True), self._caller(who), mode=mode)
+    def _do_chmod(self, path: str, mode: int) -> None:
+        self.kernel.chmod(path, mode, self.actor.caller)
 
-    def _op_chown(self, who: str, path: bytes, uid: int, gid: int) -> None:
-        self.kernel.vfs.setattr(
-            self._inode(who, path), self._caller(who), uid=None if uid == -1 else uid, gid=None if gid == -1 else gid
-        )
+    def _do_chown(self, path: str, uid: int, gid: int) -> None:
+        self.kernel.chown(path, uid, gid, self.actor.caller)
 
-    def _op_utimens(self, who: str, path: bytes, atime: int, mtime: int) -> None:
-        inode = self._inode(who, path, follow=True)
-        self.kernel.vfs.setattr(inode, self._caller(who), atime=atime * 10**9, mtime=mtime * 10**9)
+    def _do_utimens(self, path: str, atime: int, mtime: int) -> None:
+        inode = self._inode(path, follow=True)
+        self.vfs.setattr(inode, self.actor.caller, atime=atime * 10**9, mtime=mtime * 10**9)
 
-    def _op_mtime(self, who: str, path: bytes) -> int:
-        return self._inode(who, path).stat().mtime // 10**9
+    def _do_mtime(self, path: str) -> int:
+        return self.vfs.getattr(self._inode(path)).mtime // 10**9
 
-    def _op_stat(self, who: str, path: bytes) -> dict[str, Any]:
-        return _stat(self._inode(who, path))
+    def _do_stat(self, path: str) -> dict[str, Any]:
+        return _stat(self.vfs.getattr(self._inode(path)))
 
-    def _op_statfs(self, who: str, path: bytes) -> dict[str, int]:
-        found = self.kernel.vfs.statfs(self._inode(who, path, follow=True))
-        size = found.bsize
-        return {"type": found.type, "bsize": size, "frsize": size, "namelen": found.namelen, "blocks": 0, "files": 0}
+    def _do_statfs(self, path: str) -> dict[str, int]:
+        fs = self.vfs.statfs(self._inode(path, follow=True))
+        whole = {"type": fs.type, "bsize": fs.bsize, "frsize": fs.bsize, "namelen": fs.namelen}
+        return {**whole, "blocks": 0, "files": 0}
 
-    def _op_access(self, who: str, path: bytes, mask: int) -> None:
-        self.kernel.vfs.access(self._inode(who, path, follow=True), mask, self._caller(who))
+    def _do_access(self, path: str, mask: int) -> None:
+        # access(2) judges by the real ids, which `as` sets along with the effective ones
+        self.vfs.access(self._inode(path, follow=True), mask, self.actor.caller)
 
-    def _op_listdir(self, who: str, path: bytes) -> list[str]:
-        return sorted(self._names(who, path))
-
-    def _op_listraw(self, who: str, path: bytes) -> list[str]:
-        return [".", "..", *self._names(who, path)]
-
-    def _names(self, who: str, path: bytes) -> list[str]:
+    def _do_listraw(self, path: str) -> list[str]:
         try:
-            inode = self._inode(who, path, follow=True)
-            self.kernel.vfs.opendir(inode, self._caller(who))
+            return [".", "..", *self.kernel.listdir(path, self.actor.caller)]
         except OSError as error:
-            raise _Failed(error.errno or EINVAL, "open") from None
-        return [bytes_data(os.fsencode(name)) for name, _, _ in self.kernel.vfs.readdir(inode)]
+            raise _step(error, "open") from None
 
-    # -- attributes ---------------------------------------------------------------------------------
+    def _do_listdir(self, path: str) -> list[str]:
+        return sorted(self._do_listraw(path)[2:])
 
-    @staticmethod
-    def _attribute(name: bytes) -> str:
-        if not 0 < len(name) <= 255:
-            raise OSError(ERANGE, "")
-        return os.fsdecode(name)
+    # -- attributes -------------------------------------------------------------------------------
 
-    def _op_setxattr(self, who: str, path: bytes, name: bytes, value: bytes, flags: int) -> None:
-        text = self._attribute(name)
-        if len(value) > 65536:
-            raise OSError(E2BIG, "")
-        self.kernel.vfs.setxattr(self._inode(who, path), text, value, flags, self._caller(who))
+    def _do_setxattr(self, path: str, name: str, value: bytes, flags: int) -> None:
+        self.vfs.setxattr(self._inode(path), name, value, flags, self.actor.caller)
 
-    def _op_getxattr(self, who: str, path: bytes, name: bytes, size: int) -> Any:
-        text = self._attribute(name)
-        value = self.kernel.vfs.getxattr(self._inode(who, path), text, self._caller(who))
-        if size == 0:
+    def _do_getxattr(self, path: str, name: str, size: int) -> int | str:
+        value = self.vfs.getxattr(self._inode(path), name, self.actor.caller)
+        if not size:
             return len(value)
-        if size < len(value):
+        if len(value) > size:
             raise OSError(ERANGE, "")
-        return bytes_data(value)
+        return _text(value)
 
-    def _op_listxattr(self, who: str, path: bytes) -> list[str]:
-        return [bytes_data(os.fsencode(n)) for n in self.kernel.vfs.listxattr(self._inode(who, path), self._caller(who))]
+    def _do_listxattr(self, path: str) -> list[str]:
+        return self.vfs.listxattr(self._inode(path), self.actor.caller)
 
-    def _op_removexattr(self, who: str, path: bytes, name: bytes) -> None:
-        text = self._attribute(name)
-        self.kernel.vfs.removexattr(self._inode(who, path), text, self._caller(who))
+    def _do_removexattr(self, path: str, name: str) -> None:
+        self.vfs.removexattr(self._inode(path), name, self.actor.caller)
 
-    # -- open files ---------------------------------------------------------------------------------
+    # -- open files -------------------------------------------------------------------------------
 
-    def _open(self, who: str, path: bytes, flags: int) -> _Open:
-        text, caller = self._text(path), self._caller(who)
-        if flags & os.O_CREAT:
-            file = self.kernel.open(text, flags, caller)
-            return _Open(file.inode, file, flags)
-        inode = self._inode(who, path, follow=True)
-        if isinstance(inode, Directory):
-            if flags & (os.O_ACCMODE | os.O_TRUNC):
-                raise OSError(EISDIR, "")
-            self.kernel.vfs.opendir(inode, caller)
-            if flags & os.O_DIRECT:
-                raise OSError(EINVAL, "")
-            return _Open(inode, None, flags)
-        file = self.kernel.vfs.open(inode, flags, caller)
-        return _Open(inode, file, flags)
+    def _open(self, path: str, flags: int) -> _Handle:
+        caller = self.actor.caller
+        if path.startswith("/"):
+            raise UnsupportedError("a file outside the tree")
+        if flags & os.O_PATH:
+            raise UnsupportedError("O_PATH never reaches the file system", ends=False)
+        if not flags & (os.O_CREAT | os.O_ACCMODE | os.O_TRUNC) and flags & os.O_TMPFILE != os.O_TMPFILE:
+            inode = self.kernel.walk(path, caller)
+            if inode.is_dir:
+                self.vfs.opendir(inode, caller)
+                return _Handle(inode, flags, None)
+        file = self.kernel.open(path, flags, caller)
+        return _Handle(file.inode, flags, file)
 
-    def _op_open(self, who: str, handle: str, path: bytes, flags: int, mode: int) -> None:
-        self._opaque.discard(handle)
-        if flags & (os.O_PATH | os.O_TMPFILE & ~os.O_DIRECTORY):
-            self._opaque.add(handle)
-            raise Unsupported("O_PATH and O_TMPFILE are the VFS's own", ends=False)
-        self._handles[handle] = self._open(who, path, flags)
-
-    def _op_close(self, who: str, handle: str) -> None:
-        self._handle(handle)
-        del self._handles[handle]
-
-    def _handle(self, name: str) -> _Open:
-        if name in self._opaque:
-            raise Unsupported("a handle of the VFS's own", ends=False)
-        if name not in self._handles:
+    def _handle(self, name: str) -> _Handle:
+        if name not in self.actor.handles:
             raise OSError(EBADF, "")
-        return self._handles[name]
+        return self.actor.handles[name]
 
-    def _op_read(self, who: str, path: bytes) -> str:
+    def _file(self, name: str, wrong: int) -> tuple[_Handle, OpenFile]:
+        handle = self._handle(name)
+        if handle.file is None:
+            raise OSError(wrong, "")
+        return handle, handle.file
+
+    def _do_read(self, path: str) -> str:
         try:
-            opened = self._open(who, path, os.O_RDONLY)
+            file = self._open(path, os.O_RDONLY).file
         except OSError as error:
-            raise _Failed(error.errno or EINVAL, "open") from None
-        if opened.file is None:
-            raise _Failed(EISDIR, "read")
+            raise _step(error, "open") from None
         data = b""
         try:
-            while piece := opened.file.read(len(data), 262144):
+            if file is None:
+                raise OSError(EISDIR, "")
+            while piece := file.read(len(data), 1 << 17):
                 data += piece
         except OSError as error:
-            raise _Failed(error.errno or EINVAL, "read") from None
-        return bytes_data(data)
+            raise _step(error, "read") from None
+        return _text(data)
 
-    def _op_until(self, who: str, path: bytes, text: bytes) -> str:
-        return self._op_read(who, path)
+    def _do_until(self, path: str, text: bytes) -> str:
+        return self._do_read(path)
 
-    def _op_write(self, who: str, path: bytes, data: bytes) -> Any:
+    def _do_write(self, path: str, data: bytes) -> int | None:
         try:
-            opened = self._open(who, path, os.O_WRONLY)
+            file = self.kernel.open(path, os.O_WRONLY, self.actor.caller)
         except OSError as error:
-            raise _Failed(error.errno or EINVAL, "open") from None
-        expanded = self._expand(data)
+            raise _step(error, "open") from None
+        data = self._expand(data)
         try:
-            taken = opened.file.write(expanded, self._caller(who)) if opened.file is not None else 0
+            return _short(file.write(data, self.actor.caller), data)
         except OSError as error:
-            raise _Failed(error.errno or EINVAL, "write") from None
-        return None if taken == len(expanded) else taken
+            raise _step(error, "write") from None
 
-    def _expand(self, data: bytes) -> bytes:
-        """``$name`` becomes the pid of that process."""
-        if b"$" not in data:
-            return data
-        parts = data.split(b"$")
-        result = parts[0]
-        for part in parts[1:]:
-            size = 0
-            while size < len(part) and (part[size : size + 1].isalnum() or part[size] == 0x5F):
-                size += 1
-            tid = self._tids.get(part[:size].decode())
-            result += (str(tid).encode() + part[size:]) if size and tid is not None else b"$" + part
-        return result
+    def _do_open(self, name: str, path: str, flags: int, mode: int) -> None:
+        self.actor.handles.pop(name, None)
+        self.actor.handles[name] = self._open(path, flags)
 
-    def _file(self, handle: str) -> OpenFile:
-        opened = self._handle(handle)
-        if opened.file is None:
-            raise OSError(EISDIR, "")
-        return opened.file
+    def _do_close(self, name: str) -> None:
+        self._handle(name)
+        del self.actor.handles[name]
 
-    def _op_fread(self, who: str, handle: str, size: int) -> str:
-        opened, file = self._handle(handle), self._file(handle)
-        data = file.read(opened.position, size)
-        opened.position += len(data)
-        return bytes_data(data)
+    def _do_fread(self, name: str, size: int) -> str:
+        handle, file = self._file(name, EISDIR)
+        data = file.read(handle.position, size)
+        handle.position += len(data)
+        return _text(data)
 
-    def _op_fpread(self, who: str, handle: str, size: int, offset: int) -> str:
-        return bytes_data(self._file(handle).read(offset, size))
+    def _do_fpread(self, name: str, size: int, offset: int) -> str:
+        return _text(self._file(name, EISDIR)[1].read(offset, size))
 
-    def _op_fwrite(self, who: str, handle: str, data: bytes) -> Any:
-        opened = self._handle(handle)
-        if opened.file is None:
-            raise OSError(EBADF, "")
-        expanded = self._expand(data)
-        taken = opened.file.write(expanded, self._caller(who))
-        opened.position += taken
-        return None if taken == len(expanded) else taken
+    def _do_fwrite(self, name: str, data: bytes) -> int | None:
+        handle, file = self._file(name, EBADF)
+        data = self._expand(data)
+        written = file.write(data, self.actor.caller)
+        handle.position += written
+        return _short(written, data)
 
-    def _op_fpwrite(self, who: str, handle: str, data: bytes, offset: int) -> Any:
+    def _do_fpwrite(self, name: str, data: bytes, offset: int) -> int | None:
+        handle, file = self._file(name, EBADF)
         if offset < 0:
             raise OSError(EINVAL, "")
-        opened = self._handle(handle)
-        if opened.file is not None and opened.flags & os.O_ACCMODE == os.O_RDONLY:
-            raise OSError(ESPIPE, "")  # a file opened for reading only has no FMODE_PWRITE
-        expanded = self._expand(data)
-        taken = self._file(handle).write(expanded, self._caller(who))
-        return None if taken == len(expanded) else taken
+        if not handle.flags & os.O_ACCMODE:
+            raise OSError(ESPIPE, "")  # seq_open takes positioned writes away, kernfs gives them back to writers
+        data = self._expand(data)
+        return _short(file.write(data, self.actor.caller), data)
 
-    def _op_lseek(self, who: str, handle: str, offset: int, whence: int) -> int:
-        opened = self._handle(handle)
-        if whence > 2 or abs(offset) >= 1 << 31 or opened.file is None or not opened.inode.alive:
-            raise Unsupported("positions are the VFS's own", ends=False)
-        position = offset + (opened.position if whence == 1 else 0)
-        if position < 0:
+    def _do_lseek(self, name: str, offset: int, whence: int) -> int:
+        """generic_file_llseek on a file of size 0; from 6.12 kernfs looks first whether the file is still there."""
+        handle = self._handle(name)
+        personality = self.kernel.personality
+        if handle.file is not None and personality.at_least(6, 12) and not handle.inode.alive:
+            raise OSError(ENODEV, "")
+        if whence in (3, 4):
+            raise OSError(ENXIO, "")
+        if whence not in (0, 1, 2):
             raise OSError(EINVAL, "")
-        opened.position = position
+        position = offset + (handle.position if whence == 1 else 0)
+        end = (1 << 63) - 1 if personality.at_least(7, 2) or handle.file is None else MAX_NON_LFS
+        if not 0 <= position <= end:
+            raise OSError(EINVAL, "")
+        handle.position = position
         return position
 
-    def _op_ftruncate(self, who: str, handle: str, size: int) -> None:
-        opened = self._handle(handle)
-        if size < 0 or opened.file is None:
+    def _do_ftruncate(self, name: str, size: int) -> None:
+        handle, file = self._file(name, EINVAL)
+        if size < 0:
             raise OSError(EINVAL, "")
-        self.kernel.vfs.setattr(opened.inode, self._caller(who), size=size, handle=opened.file)
+        self.vfs.setattr(handle.inode, self.actor.caller, size=size, handle=file)
 
-    def _op_fstat(self, who: str, handle: str) -> dict[str, Any]:
-        return _stat(self._handle(handle).inode)
+    def _do_fsync(self, name: str) -> None:
+        self._file(name, EINVAL)
 
-    def _op_poll(self, who: str, handle: str, events: int) -> list[str]:
-        return poll_names(self._file(handle).poll() & (events | 0x18))
+    def _do_fstat(self, name: str) -> dict[str, Any]:
+        return _stat(self.vfs.getattr(self._handle(name).inode))
 
-    # -- processes ----------------------------------------------------------------------------------
+    def _do_poll(self, name: str, events: int) -> list[str]:
+        _, file = self._file(name, EBADF)
+        return poll_names(file.poll() & (events | 8 | 16))
 
-    def _op_fork(self, who: str, name: str) -> None:
-        self._add(who, name, self.kernel.fork(self._tids[who]))
+    # -- who does it ------------------------------------------------------------------------------
 
-    def _op_thread(self, who: str, name: str) -> None:
-        self._add(who, name, self.kernel.fork(self._tids[who], thread=True))
+    def _do_as(self, uid: int, gid: int) -> None:
+        self.actor.uid, self.actor.gid = uid, gid
+        self.table.set_uid(self.actor.tid, uid, 0)
 
-    def _add(self, who: str, name: str, tid: int) -> None:
-        self._tids[name] = tid
-        self._ids[name] = self._ids[who]
-        self._parents[name] = who
+    def _do_umask(self, mask: int) -> int:
+        before, self.actor.umask = self.actor.umask, mask
+        return before
+
+    def _expand(self, data: bytes) -> bytes:
+        if b"$" not in data:
+            return data
+        for name in sorted(self.actors, key=len, reverse=True):
+            data = data.replace(b"$" + name.encode(), str(self.actors[name].tid).encode())
+        return data
+
+    # -- processes --------------------------------------------------------------------------------
+
+    def _named(self, name: str) -> _Actor:
+        if name not in self.actors:
+            raise _StepError("NOHELPER")
+        return self.actors[name]
+
+    def _state(self, actor: _Actor) -> str:
+        task = self.table.find(actor.tid)
+        return "gone" if task is None else "Z" if task.zombie else "S"
+
+    def _add(self, name: str, tid: int, handles: dict[str, _Handle]) -> None:
+        actor = self.actor
+        self.actors[name] = _Actor(tid, actor.uid, actor.gid, actor.umask, handles)
         self.pids[tid] = name
 
-    def _op_exit(self, who: str, code: int) -> None:
-        tid = self._tids[who]
-        task = self._processes.find(tid)
-        if task is not None and task.tgid == tid:
-            self._kill(tid)
-        else:
-            self._processes.exit(tid)
+    def _do_fork(self, name: str) -> None:
+        self._add(name, self.kernel.fork(self.actor.tid), dict(self.actor.handles))
 
-    def _op_kill(self, who: str, name: str, signal: int) -> None:
-        task = self._processes.find(self._tids[name]) if name in self._tids else None
+    def _do_thread(self, name: str) -> None:
+        self._add(name, self.kernel.fork(self.actor.tid, thread=True), self.actor.handles)
+
+    def _do_in(self, name: str, op: Op) -> Any:
+        actor = self._named(name)
+        if self._state(actor) != "S":
+            raise _StepError("KILLED")
+        if any(frozen(hierarchy.cgroup_of(actor.tid)) for hierarchy in self.kernel.hierarchies if hierarchy.dfl):
+            raise _StepError("BLOCKED")
+        before, self.actor = self.actor, actor
+        try:
+            error, value = self.do(op)
+        finally:
+            self.actor = before
+        if error is not None:
+            raise _StepError(error)
+        return value
+
+    def _do_exit(self, status: int) -> None:
+        self.actor.status = f"exit {status}"
+        self._die(self.actor)
+
+    def _die(self, actor: _Actor) -> None:
+        task = self.table.find(actor.tid)
+        if task is None or task.zombie:
+            return
+        for tid in self.table.threads(task.tgid) if task.tid == task.tgid else [task.tid]:
+            self.table.exit(tid)
+
+    def _do_kill(self, name: str, signal: int) -> None:
+        actor = self._named(name)
+        task = self.table.find(actor.tid)
         if task is None:
             raise OSError(ESRCH, "")
-        if signal == 9:
-            self._kill(task.tgid)
+        if signal != 9:
+            raise UnsupportedError(f"signal {signal}")
+        for tid in self.table.threads(task.tgid):
+            self.table.exit(tid)
 
-    def _kill(self, tgid: int) -> None:
-        for tid in self._processes.threads(tgid):
-            self._processes.exit(tid)
-
-    def _op_wait(self, who: str, name: str) -> str:
-        tid = self._tids[name]
-        task = self._processes.find(tid)
-        if task is None:
+    def _do_wait(self, name: str) -> str:
+        actor = self._named(name)
+        state = self._state(actor)
+        if state == "gone":
             raise OSError(ECHILD, "")
-        if not task.zombie:
-            raise Unsupported("waiting for what the model does not do", ends=True)
-        self._processes.reap(tid)
-        self.kernel.task_reaped(tid)
-        raise Unsupported("how a process ended is not the model's", ends=False)
+        if state != "Z":
+            raise _StepError("BLOCKED")
+        self.table.reap(actor.tid)
+        self.kernel.task_reaped(actor.tid)
+        return actor.status
 
-    def _op_state(self, who: str, name: str) -> str:
-        task = self._processes.find(self._tids[name])
-        if task is None:
-            return "gone"
-        if task.zombie:
-            return "Z"
-        raise Unsupported("the state of a live process is not the model's", ends=False)
+    def _do_state(self, name: str) -> str:
+        state = self._state(self._named(name))
+        if state == "S":
+            raise UnsupportedError("the state of a live process", ends=False)
+        return state
 
-    def _op_proc(self, who: str, name: str, file: bytes) -> str:
-        if file != b"cgroup":
-            raise Unsupported("only /proc/PID/cgroup is the model's", ends=False)
-        if self._processes.find(self._tids[name]) is None:
-            raise _Failed(ENOENT, "open")
-        places = self.kernel.cgroup_of(self._tids[name])
-        if self._layout == "v2":
-            return f"0::{places['']}\n"
-        return "".join(f"1:{controllers}:{path}\n" for controllers, path in places.items())
+    def _do_proc(self, name: str, file: str) -> str:
+        if file != "cgroup":
+            raise UnsupportedError(f"/proc/PID/{file}", ends=False)
+        actor = self._named(name)
+        if self.table.find(actor.tid) is None:
+            raise _StepError("ENOENT@open")
+        places = self.kernel.cgroup_of(actor.tid)
+        return "".join(f"{1 if names else 0}:{names}:{path}\n" for names, path in places.items())
 
-    def _op_settle(self, who: str, milliseconds: int) -> None:
-        """Nothing in the model takes time."""
+    def _do_settle(self, milliseconds: int) -> None:
+        """Nothing takes time here."""
 
 
-def _stat(inode: Inode) -> dict[str, Any]:
-    found = inode.stat()
-    return stat_value(found.mode, found.nlink, found.uid, found.gid, found.size, found.blksize, found.blocks)
+def _inside(*paths: str) -> None:
+    """What a case names by an absolute path is in another file system."""
+    if any(path.startswith("/") for path in paths):
+        raise OSError(EXDEV, "")
+
+
+def _short(written: int, data: bytes) -> int | None:
+    return None if written == len(data) else written
+
+
+def _stat(st: Stat) -> dict[str, Any]:
+    return stat_value(st.mode, st.nlink, st.uid, st.gid, st.size, st.blksize, st.blocks)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

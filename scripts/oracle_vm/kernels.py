@@ -164,7 +164,9 @@ def _first(values: list[str], pattern: str) -> str:
     raise OracleError(f"the archive has no package that matches {pattern}")
 
 
-def _run(command: list[str], what: str, environment: dict[str, str] | None = None, directory: Path | None = None) -> str:
+def _run(
+    command: list[str], what: str, environment: dict[str, str] | None = None, directory: Path | None = None
+) -> str:
     done = subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
