@@ -25,6 +25,7 @@ class HostProcesses:
         self._played = ids.played_uid
         self._watched: dict[int, int] = {}  # tgid -> pidfd
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
+        self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
         self._dead: set[int] = set()  # told to the model as exited, not yet reaped
         self.exits = select.epoll()
 
@@ -54,7 +55,10 @@ class HostProcesses:
             tids = [int(name) for name in os.listdir(f"/proc/{tgid}/task")]
         except (FileNotFoundError, ProcessLookupError):
             return []
-        return [tid for tid in tids if tid != tgid or _state(tgid) not in ("Z", "X", "")]
+        live = [tid for tid in tids if tid != tgid or _state(tgid) not in ("Z", "X", "")]
+        if tgid in self._tids:
+            self._tids[tgid].update(live)
+        return live
 
     def all(self) -> list[int]:
         """The processes that live, zombies left out."""
@@ -73,6 +77,7 @@ class HostProcesses:
             return
         self._watched[tgid] = pidfd
         self._pidfds[pidfd] = tgid
+        self._tids[tgid] = {tgid, *self.threads(tgid)}
         self.exits.register(pidfd, select.EPOLLIN)
 
     def kill(self, tgid: int) -> None:
@@ -90,7 +95,8 @@ class HostProcesses:
         for pidfd, events in self.exits.poll(0):
             tgid = self._pidfds[pidfd]
             if tgid not in self._dead:
-                kernel.task_exited(tgid)
+                for tid in self._tids[tgid]:
+                    kernel.task_exited(tid)
                 self._dead.add(tgid)
             if events & select.EPOLLHUP or not os.path.exists(f"/proc/{tgid}"):
                 kernel.task_reaped(tgid)
@@ -101,6 +107,7 @@ class HostProcesses:
 
     def _unwatch(self, tgid: int) -> None:
         self._dead.discard(tgid)
+        del self._tids[tgid]
         pidfd = self._watched.pop(tgid)
         del self._pidfds[pidfd]
         os.close(pidfd)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -108,7 +108,9 @@ def test_populated_follows_the_life_of_a_process(group: Path, sleeper: Sleeper) 
     assert (before, (group / "cgroup.events").read_text().split()[:2]) == (["populated", "1"], ["populated", "0"])
 
 
-def test_a_process_with_threads_leaves_as_a_whole(group: Path) -> None:
+@pytest.fixture
+def threaded() -> Iterator[subprocess.Popen[bytes]]:
+    """A process with four threads, which sleep."""
     script = (
         "import threading, time, sys\n"
         "for _ in range(3): threading.Thread(target=time.sleep, args=(300,), daemon=True).start()\n"
@@ -117,10 +119,34 @@ def test_a_process_with_threads_leaves_as_a_whole(group: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        (group / "cgroup.procs").write_text(str(process.pid))
+        yield process
         process.kill()
-        process.wait()
-        assert eventually(lambda: "populated 0" in (group / "cgroup.events").read_text())
+
+
+def test_a_process_moves_with_its_threads(group: Path, threaded: subprocess.Popen[bytes]) -> None:
+    (group / "cgroup.procs").write_text(str(threaded.pid))
+    tids = {int(name) for name in os.listdir(f"/proc/{threaded.pid}/task")}
+    assert {int(line) for line in (group / "cgroup.threads").read_text().split()} == tids
+
+
+def test_a_process_with_threads_leaves_as_a_whole(group: Path, threaded: subprocess.Popen[bytes]) -> None:
+    (group / "cgroup.procs").write_text(str(threaded.pid))
+    threaded.kill()
+    threaded.wait()
+    assert eventually(lambda: "populated 0" in (group / "cgroup.events").read_text())
+
+
+def test_pids_current_counts_threads_until_the_process_is_reaped(
+    group: Path, threaded: subprocess.Popen[bytes]
+) -> None:
+    (group / "cgroup.procs").write_text(str(threaded.pid))
+    counted = [(group / "pids.current").read_text()]
+    threaded.kill()
+    os.waitid(os.P_PID, threaded.pid, os.WEXITED | os.WNOWAIT)
+    counted.append((group / "pids.current").read_text())
+    threaded.wait()
+    counted.append((group / "pids.current").read_text())
+    assert counted == ["4\n", "1\n", "0\n"]
 
 
 def test_v1_lists_threads_in_tasks(cpu_group: Path) -> None:
@@ -188,6 +214,16 @@ def test_a_poll_is_woken_when_the_last_process_leaves(group: Path, sleeper: Slee
         threading.Timer(0.1, process.kill).start()
         woken = poller.poll(2000)
         assert (quiet, woken) == ([], [(file.fileno(), EVENT)])
+
+
+def test_a_poll_is_woken_when_a_process_with_threads_leaves(group: Path, threaded: subprocess.Popen[bytes]) -> None:
+    (group / "cgroup.procs").write_text(str(threaded.pid))
+    with (group / "cgroup.events").open("rb", buffering=0) as file:
+        file.read()
+        poller = select.poll()
+        poller.register(file, select.POLLPRI)
+        threading.Timer(0.1, threaded.kill).start()
+        assert poller.poll(2000) == [(file.fileno(), EVENT)]
 
 
 def test_epoll_tells_each_change_once(group: Path, sleeper: Sleeper) -> None:
