@@ -41,7 +41,7 @@ _EXAMPLES = {
     "plan": "example:\n  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/",
     "apply": (
         "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
-        "once no process lives in them. A missing cgroupRoot is made. Reserved cgroups that are enforced must exist.\n\n"
+        "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
         "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
     ),
     "status": "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml",
@@ -184,8 +184,12 @@ def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
     layout = detect(fs, options.root)
     if layout.version == 1 and node.fail_cgroup_v1:
         _warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
-    if options.command in ("apply", "down") and os.statvfs(options.root).f_flag & os.ST_RDONLY:
-        raise RootError(f"{options.root}: is mounted read-only", path=options.root, todo="mount it read-write")
+    if options.command in ("apply", "down"):
+        # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
+        for tree in layout.trees:
+            path = os.path.join(options.root, tree) if tree else options.root
+            if os.statvfs(path).f_flag & os.ST_RDONLY:
+                raise RootError(f"{path}: is mounted read-only", path=path, todo="mount it read-write")
     return FoundTree(fs, layout)
 
 
@@ -201,6 +205,8 @@ def _check_driver(options: argparse.Namespace, node: NodeConfig) -> None:
 
 def _named(pods: Sequence[Pod], name: str) -> Pod:
     matching = [pod for pod in pods if name in (pod.name, str(pod))]
+    if len(matching) == 1 and matching[0].ended:
+        raise InputError(f"{name}: this pod has ended (status.phase), so it has no cgroup", value=name)
     if len(matching) == 1:
         return matching[0]
     if matching:

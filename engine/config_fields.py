@@ -31,13 +31,12 @@ KNOWN_FIELDS = frozenset(
     """.split()
 )
 
+# Without the gate MemoryQoS, which is warned of by itself, memoryThrottlingFactor and memoryReservationPolicy do nothing.
 # field -> (values without an effect on cgroups, what a kubelet would do)
 NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),
     "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),
     "memorySwap": (({}, {"swapBehavior": ""}, {"swapBehavior": "NoSwap"}), "a kubelet writes memory.swap.max"),
-    "memoryThrottlingFactor": ((), "a kubelet with the gate MemoryQoS writes memory.high"),
-    "memoryReservationPolicy": (("", "None"), "a kubelet with the gate MemoryQoS writes memory.min and memory.low"),
     "singleProcessOOMKill": ((), "a kubelet writes memory.oom.group for containers on cgroup v2"),
     "reservedSystemCPUs": (("",), "a kubelet keeps these CPUs from its CPU manager and reserves them"),
     "kubeletCgroups": (("",), "a kubelet moves itself there"),

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from engine.errors import BusyCgroupError
 from engine.found import FoundCgroup, FoundTree
 from engine.names import Driver, is_container_directory, is_pod_directory
-from engine.plan import Plan, Step, pids_text, remove_steps, settings_of
+from engine.plan import Plan, Step, remove_steps, settings_of, who_lives
 from engine.wanted import WantedCgroup
 
 
@@ -72,7 +72,7 @@ def _check_idle(subtree: Sequence[FoundCgroup], found: FoundTree) -> None:
         path, pids = busy[0]
         others = f" (and {len(busy) - 1} more cgroups have processes)" if len(busy) > 1 else ""
         raise BusyCgroupError(
-            f"/{path}: {pids_text(pids)} live in it{others}; nothing was removed", path=path, todo="end them first"
+            f"/{path}: {who_lives(pids)} in it{others}; nothing was removed", path=path, todo="end them first"
         )
 
 

@@ -54,7 +54,7 @@ class EngineError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        return f"{self.message}: {self.todo}" if self.todo else self.message
+        return f"{self.message}; {self.todo}" if self.todo else self.message
 
 
 class InputError(EngineError):

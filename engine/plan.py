@@ -194,7 +194,7 @@ def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step
         pids = [pid for each in busy.values() for pid in each]
         if pids:
             if not is_container_directory(orphan.path.rpartition("/")[2]):
-                kept.append(f"/{orphan.path}: not wanted, kept: {pids_text(pids)} live in it")
+                kept.append(f"/{orphan.path}: not wanted, kept: {who_lives(pids)} in it")
             continue  # in a wanted pod this may be the sandbox, which is the runtime's
         steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
     return steps, kept
@@ -209,7 +209,10 @@ def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> It
                 yield Step("rmdir", path, cgroup.path, why, "", during="remove")
 
 
-def pids_text(pids: Sequence[int]) -> str:
+def who_lives(pids: Sequence[int]) -> str:
+    """``process 7 lives``, ``processes 7, 8 live``; five are named at most."""
+    if len(pids) == 1:
+        return f"process {pids[0]} lives"
     few = ", ".join(str(pid) for pid in pids[:5])
     more = f" and {len(pids) - 5} more" if len(pids) > 5 else ""
-    return f"process{'es' if len(pids) > 1 else ''} {few}{more}"
+    return f"processes {few}{more} live"

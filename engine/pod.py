@@ -39,6 +39,7 @@ class Pod:
     priority: int | None = None
     priority_class_name: str = ""
     status_qos_class: QosClass | None = None
+    ended: bool = False  # status.phase Succeeded or Failed
     source: str = ""
 
     @property

@@ -145,6 +145,7 @@ class _Reader:
             priority=self.priority(spec),
             priority_class_name=self.text(spec, "spec.priorityClassName", ""),
             status_qos_class=self.status_qos(status),
+            ended=status.get("phase") in ("Succeeded", "Failed"),
             source=source,
         )
         return self.pod_level_checked(with_default_requests(pod)) if requests or limits else pod

@@ -63,11 +63,12 @@ class WantedCgroup:
 
 
 def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ...]:
-    """All cgroups of a node with these pods, parents before children.
+    """All cgroups of a node with these pods, parents before children; pods that have ended have none.
 
     :raises ConfigError: qosReserved leaves less than nothing for a QoS class.
     :raises UnsafeNameError: a name cannot become a directory.
     """
+    pods = [pod for pod in pods if not pod.ended]  # filterOutInactivePods
     kubepods = kubepods_name(node.cgroup_root)
     path = components(kubepods, node.driver)
     cgroups = [

@@ -1,0 +1,77 @@
+"""Execution: read-back, failures, and what depends on them."""
+
+from __future__ import annotations
+
+from errno import EACCES, EBUSY, EROFS
+
+from engine.apply import execute
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.wanted import wanted_tree
+
+LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
+POD = "kubepods/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+
+
+def _run(kernel, wanted):
+    return execute(make_plan(wanted, FoundTree(kernel, detect(kernel, "stub")), "cgroupfs"), kernel)
+
+
+def test_a_failed_write_is_reported_with_path_value_and_errno(stub, make_node, make_pod, make_container):
+    kernel = stub(1)
+    kernel.refuse[f"memory/{POD}/memory.limit_in_bytes"] = EBUSY
+    outcome = _run(kernel, wanted_tree(make_node(), [make_pod(make_container(**LIMITED))]))
+    [failure] = outcome.failed
+    assert (failure.path, failure.value, failure.errno) == (
+        f"memory/{POD}/memory.limit_in_bytes", "1073741824", EBUSY,
+    )  # fmt: skip
+    assert "EBUSY" in str(failure)
+    assert "\n" not in str(failure)
+
+
+def test_what_depends_on_a_failed_write_is_not_attempted_and_the_rest_is(stub, make_node, make_pod, make_container):
+    kernel = stub(1)
+    kernel.refuse[f"memory/{POD}/memory.limit_in_bytes"] = EBUSY
+    outcome = _run(kernel, wanted_tree(make_node(), [make_pod(make_container(**LIMITED)), make_pod(n=2)]))
+    assert {step.file for step in outcome.skipped} == {"memory.limit_in_bytes"}
+    assert all(step.path.startswith(f"memory/{POD}/") for step in outcome.skipped)
+    assert any("000000000002" in step.path for step in outcome.done)
+
+
+def test_nothing_below_a_directory_that_could_not_be_made_is_attempted(stub, make_node, make_pod):
+    kernel = stub(2)
+    kernel.refuse["kubepods/besteffort"] = EACCES
+    outcome = _run(kernel, wanted_tree(make_node(), [make_pod()]))
+    assert [failure.errno for failure in outcome.failed] == [EACCES]
+    assert all(step.path.startswith("kubepods/besteffort/") for step in outcome.skipped)
+
+
+def test_children_have_no_values_where_their_controllers_could_not_be_enabled(stub, make_node, make_pod):
+    kernel = stub(2)
+    kernel.refuse["kubepods/cgroup.subtree_control"] = EBUSY
+    outcome = _run(kernel, wanted_tree(make_node(), [make_pod()]))
+    assert len(outcome.failed) == 1
+    assert "move them into a child first" in str(outcome.failed[0])
+    assert "kubepods/burstable" in kernel.dirs
+
+
+def test_a_value_that_reads_back_differently_is_a_failure(stub, make_node):
+    kernel = stub(2)
+    kernel.instead["kubepods/cpu.weight"] = "100"
+    [failure] = _run(kernel, wanted_tree(make_node(), [])).failed
+    assert str(failure).startswith('kubepods/cpu.weight: wrote "157" and read back "100"')
+
+
+def test_memory_rounded_down_to_a_page_is_as_wanted(stub, make_node, make_pod, make_container):
+    kernel = stub(2)
+    wanted = wanted_tree(make_node(), [make_pod(make_container(limits={"cpu": "1", "memory": "1000000"}))])
+    assert _run(kernel, wanted).failed == []
+    assert _run(kernel, wanted).done == []
+
+
+def test_a_read_only_tree_is_said(stub, make_node):
+    kernel = stub(2)
+    kernel.refuse["cgroup.subtree_control"] = EROFS
+    failures = _run(kernel, wanted_tree(make_node(), [])).failed
+    assert "read-write" in str(failures[0])

@@ -1,0 +1,118 @@
+"""KubeletConfiguration as far as cgroups depend on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import read_config
+from engine.errors import ConfigError
+
+
+def test_defaults_are_the_kubelets(make_node):
+    node = make_node()
+    assert (node.driver, node.cgroup_root, node.enforce) == ("cgroupfs", (), frozenset({"pods"}))
+    assert (node.cfs.enforced, node.cfs.period_us, node.pod_pids_limit, node.qos_reserved_memory) == (
+        True, 100_000, None, None,
+    )  # fmt: skip
+    assert node.warnings == ()
+
+
+def test_allocatable_is_capacity_without_both_reservations(make_node):
+    node = make_node(kubeReserved={"cpu": "500m", "memory": "1Gi"}, systemReserved={"cpu": "500m", "pid": "1000"})
+    assert {name: amount.value() for name, amount in node.allocatable.items()} == {
+        "cpu": 3,
+        "memory": 7 << 30,
+        "pid": 31768,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"cgroupsPerQOS": False}, "cgroupsPerQOS: is false"),
+        ({"cgroupDriver": "x"}, "cgroupDriver"),
+        ({"cgroupRoot": "/../x"}, "cgroupRoot"),
+        ({"cgroupRoot": 5}, "cgroupRoot"),
+        ({"enforceNodeAllocatable": ["pod"]}, 'enforceNodeAllocatable: "pod" is not known'),
+        ({"enforceNodeAllocatable": ["none", "pods"]}, "enforceNodeAllocatable"),
+        ({"enforceNodeAllocatable": "pods"}, "enforceNodeAllocatable: is not a list"),
+        ({"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}}, "kubeReservedCgroup: is missing"),
+        ({"enforceNodeAllocatable": ["kube-reserved"], "kubeReservedCgroup": "/k"}, "kubeReserved: is empty"),
+        ({"enforceNodeAllocatable": ["kube-reserved"], "kubeReservedCgroup": "/"}, "root cgroup"),
+        ({"kubeReserved": {"cpu": "1x"}}, "kubeReserved.cpu"),
+        ({"kubeReserved": {"gpu": "1"}}, '"gpu" cannot be reserved'),
+        ({"kubeReserved": {"memory": "9Gi"}}, "reserve less"),
+        ({"kubeReservedCgroup": "/a/../b"}, "kubeReservedCgroup"),
+        ({"evictionHard": {"memory.available": "200%"}}, "evictionHard.memory.available"),
+        ({"podPidsLimit": "many"}, "podPidsLimit"),
+        ({"cpuCFSQuota": "yes"}, "cpuCFSQuota"),
+        ({"cpuCFSQuotaPeriod": "2s"}, "not within 1ms to 1s"),
+        ({"cpuCFSQuotaPeriod": "soon"}, "is not a duration"),
+        ({"qosReserved": {"cpu": "10%"}}, "qosReserved"),
+        ({"qosReserved": {"memory": "10"}}, "qosReserved.memory"),
+        ({"featureGates": {"QOSReserved": "true"}}, "featureGates"),
+    ],
+)
+def test_what_a_kubelet_would_refuse_is_refused(make_node, fields, message):
+    with pytest.raises(ConfigError) as caught:
+        make_node(**fields)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "period"), [("10ms", 10_000), ("0.5s", 500_000), ("1500µs", 1500), ("1s", 1_000_000)])
+def test_a_period_is_read_as_a_go_duration(make_node, text, period):
+    assert make_node(cpuCFSQuotaPeriod=text).cfs.period_us == period
+
+
+def test_another_period_needs_its_gate_before_1_36(make_node):
+    with pytest.raises(ConfigError, match="CustomCPUCFSQuotaPeriod"):
+        make_node(minor=35, cpuCFSQuotaPeriod="10ms")
+    gated = make_node(minor=35, cpuCFSQuotaPeriod="10ms", featureGates={"CustomCPUCFSQuotaPeriod": True})
+    assert gated.cfs.period_us == 10_000
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cpuManagerPolicy": "static"},
+        {"memoryManagerPolicy": "Static"},
+        {"memorySwap": {"swapBehavior": "LimitedSwap"}},
+        {"featureGates": {"MemoryQoS": True}},
+        {"qosReserved": {"memory": "50%"}},
+        {"notAField": 1},
+    ],
+)
+def test_a_field_that_is_not_acted_on_is_warned_of_once(make_node, fields):
+    assert len(make_node(**fields).warnings) == 1
+
+
+@pytest.mark.parametrize("fields", [{"maxPods": 10}, {"cpuManagerPolicy": "none"}, {"clusterDNS": ["10.0.0.10"]}])
+def test_a_field_that_concerns_no_cgroup_is_silent(make_node, fields):
+    assert make_node(**fields).warnings == ()
+
+
+def test_the_compressible_keys_are_not_known_before_1_32(make_node):
+    fields = {
+        "enforceNodeAllocatable": ["kube-reserved-compressible"],
+        "kubeReserved": {"cpu": "1"},
+        "kubeReservedCgroup": "/kube",
+    }
+    assert make_node(**fields).kube_reserved_cgroup == ("kube",)
+    with pytest.raises(ConfigError):
+        make_node(minor=31, **fields)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("kind: Pod\n", "holds 0 KubeletConfiguration"),
+        ("kind: KubeletConfiguration\napiVersion: v1\n", "apiVersion"),
+        ("a: [", "is not YAML"),
+    ],
+)
+def test_a_file_without_one_configuration_is_refused(tmp_path, content, message):
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=message):
+        read_config(path)

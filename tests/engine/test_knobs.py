@@ -1,0 +1,71 @@
+"""Interface files: what is written, and what counts as the same when read back."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine.knobs import KNOBS
+from engine.resources import CgroupLimits
+
+V1 = {knob.field: knob for knob in KNOBS[1]}
+V2 = {knob.field: knob for knob in KNOBS[2]}
+LIMITED = CgroupLimits(shares=1024, quota_us=50_000, period_us=100_000, memory=1 << 30, pids=7)
+
+
+def test_limits_become_v1_files():
+    assert {field: knob.setting(LIMITED) for field, knob in V1.items()} == {
+        "shares": ("1024",), "quota": ("50000", "100000"), "memory": ("1073741824",), "pids": ("7",),
+    }  # fmt: skip
+
+
+def test_limits_become_v2_files():
+    assert {field: knob.setting(LIMITED) for field, knob in V2.items()} == {
+        "shares": ("39",), "quota": ("50000 100000",), "memory": ("1073741824",), "pids": ("7",),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("knobs", [V1, V2])
+@pytest.mark.parametrize("field", ["quota", "memory", "pids"])
+def test_no_limit_is_the_kernels_default(knobs, field):
+    assert knobs[field].setting(CgroupLimits()) == knobs[field].default
+    assert math.isinf(knobs[field].size(knobs[field].default))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "same"),
+    [
+        ("1000000", "999424", True),  # rounded down to a page of 4 KiB
+        ("1000000", "983040", True),  # of 64 KiB
+        ("1000000", "1000000", True),
+        ("1000000", "1003520", False),
+        ("-1", "9223372036854771712", True),
+        ("-1", "9223372036854710272", True),
+        ("-1", "4096", False),
+        ("4096", "9223372036854771712", False),
+    ],
+)
+def test_memory_may_be_rounded_down_to_a_page(wanted, found, same):
+    assert V1["memory"].same(wanted, found, "memory.limit_in_bytes") is same
+
+
+def test_every_negative_quota_is_no_limit():
+    assert V1["quota"].same("-5", "-1", "cpu.cfs_quota_us")
+
+
+def _walk(old, new):
+    state = dict(zip(V1["quota"].files, old, strict=True))
+    sizes = []
+    for file, text in V1["quota"].writes(old, new):
+        state[file] = text
+        sizes.append(V1["quota"].size(tuple(state.values())))
+    assert tuple(state.values()) == new
+    return sizes
+
+
+@pytest.mark.parametrize("old", [("-1", "100000"), ("5000", "10000"), ("50000", "100000"), ("200000", "1000000")])
+@pytest.mark.parametrize("new", [("-1", "100000"), ("1000", "1000"), ("900000", "1000000"), ("20000", "50000")])
+def test_no_step_between_two_quotas_leaves_the_range_of_both_unless_unlimited(old, new):
+    low, high = sorted((V1["quota"].size(old), V1["quota"].size(new)))
+    assert all(low <= size <= high or math.isinf(size) for size in _walk(old, new))

@@ -1,0 +1,52 @@
+"""Versions and feature gates."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.kubelet_version import parse
+
+
+@pytest.mark.parametrize(("text", "minor"), [("1.24", 24), ("v1.28", 28), ("1.36.2", 36), ("v1.32.10-gke.1", 32)])
+def test_a_release_is_read(text, minor):
+    assert parse(text).minor == minor
+
+
+@pytest.mark.parametrize("text", ["1.23", "1.37", "2.0", "latest", "1.", "", "1.24x"])
+def test_a_release_outside_the_range_is_refused(text):
+    with pytest.raises(ConfigError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("gate", "minor", "on"),
+    [
+        ("SidecarContainers", 27, False),
+        ("SidecarContainers", 28, False),
+        ("SidecarContainers", 29, True),
+        ("PodLevelResources", 33, False),
+        ("PodLevelResources", 34, True),
+        ("CustomCPUCFSQuotaPeriod", 35, False),
+        ("CustomCPUCFSQuotaPeriod", 36, True),
+        ("QOSReserved", 36, False),
+    ],
+)
+def test_a_gate_has_the_default_of_its_stage(gate, minor, on):
+    assert parse(f"1.{minor}").enabled(gate) is on
+
+
+def test_a_gate_can_be_set():
+    assert parse("1.28", {"SidecarContainers": True}).enabled("SidecarContainers")
+
+
+def test_a_gate_that_a_release_does_not_have_stays_off():
+    assert not parse("1.27", {"SidecarContainers": True}).enabled("SidecarContainers")
+
+
+def test_a_stable_gate_stays_on():
+    assert parse("1.36", {"SidecarContainers": False}).enabled("SidecarContainers")
+
+
+def test_all_alpha_turns_alpha_gates_on():
+    assert parse("1.24", {"AllAlpha": True}).enabled("QOSReserved")

@@ -1,0 +1,108 @@
+"""Names of cgroups with both drivers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import names
+from engine.errors import UnsafeNameError
+
+QOS = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
+
+
+def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded):
+    same = refused = 0
+    for row in recorded("conversions"):
+        if row["fn"] != "pod_cgroup_name":
+            continue
+        for qos, paths in row["out"].items():
+            for driver, path in paths.items():
+                try:
+                    root = names.parse_cgroupfs(row["cgroup_root"])
+                    mine = "/" + names.directory(names.pod_name(root, QOS[qos], row["uid"]), driver)
+                except UnsafeNameError:
+                    refused += 1
+                    # stricter than the kubelet: UIDs that are empty or have "-" at an end, empty parts of cgroupRoot
+                    odd_uid = row["uid"] != row["uid"].strip("-") or row["uid"] == ""
+                    odd_root = "//" in row["cgroup_root"] or row["cgroup_root"].endswith("/")
+                    assert odd_uid or odd_root or path is None, row
+                else:
+                    same += 1
+                    assert mine == path, row
+    assert same > 200
+    assert refused > 0
+
+
+def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded):
+    for row in recorded("conversions"):
+        if row["fn"] == "NodeAllocatableRoot" and row["cgroups_per_qos"] and "out" in row:
+            root = names.kubepods_name(names.parse_cgroupfs(row["cgroup_root"]))
+            assert "/" + names.directory(root, row["driver"]) == row["out"], row
+
+
+@pytest.mark.parametrize("uid", ["", "../x", "a/b", "a_b", "..", "a..b", "-a", "a\n", "a b", "ä", "x" * 200, "a\x00b"])
+def test_a_uid_that_could_leave_its_place_is_refused(uid):
+    with pytest.raises(UnsafeNameError):
+        names.check_uid(uid)
+
+
+@pytest.mark.parametrize("text", ["", "xyz", "AB", "../a", "a" * 65, "12 34", "a/b"])
+def test_a_container_id_that_is_not_hex_is_refused(text):
+    with pytest.raises(UnsafeNameError):
+        names.check_container_id(text)
+
+
+@pytest.mark.parametrize("path", ["/a/../b", "..", "/a//b", "/a/", "/a\nb", "/a/.", "/" + "x" * 300])
+def test_a_cgroup_path_that_could_leave_the_root_is_refused(path):
+    with pytest.raises(UnsafeNameError):
+        names.parse_cgroupfs(path)
+
+
+def test_a_reserved_cgroup_becomes_a_slice_with_the_systemd_driver():
+    assert names.directory(names.parse_reserved("/kube", "systemd"), "systemd") == "kube.slice"
+    assert names.directory(names.parse_reserved("/x/system-res.slice", "systemd"), "systemd") == (
+        "system.slice/system-res.slice"
+    )
+
+
+def test_a_reserved_cgroup_is_a_plain_path_with_the_cgroupfs_driver():
+    assert names.directory(names.parse_reserved("/system.slice/kube", "cgroupfs"), "cgroupfs") == "system.slice/kube"
+
+
+@pytest.mark.parametrize(
+    ("driver", "runtime", "expected"),
+    [
+        ("cgroupfs", "containerd", "ab12"),
+        ("cgroupfs", "docker", "ab12"),
+        ("cgroupfs", "crio", "crio-ab12"),
+        ("systemd", "containerd", "cri-containerd-ab12.scope"),
+        ("systemd", "crio", "crio-ab12.scope"),
+        ("systemd", "docker", "docker-ab12.scope"),
+    ],
+)
+def test_a_container_is_named_as_its_runtime_names_it(driver, runtime, expected):
+    assert names.container_directory("ab12", driver, runtime) == expected
+
+
+def test_an_invented_id_is_the_sha256_of_uid_and_name():
+    assert names.invented_container_id("0aa1a5e2-0b3f-4d0e-8f31-000000000001", "container3") == (
+        "8385aae59f5651cd1314368af245509a71c4437bbae40d5c2d84fbd13b6092ea"
+    )
+
+
+@given(st.from_regex(r"[a-z0-9]+(-[a-z0-9]+){0,4}", fullmatch=True), st.sampled_from(["cgroupfs", "systemd"]))
+def test_a_pods_directory_is_recognised_again(uid, driver):
+    directory = names.directory(names.pod_name((), "Burstable", uid), driver).rpartition("/")[2]
+    assert names.is_pod_directory(directory, driver)
+
+
+@given(st.text())
+def test_no_text_makes_a_path_that_leaves_the_root(text):
+    try:
+        path = names.directory(names.parse_cgroupfs(text), "cgroupfs")
+    except UnsafeNameError:
+        return
+    assert not path.startswith("/")
+    assert ".." not in path.split("/")

@@ -1,0 +1,145 @@
+"""The engine on the model of the kernel."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from engine.apply import execute
+from engine.config import feature_gates, node_config, read_config
+from engine.down import down_plan
+from engine.found import FoundTree
+from engine.kubelet_version import parse
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.pods import read_pods
+from engine.status import compare
+from engine.wanted import wanted_tree
+from fakecgroup import Kernel
+
+EXAMPLES = ["three-pods", "reserved"]
+KERNELS = [("v1", "5.10"), ("v1", "6.1"), ("v2", "5.10"), ("v2", "6.1"), ("v2", "6.12"), ("v2", "7.2")]
+
+
+class ModelFs:
+    """A ``fakecgroup.Kernel`` as the engine's file system."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def mkdir(self, path):
+        self.kernel.mkdir(f"/{path}")
+
+    def rmdir(self, path):
+        self.kernel.rmdir(f"/{path}")
+
+    def read(self, path):
+        return self.kernel.read(f"/{path}")
+
+    def write(self, path, data):
+        self.kernel.write(f"/{path}", data)
+
+    def listdir(self, path):
+        return self.kernel.listdir(f"/{path}")
+
+    def is_dir(self, path):
+        try:
+            return stat.S_ISDIR(self.kernel.stat(f"/{path}").mode)
+        except OSError:
+            return False
+
+
+class Node:
+    """An example on a kernel: its node, its pods, and the reserved cgroups its operator made."""
+
+    def __init__(self, example, name, layout, version):
+        self.expected = json.loads((example / "expected.json").read_text())[name]
+        size = {"cpus": self.expected["cpus"], "memory": self.expected["memory"]}
+        self.fs = ModelFs(Kernel(layout=layout, version=version, **size))
+        fields, where = read_config(example / f"{name}.kubelet.yaml")
+        kubelet = parse(self.expected["kubelet_version"], feature_gates(fields, where))
+        self.node = node_config(fields, where, version=kubelet, max_pids=32768, **size)
+        self.pods = read_pods([example / f"{name}.yaml"], kubelet)
+        reserved = [cgroup.path for cgroup in wanted_tree(self.node, []) if cgroup.level == "reserved"]
+        if reserved and layout == "v2":
+            self.fs.write("cgroup.subtree_control", "+cpu +memory +pids")
+        for path in reserved:
+            for tree in self.found().layout.tree_of.values():
+                if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):
+                    self.fs.mkdir(f"{tree}/{path}".lstrip("/"))
+
+    def found(self):
+        return FoundTree(self.fs, detect(self.fs, "model"))
+
+    def apply(self):
+        return execute(make_plan(wanted_tree(self.node, self.pods), self.found(), self.node.driver), self.fs)
+
+    def down(self):
+        return execute(down_plan(wanted_tree(self.node, []), self.found(), self.node.driver), self.fs)
+
+    def status(self):
+        return compare(wanted_tree(self.node, self.pods), self.found(), self.node.driver)
+
+    def snapshot(self, path=""):
+        """Every directory, and every file that this engine could have written."""
+        tree = {}
+        for name in self.fs.listdir(path):
+            child = f"{path}/{name}" if path else name
+            if self.fs.is_dir(child):
+                tree[child] = None
+                tree |= self.snapshot(child)
+            elif name in ("cpu.shares", "cpu.weight", "cpu.max", "memory.max", "pids.max", "cgroup.subtree_control",
+                          "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes"):  # fmt: skip
+                tree[child] = self.fs.read(child)
+        return tree
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_v1_holds_the_published_values(example, name):
+    node = Node(example, name, "v1", "6.1")
+    assert node.apply().failed == []
+    files = {path: node.fs.read(path).strip() for path in node.expected["files"]}
+    assert files == node.expected["files"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(("layout", "version"), KERNELS)
+def test_a_second_apply_writes_nothing(example, name, layout, version):
+    node = Node(example, name, layout, version)
+    assert node.apply().failed == []
+    again = node.apply()
+    assert (again.done, again.failed) == ([], [])
+    assert {row.state for row in node.status()} == {"ok"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(("layout", "version"), KERNELS)
+def test_down_leaves_the_tree_as_before(example, name, layout, version):
+    node = Node(example, name, layout, version)
+    before = node.snapshot()
+    assert node.apply().failed == []
+    assert node.down().failed == []
+    assert node.snapshot() == before
+
+
+@pytest.mark.parametrize(("layout", "version"), KERNELS)
+def test_a_changed_value_is_found_and_repaired(example, layout, version):
+    node = Node(example, "three-pods", layout, version)
+    node.apply()
+    file = "memory/kubepods/memory.limit_in_bytes" if layout == "v1" else "kubepods/memory.max"
+    node.fs.write(file, "1073741824")
+    assert [row.path for row in node.status() if row.state == "drift"] == [file]
+    assert [step.path for step in node.apply().done] == [file]
+    assert {row.state for row in node.status()} == {"ok"}
+
+
+def test_a_pod_can_shrink_and_grow_on_v1(example):
+    node = Node(example, "three-pods", "v1", "6.1")
+    node.apply()
+    pods = node.pods
+    for minimal in (pods[:1], pods[1:], pods):
+        node.pods = minimal
+        assert node.apply().failed == []
+        assert {row.state for row in node.status()} == {"ok"}

@@ -1,0 +1,140 @@
+"""Pods from files, checked and defaulted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from engine.errors import PodError
+from engine.kubelet_version import KubeletVersion
+from engine.pods import pod_from_object, read_pods
+
+NEW = KubeletVersion()
+
+
+def _write(path, *objects):
+    path.write_text(yaml.safe_dump_all(list(objects)))
+    return path
+
+
+def test_pods_come_from_files_lists_and_directories(tmp_path, make_object):
+    _write(tmp_path / "a.yaml", make_object(n=1), make_object(n=2))
+    (tmp_path / "b.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [make_object(n=3)]}))
+    (tmp_path / "ignored.txt").write_text("not a pod")
+    (tmp_path / ".hidden.yaml").write_text("not a pod")
+    assert [pod.name for pod in read_pods([tmp_path], NEW)] == ["p1", "p2", "p3"]
+
+
+def test_the_items_of_a_pod_list_need_no_kind(tmp_path, make_object):
+    item = make_object()
+    del item["kind"], item["apiVersion"]
+    path = _write(tmp_path / "l.yaml", {"apiVersion": "v1", "kind": "PodList", "items": [item]})
+    assert len(read_pods([path], NEW)) == 1
+
+
+def test_a_directory_without_pods_is_refused(tmp_path):
+    with pytest.raises(PodError, match="holds no pod"):
+        read_pods([tmp_path], NEW)
+
+
+def test_a_request_defaults_from_its_limit_per_resource(make_pod, make_container):
+    pod = make_pod(make_container(requests={"cpu": "1"}, limits={"cpu": "2", "memory": "1Gi"}))
+    assert {name: str(amount) for name, amount in pod.containers[0].requests.items()} == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_a_quantity_is_rounded_up_to_milli(make_pod, make_container):
+    pod = make_pod(make_container(requests={"cpu": "0.0001"}))
+    assert str(pod.containers[0].requests["cpu"]) == "1m"
+
+
+def test_numbers_without_quotes_are_quantities(make_pod, make_container):
+    pod = make_pod(make_container(requests={"cpu": 0.5, "memory": 1000}))
+    assert pod.containers[0].requests["cpu"].milli_value() == 500
+
+
+def test_a_container_id_is_taken_from_the_status(make_object, make_container):
+    item = make_object(make_container("a"), make_container("b"))
+    item["status"] = {"containerStatuses": [{"name": "a", "containerID": "containerd://" + "ab" * 32}, {"name": "b"}]}
+    pod = pod_from_object(item, "test", NEW)
+    assert [container.id for container in pod.containers] == ["ab" * 32, None]
+
+
+def test_a_sidecar_has_a_cgroup_and_a_finished_init_container_has_none(make_pod, make_container):
+    init = [make_container("i"), make_container("s", restartPolicy="Always")]
+    pod = make_pod(make_container("c"), initContainers=init)
+    assert [container.name for container in pod.with_cgroup] == ["s", "c"]
+
+
+def test_before_sidecars_every_init_container_finishes(make_pod, make_container):
+    pod = make_pod(make_container("c"), initContainers=[make_container("s", restartPolicy="Always")], minor=27)
+    assert [container.name for container in pod.with_cgroup] == ["c"]
+
+
+def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object):
+    item = make_object()
+    item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "0123456789abcdef" * 2}
+    assert pod_from_object(item, "test", NEW).uid == "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p["metadata"].pop("uid"), "metadata.uid: is missing"),
+        (lambda p: p["metadata"].update(uid="../../etc"), 'metadata.uid: "../../etc" is not a pod UID'),
+        (lambda p: p["metadata"].update(uid="a/b"), "metadata.uid"),
+        (lambda p: p["metadata"].update(uid=12), "metadata.uid: \"12\" is not a text"),
+        (lambda p: p["metadata"].update(name="A b"), "metadata.name"),
+        (lambda p: p["metadata"].update(namespace="x/y"), "metadata.namespace"),
+        (lambda p: p.update(kind="Deployment"), "is not a Pod"),
+        (lambda p: p.update(metadata=[]), "metadata: is not a mapping"),
+        (lambda p: p["spec"].update(containers=[]), "spec.containers: is empty"),
+        (lambda p: p["spec"].update(containers={}), "spec.containers: is empty"),
+        (lambda p: p["spec"].update(containers="x"), "spec.containers: is not a list"),
+        (lambda p: p["spec"]["containers"][0].update(name="a/b"), "spec.containers[0].name"),
+        (lambda p: p["spec"]["containers"].append(p["spec"]["containers"][0]), 'two containers are named "c"'),
+        (lambda p: p["spec"].update(priority="high"), "spec.priority"),
+        (lambda p: p.update(status={"qosClass": "Best"}), "status.qosClass"),
+        (
+            lambda p: p.update(status={"containerStatuses": [{"name": "c", "containerID": "containerd://../x"}]}),
+            "status.containerStatuses[0].containerID",
+        ),
+    ],
+)
+def test_a_pod_that_cannot_be_used_is_refused_in_one_line(make_object, change, message):
+    item = make_object()
+    change(item)
+    with pytest.raises(PodError) as caught:
+        pod_from_object(item, "pods.yaml", NEW)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("pods.yaml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, None, "1e99", "10E", float("nan"), "\n"])
+def test_a_bad_quantity_is_refused_with_its_field(make_object, make_container, amount):
+    item = make_object(make_container(limits={"memory": amount}))
+    with pytest.raises(PodError, match=r"pod default/p1: spec\.containers\[0\]\.resources\.limits\.memory"):
+        pod_from_object(item, "f", NEW)
+
+
+def test_a_request_over_its_limit_is_refused(make_object, make_container):
+    item = make_object(make_container(requests={"cpu": "2"}, limits={"cpu": "1"}))
+    with pytest.raises(PodError, match=r"resources\.requests\.cpu: 2 is over its limit of 1"):
+        pod_from_object(item, "f", NEW)
+
+
+def test_two_pods_with_one_uid_are_refused(tmp_path, make_object):
+    path = _write(tmp_path / "a.yaml", make_object(n=1), {**make_object(n=1)})
+    with pytest.raises(PodError, match="is also that of default/p1"):
+        read_pods([path], NEW)
+
+
+def test_pod_level_requests_default_from_containers_and_limits(make_pod, make_container):
+    pod = make_pod(make_container(requests={"cpu": "1"}), resources={"limits": {"cpu": "2", "memory": "1Gi"}})
+    assert {name: str(amount) for name, amount in pod.requests.items()} == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_without_the_gate_pod_level_resources_are_not_looked_at(make_pod, make_container):
+    assert make_pod(make_container(), resources={"limits": {"cpu": "junk"}}, minor=33).limits == {}

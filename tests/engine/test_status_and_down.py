@@ -1,0 +1,121 @@
+"""Status, and taking the hierarchy away again."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.apply import execute
+from engine.down import down_plan
+from engine.errors import BusyCgroupError
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.status import compare
+from engine.wanted import wanted_tree
+
+POD = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+
+
+def _found(kernel):
+    return FoundTree(kernel, detect(kernel, "stub"))
+
+
+def _apply(kernel, node, pods):
+    outcome = execute(make_plan(wanted_tree(node, pods), _found(kernel), node.driver), kernel)
+    assert outcome.failed == []
+
+
+def _down(kernel, node):
+    return execute(down_plan(wanted_tree(node, []), _found(kernel), node.driver), kernel)
+
+
+def _everything(kernel):
+    return kernel.dirs.copy(), kernel.files.copy()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_status_is_all_ok_after_apply(stub, version, make_node, make_pod):
+    kernel, node = stub(version), make_node()
+    _apply(kernel, node, [make_pod()])
+    rows = compare(wanted_tree(node, [make_pod()]), _found(kernel), node.driver)
+    assert rows
+    assert {row.state for row in rows} == {"ok"}
+
+
+def test_status_marks_drift_what_is_missing_and_what_is_not_wanted(stub, make_node, make_pod):
+    kernel, node = stub(2), make_node()
+    _apply(kernel, node, [make_pod()])
+    kernel.files["kubepods/memory.max"] = "4096"
+    rows = compare(wanted_tree(node, [make_pod(n=2)]), _found(kernel), node.driver)
+    states = {row.path: row.state for row in rows}
+    assert states["kubepods/memory.max"] == "drift"
+    assert states[POD] == "unwanted"
+    assert states[POD.replace("01", "02")] == "missing"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("root", ["", "/fcg-x", "/fcg-x/y"])
+def test_down_leaves_the_tree_as_before(stub, version, root, make_node, make_pod):
+    kernel, node = stub(version), make_node(cgroupRoot=root)
+    before = _everything(kernel)
+    _apply(kernel, node, [make_pod(), make_pod(n=2)])
+    assert _down(kernel, node).failed == []
+    assert _everything(kernel) == before
+
+
+def test_a_cgroup_root_with_something_else_in_it_stays(stub, make_node):
+    kernel, node = stub(2), make_node(cgroupRoot="/fcg-x")
+    kernel.mkdir("fcg-x")
+    kernel.mkdir("fcg-x/other")
+    _apply(kernel, node, [])
+    assert _down(kernel, node).failed == []
+    assert "fcg-x/other" in kernel.dirs
+    assert "fcg-x/kubepods" not in kernel.dirs
+
+
+def test_controllers_stay_enabled_for_other_children(stub, make_node):
+    kernel, node = stub(2), make_node()
+    kernel.mkdir("system.slice")
+    _apply(kernel, node, [])
+    plan = down_plan(wanted_tree(node, []), _found(kernel), node.driver)
+    execute(plan, kernel)
+    assert kernel.files["cgroup.subtree_control"] == "cpu memory pids"
+    assert plan.kept == ("/: cpu memory pids stay enabled for its other children",)
+
+
+def test_down_refuses_while_a_process_lives_there_and_says_which(stub, make_node, make_pod):
+    kernel, node = stub(2), make_node()
+    _apply(kernel, node, [make_pod()])
+    kernel.files[f"{POD}/cgroup.procs"] = "4711"
+    before = _everything(kernel)
+    with pytest.raises(BusyCgroupError, match=f"/{POD}: process 4711 lives in it"):
+        _down(kernel, node)
+    assert _everything(kernel) == before
+
+
+def test_down_refuses_a_tree_that_holds_someone_elses_cgroup(stub, make_node):
+    kernel, node = stub(2), make_node()
+    _apply(kernel, node, [])
+    kernel.mkdir("kubepods/mine")
+    with pytest.raises(BusyCgroupError, match="/kubepods/mine: is no QoS class"):
+        _down(kernel, node)
+
+
+def test_values_of_reserved_cgroups_go_back_to_the_kernels_defaults(stub, make_node):
+    kernel = stub(1)
+    for tree in ("cpu", "memory", "pids"):
+        kernel.mkdir(f"{tree}/kube")
+    before = _everything(kernel)
+    node = make_node(
+        enforceNodeAllocatable=["pods", "kube-reserved"],
+        kubeReserved={"cpu": "1", "memory": "1Gi", "pid": "50"},
+        kubeReservedCgroup="/kube",
+    )
+    _apply(kernel, node, [])
+    assert kernel.files["pids/kube/pids.max"] == "50"
+    assert _down(kernel, node).failed == []
+    assert _everything(kernel) == before
+
+
+def test_down_on_an_empty_root_has_nothing_to_do(stub, make_node):
+    assert _down(stub(1), make_node()).done == []

@@ -1,0 +1,138 @@
+"""The wanted tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.kubelet_version import KubeletVersion
+from engine.pods import pod_from_object
+from engine.resources import CgroupLimits
+from engine.wanted import wanted_tree
+
+GUARANTEED = {"limits": {"cpu": "1", "memory": "1Gi"}}
+
+
+def _by_path(cgroups):
+    return {cgroup.path: cgroup for cgroup in cgroups}
+
+
+def test_parents_come_before_children(make_node, make_pod, make_container):
+    seen = {""}
+    for cgroup in wanted_tree(make_node(cgroupRoot="/a/b"), [make_pod(make_container(**GUARANTEED))]):
+        assert cgroup.parent in seen
+        seen.add(cgroup.path)
+
+
+def test_without_pods_there_are_kubepods_and_two_classes(make_node):
+    assert [cgroup.path for cgroup in wanted_tree(make_node(), [])] == [
+        "kubepods", "kubepods/burstable", "kubepods/besteffort",
+    ]  # fmt: skip
+
+
+def test_the_node_has_capacity_if_pods_are_not_enforced(make_node):
+    fields = {"kubeReserved": {"memory": "1Gi", "cpu": "1"}}
+    assert _by_path(wanted_tree(make_node(**fields), []))["kubepods"].limits.memory == 7 << 30
+    free = wanted_tree(make_node(enforceNodeAllocatable=[], **fields), [])
+    assert _by_path(free)["kubepods"].limits == CgroupLimits(shares=4096, memory=8 << 30, pids=32768)
+
+
+def test_burstable_has_the_sum_of_its_pods_requests(make_node, make_pod, make_container):
+    pods = [make_pod(make_container(requests={"cpu": "300m"}), n=n) for n in (1, 2)]
+    pods.append(make_pod(make_container(**GUARANTEED), n=3))
+    tree = _by_path(wanted_tree(make_node(), pods))
+    assert tree["kubepods/burstable"].limits.shares == 614
+    assert tree["kubepods/besteffort"].limits.shares == 2
+
+
+def test_the_pod_pids_limit_is_on_pods_alone(make_node, make_pod):
+    tree = wanted_tree(make_node(podPidsLimit=100), [make_pod()])
+    assert [cgroup.limits.pids for cgroup in tree if cgroup.level in ("qos", "pod", "container")] == [
+        None, None, 100, None,
+    ]  # fmt: skip
+
+
+def test_overhead_is_on_the_pod_and_not_on_its_container(make_node, make_pod, make_container):
+    pod = make_pod(make_container(**GUARANTEED), overhead={"cpu": "250m", "memory": "100Mi"})
+    levels = {cgroup.level: cgroup.limits for cgroup in wanted_tree(make_node(), [pod])}
+    assert levels["pod"] == CgroupLimits(1280, 125_000, 100_000, (1 << 30) + (100 << 20))
+    assert levels["container"] == CgroupLimits(1024, 100_000, 100_000, 1 << 30)
+
+
+def test_a_burstable_pod_with_an_unlimited_container_is_not_limited(make_node, make_pod, make_container):
+    pod = make_pod(make_container("a", limits={"cpu": "1", "memory": "1Gi"}), make_container("b"))
+    levels = {cgroup.owner: cgroup.limits for cgroup in wanted_tree(make_node(), [pod])}
+    assert levels["default/p1"] == CgroupLimits(shares=1024)
+
+
+def test_no_cfs_quota_means_no_limit_anywhere(make_node, make_pod, make_container):
+    tree = wanted_tree(make_node(cpuCFSQuota=False), [make_pod(make_container(**GUARANTEED))])
+    levels = {cgroup.level: cgroup.limits for cgroup in tree}
+    assert levels["pod"].quota_us == -1
+    assert levels["container"].quota_us is None
+
+
+def test_an_explicit_zero_request_counts_from_1_25_on(make_node, make_pod, make_container):
+    shares = {}
+    for minor in (24, 25):
+        pod = make_pod(make_container(requests={"cpu": "0"}, limits={"cpu": "1"}), minor=minor)
+        tree = wanted_tree(make_node(minor=minor), [pod])
+        shares[minor] = next(cgroup.limits.shares for cgroup in tree if cgroup.level == "container")
+    assert shares == {24: 1024, 25: 2}
+
+
+def test_a_reservation_of_nothing_is_not_written(make_node):
+    node = make_node(
+        enforceNodeAllocatable=["pods", "kube-reserved"],
+        kubeReserved={"cpu": "100m", "memory": "0"},
+        kubeReservedCgroup="/kube",
+    )
+    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102)
+
+
+def test_compressible_enforcement_is_cpu_alone(make_node):
+    node = make_node(
+        enforceNodeAllocatable=["pods", "kube-reserved-compressible"],
+        kubeReserved={"cpu": "100m", "memory": "1Gi", "pid": "10"},
+        kubeReservedCgroup="/kube",
+    )
+    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102)
+
+
+def test_qos_reserved_takes_requests_from_the_lower_classes(make_node, make_pod, make_container):
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "50%"})
+    pods = [
+        make_pod(make_container(**GUARANTEED), n=1),
+        make_pod(make_container(requests={"memory": "2Gi"}), n=2),
+    ]
+    tree = _by_path(wanted_tree(node, pods))
+    assert tree["kubepods/burstable"].limits.memory == (8 << 30) - (512 << 20)
+    assert tree["kubepods/besteffort"].limits.memory == (8 << 30) - (512 << 20) - (1 << 30)
+
+
+def test_reserving_more_than_there_is_is_refused(make_node, make_pod, make_container):
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    with pytest.raises(ConfigError, match="more than the node's allocatable memory"):
+        wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "9Gi"}))])
+
+
+def test_every_value_that_is_set_has_its_rule(make_node, make_pod, make_container):
+    node = make_node(podPidsLimit=5, kubeReserved={"cpu": "1"})
+    for cgroup in wanted_tree(node, [make_pod(make_container(**GUARANTEED)), make_pod(n=2)]):
+        for field in ("shares", "quota", "memory", "pids"):
+            if getattr(cgroup.limits, {"quota": "quota_us"}.get(field, field)) is not None:
+                assert cgroup.rules[field], cgroup.path
+
+
+def test_systemd_names_are_slices_and_scopes(make_node, make_pod):
+    paths = [cgroup.path for cgroup in wanted_tree(make_node(driver="systemd", cgroupRoot="/fcg-a"), [make_pod()])]
+    assert paths[:2] == ["fcg_a.slice", "fcg_a.slice/fcg_a-kubepods.slice"]
+    assert paths[-1].endswith(".scope")
+
+
+def test_a_pod_that_has_ended_has_no_cgroup_and_counts_nowhere(make_node, make_object, make_container):
+    item = make_object(make_container(requests={"cpu": "1"}))
+    item["status"] = {"phase": "Succeeded"}
+    tree = _by_path(wanted_tree(make_node(), [pod_from_object(item, "test", KubeletVersion())]))
+    assert list(tree) == ["kubepods", "kubepods/burstable", "kubepods/besteffort"]
+    assert tree["kubepods/burstable"].limits.shares == 2
