@@ -1,0 +1,53 @@
+"""The model answers every recorded operation as the kernel did."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from mount.conformance import recording
+from mount.conformance.cases import FAMILIES, all_cases
+from mount.conformance.recording import Recording
+from mount.conformance.replay import replay
+from mount.conformance.target_model import ModelTarget
+
+#: Cases the model still answers differently: (layout, name) and why.
+KNOWN_GAPS: dict[tuple[str, str], str] = {}
+
+PARTS = [
+    (layout, kernel, family)
+    for layout, kernel in recording.available()
+    for family in FAMILIES
+    if all_cases(layout)[family]
+]
+
+
+@cache
+def load(layout: str, kernel: str) -> Recording:
+    return recording.load(layout, kernel)
+
+
+@pytest.mark.parametrize(("layout", "kernel", "family"), PARTS)
+def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: str) -> None:
+    target = ModelTarget(layout, kernel)
+    differences = [
+        str(difference)
+        for one in load(layout, kernel).family(family)
+        if (layout, one.case.name) not in KNOWN_GAPS
+        for difference in replay(one, target).differences
+    ]
+    assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])
+
+
+@pytest.mark.parametrize(
+    ("layout", "name"),
+    [pytest.param(*key, marks=pytest.mark.xfail(reason=why, strict=True)) for key, why in KNOWN_GAPS.items()],
+)
+def test_a_known_gap_is_closed(layout: str, name: str) -> None:
+    for of_layout, kernel in recording.available():
+        if of_layout == layout:
+            target = ModelTarget(layout, kernel)
+            for one in load(layout, kernel).cases:
+                if one.case.name == name:
+                    assert replay(one, target).differences == ()
