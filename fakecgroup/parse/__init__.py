@@ -4,9 +4,22 @@ Every parser takes the text up to its first NUL and raises ``OSError`` with the 
 Text is latin-1 decoded, so one character is one byte.
 """
 
+from .digits import digits, radix
 from .kstrto import kstrtoint, kstrtos64, kstrtou64
 from .memparse import memparse
 from .space import SPACES, strstrip
-from .sscanf import scan_decimal, scan_word
+from .sscanf import scan_decimal, scan_signed, scan_word
 
-__all__ = ["SPACES", "kstrtoint", "kstrtos64", "kstrtou64", "memparse", "scan_decimal", "scan_word", "strstrip"]
+__all__ = [
+    "SPACES",
+    "digits",
+    "kstrtoint",
+    "kstrtos64",
+    "kstrtou64",
+    "memparse",
+    "radix",
+    "scan_decimal",
+    "scan_signed",
+    "scan_word",
+    "strstrip",
+]

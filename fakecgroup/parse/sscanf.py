@@ -1,4 +1,4 @@
-"""The two conversions of the kernel's sscanf that cgroup files use (lib/vsprintf.c, vsscanf)."""
+"""The conversions of the kernel's sscanf that cgroup files use (lib/vsprintf.c, vsscanf)."""
 
 from __future__ import annotations
 
@@ -25,3 +25,14 @@ def scan_decimal(text: str, *, saturate: bool = False) -> tuple[int | None, str]
     if not count:
         return None, text
     return min(value, U64 - 1) if saturate else value % U64, text[count:]
+
+
+def scan_signed(text: str, *, saturate: bool = False) -> tuple[int | None, str]:
+    """`%lld`: as `scan_decimal` with a minus sign before the digits; the result is cut to 64 bits with sign."""
+    text = text.lstrip(SPACES)
+    negative = text[:1] == "-" and text[1:2].isdecimal()
+    value, rest = scan_decimal(text[negative:], saturate=saturate)
+    if value is None:
+        return None, text
+    value = (-value if negative else value) % U64
+    return value - U64 if value >= U64 // 2 else value, rest
