@@ -41,7 +41,10 @@ class Css:
         return self.cgroup.hierarchy.dfl
 
     def online(self) -> None:
-        """Called once the css is in its tree; a child takes over what its controller inherits."""
+        """Called once the css is in its tree; a child takes over what its controller inherits.
+
+        May raise what mkdir is refused with; `offline` follows.
+        """
 
     def offline(self) -> None:
         """Called when its cgroup is removed or its controller disabled."""

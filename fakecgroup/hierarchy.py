@@ -128,7 +128,9 @@ class Hierarchy:
     # -- directories ------------------------------------------------------------------------------
 
     def mkdir(self, parent: Cgroup, name: str, mode: int, caller: Caller) -> Cgroup:
-        """A new cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir). Raises EINVAL, EAGAIN, EEXIST in this order."""
+        """A new cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir). Raises EINVAL, EAGAIN, EEXIST in this order, then
+        what a controller refuses it with (Css.online).
+        """
         if "\n" in name:
             raise refuse(EINVAL)
         if self.dfl:
@@ -150,9 +152,13 @@ class Hierarchy:
         parent.children[name] = cgroup
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
-        for controller in self.controllers.values():
-            if not self.dfl or controller.name in parent.subtree_control:
-                self._add_css(cgroup, controller, (uid, gid))
+        try:
+            for controller in self.controllers.values():
+                if not self.dfl or controller.name in parent.subtree_control:
+                    self._add_css(cgroup, controller, (uid, gid))
+        except OSError:
+            self.rmdir(cgroup)
+            raise
         return cgroup
 
     def _check_limits(self, parent: Cgroup) -> None:

@@ -5,7 +5,7 @@ The only interface is `lo`.
 
 from __future__ import annotations
 
-from errno import EINVAL, ENODEV
+from errno import EINVAL, ENODEV, ENOSPC
 from heapq import heappop, heappush
 
 from ..cftype import CFType
@@ -15,6 +15,7 @@ from ..refuse import refuse
 
 _IFNAMSIZ = 16
 _INTERFACE = "lo"
+_ID_MAX = 65535  # NETPRIO_ID_MAX
 
 
 class _Ids:
@@ -40,9 +41,11 @@ class NetPrio(Css):
     priority: int = 0
 
     def online(self) -> None:
-        """A child begins with its parent's priorities (cgrp_css_online)."""
+        """A child begins with its parent's priorities; ENOSPC for the cgroup after the 65535th (cgrp_css_online)."""
         self._ids: _Ids = self.parent._ids if isinstance(self.parent, NetPrio) else _Ids()
         self.prioidx = self._ids.take()
+        if self.prioidx > _ID_MAX:
+            raise refuse(ENOSPC)
         if isinstance(self.parent, NetPrio) and self.parent.priority:
             self.priority = self.parent.priority
 
