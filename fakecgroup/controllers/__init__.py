@@ -8,6 +8,7 @@ from .cpuacct import CPUACCT
 from .devices import DEVICES
 from .freezer import FREEZER
 from .hugetlb import HUGETLB
+from .io import IO
 from .memory import MEMORY
 from .misc import MISC
 from .net_cls import NET_CLS
@@ -16,6 +17,6 @@ from .perf_event import PERF_EVENT
 from .pids import PIDS
 from .rdma import RDMA
 
-CONTROLLERS = (CPU, CPUACCT, MEMORY, DEVICES, FREEZER, NET_CLS, PERF_EVENT, NET_PRIO, HUGETLB, PIDS, RDMA, MISC)
+CONTROLLERS = (CPU, CPUACCT, IO, MEMORY, DEVICES, FREEZER, NET_CLS, PERF_EVENT, NET_PRIO, HUGETLB, PIDS, RDMA, MISC)
 
 __all__ = ["CONTROLLERS"]

@@ -1,0 +1,126 @@
+"""What the io controller keeps: per cgroup its disks, per disk what its policies are set to (block/blk-cgroup.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from errno import EINVAL, ENODEV
+from types import MappingProxyType
+
+from ...css import Css
+from ...parse import SPACES, scan_decimal
+from ...refuse import refuse
+
+BPS_MAX = (1 << 64) - 1  # bytes/s: no limit
+IOPS_MAX = (1 << 32) - 1  # operations/s: no limit
+_U32 = 1 << 32
+_MINOR_BITS = 20
+
+
+def _no_limits() -> dict[str, int]:
+    return {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
+
+
+@dataclass(slots=True)
+class Group:
+    """One disk as one cgroup has it (struct blkcg_gq): limits by their io.max key, its io.cost weight (0: none)."""
+
+    limits: dict[str, int] = field(default_factory=_no_limits)
+    weight: int = 0
+
+
+class Io(Css):
+    """`weight` is io.weight's default; `groups` are the disks this cgroup knows of, oldest first.
+
+    The root knows every disk of the machine, another cgroup those that were configured in it or below.
+    `throttled` and `costs`, of the root, are the disks on which a policy is active.
+    """
+
+    weight: int = 100
+    groups: Mapping[str, Group] = MappingProxyType({})
+    throttled: frozenset[str] = frozenset()
+    costs: Mapping[str, IoCost] = MappingProxyType({})
+
+    def online(self) -> None:
+        if self.parent is None:
+            self.groups = {_name(_number(disk)): Group() for disk in self.machine.block_devices}
+
+    @property
+    def root(self) -> Io:
+        css = self.cgroup.hierarchy.root.csses["io"]
+        assert isinstance(css, Io)
+        return css
+
+    def newest_first(self) -> Iterator[tuple[str, Group]]:
+        """The disks in the order in which files list them."""
+        yield from reversed(list(self.groups.items()))
+
+    def group(self, disk: str) -> Group:
+        """The group for a disk, made here and in every cgroup above where it is missing (blkg_conf_prep)."""
+        css: Css | None = self
+        while isinstance(css, Io) and disk not in css.groups:
+            css.groups = {**css.groups, disk: Group()}
+            css = css.parent
+        return self.groups[disk]
+
+    def open_disk(self, text: str) -> tuple[str, str]:
+        """The disk that a write names and the text after it (blkg_conf_open_bdev).
+
+        Raises EINVAL for anything but `MAJOR:MINOR` and white space, ENODEV for what is no whole disk of the machine.
+        """
+        saturate = self.kernel.saturates
+        major, rest = scan_decimal(text, saturate=saturate)
+        if major is None or rest[:1] != ":":
+            raise refuse(EINVAL)
+        minor, rest = scan_decimal(rest[1:], saturate=saturate)
+        if minor is None or rest[:1] not in SPACES or not rest:
+            raise refuse(EINVAL)
+        disk = _name((major << _MINOR_BITS | minor % _U32) % _U32)
+        if disk not in self.root.groups:
+            raise refuse(ENODEV)
+        return disk, rest.lstrip(SPACES)
+
+
+def _number(disk: str) -> int:
+    major, _, minor = disk.partition(":")
+    return (int(major) << _MINOR_BITS | int(minor)) % _U32
+
+
+def _name(number: int) -> str:
+    """A dev_t as files show it; numbers that do not fit it have wrapped by then (MKDEV)."""
+    return f"{number >> _MINOR_BITS}:{number % (1 << _MINOR_BITS)}"
+
+
+_QOS = {"rpct": 0, "rlat": 25_000, "wpct": 0, "wlat": 25_000, "min": 10_000, "max": 100_000_000}
+_MODEL = {
+    "rbps": 488_636_629,
+    "rseqiops": 8_932,
+    "rrandiops": 8_518,
+    "wbps": 427_891_549,
+    "wseqiops": 28_755,
+    "wrandiops": 21_940,
+}
+
+
+@dataclass(slots=True)
+class IoCost:
+    """io.cost of one disk (block/blk-iocost.c, struct ioc), at first as the kernel has it for an SSD.
+
+    `qos`: percentages and the scaling range in ppm, latencies in µs. `model`: bytes/s and operations/s.
+    """
+
+    enabled: bool = False
+    user_qos: bool = False
+    qos: dict[str, int] = field(default_factory=_QOS.copy)
+    user_model: bool = False
+    model: dict[str, int] = field(default_factory=_MODEL.copy)
+
+    def set_qos(self, qos: dict[str, int] | None) -> None:
+        """The user's values, or with None the kernel's own."""
+        self.user_qos = qos is not None
+        self.qos = _QOS.copy() if qos is None else qos
+
+    def set_model(self, model: dict[str, int] | None) -> None:
+        """The user's values, or with None the kernel's own."""
+        self.user_model = model is not None
+        self.model = _MODEL.copy() if model is None else model

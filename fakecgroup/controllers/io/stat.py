@@ -1,0 +1,34 @@
+"""io.stat, and blkio.reset_stats on v1 (block/blk-cgroup.c)."""
+
+from __future__ import annotations
+
+from ...cftype import CFType
+from .css import Io
+
+# What a disk has seen once the machine is up: its first page was read to look for partitions.
+_DISK = "rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0"
+
+
+def show_stat(css: Io) -> str:
+    """A line per disk: its counters in the root, none elsewhere, and what io.cost adds (blkcg_print_one_stat).
+
+    5.10 leaves out a disk about which there is nothing to say.
+    """
+    lines = []
+    for disk, _ in css.newest_first():
+        counters = _DISK if css.parent is None else ""
+        cost = css.root.costs.get(disk)
+        if cost is not None and cost.enabled:
+            counters += " cost.vrate=100.00" if css.parent is None else ""
+            counters += " cost.usage=0"
+        if counters or css.kernel.at_least(6, 1):
+            lines.append(f"{disk} {counters}\n")
+    return "".join(lines)
+
+
+def write_reset_stats(css: Io, value: int) -> None:
+    """Any number resets the counters, which are 0 already."""
+
+
+DFL = (CFType("io.stat", show=show_stat),)
+LEGACY = (CFType("blkio.reset_stats", write_u64=write_reset_stats),)

@@ -1,0 +1,100 @@
+"""Limits per disk: io.max, and blkio.throttle.* on v1 (block/blk-throttle.c)."""
+
+from __future__ import annotations
+
+from errno import EINVAL, ERANGE
+
+from ...cftype import CFType, Where
+from ...parse import scan_decimal, scan_word
+from ...refuse import refuse
+from .css import BPS_MAX, IOPS_MAX, Io
+
+_MOST = {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
+_TOKEN = 26  # characters: a longer word is read as several
+
+
+def lazy(css: Io) -> bool:
+    """Kernels that throttle a disk only after its first limit was written anywhere."""
+    return css.kernel.at_least(6, 12)
+
+
+def _activate(css: Io, disk: str) -> None:
+    """Later errors in the same write do not undo it (blk_throtl_init)."""
+    if disk not in css.root.throttled:
+        css.root.throttled |= {disk}
+
+
+def show_max(css: Io) -> str:
+    """A line per disk that has any limit."""
+    lines = []
+    for disk, group in css.newest_first():
+        if group.limits != _MOST:
+            shown = {key: "max" if value == _MOST[key] else value for key, value in group.limits.items()}
+            lines.append(disk + "".join(f" {key}={value}" for key, value in shown.items()) + "\n")
+    return "".join(lines)
+
+
+def write_max(css: Io, text: str) -> None:
+    """`MAJOR:MINOR KEY=VALUE ...`, bytes/s and operations/s or `max` (tg_set_limit).
+
+    All or nothing. Raises EINVAL, ENODEV for the disk, then at the first bad word ERANGE for 0, else EINVAL.
+    """
+    disk, rest = css.open_disk(text)
+    _activate(css, disk)
+    group = css.group(disk)
+    limits = group.limits.copy()
+    least = 1 if css.kernel.at_least(7, 2) else 2
+    while True:
+        word, rest = scan_word(rest, _TOKEN)
+        if word is None:
+            break
+        key, _, amount = word.partition("=")
+        value = scan_decimal(amount, saturate=css.kernel.saturates)[0]
+        if value is None and amount == "max":
+            value = BPS_MAX
+        if value is None:
+            raise refuse(EINVAL)
+        if value == 0:
+            raise refuse(ERANGE)
+        if key not in limits or value < least:
+            raise refuse(EINVAL)
+        limits[key] = min(value, _MOST[key])
+    group.limits = limits
+
+
+def _device_row(name: str, key: str) -> CFType:
+    def show(css: Io) -> str:
+        limits = [(disk, group.limits[key]) for disk, group in css.newest_first()]
+        return "".join(f"{disk} {limit}\n" for disk, limit in limits if limit != _MOST[key])
+
+    def write(css: Io, text: str) -> None:
+        """`MAJOR:MINOR VALUE`, 0 for no limit (tg_set_conf); operations/s are cut to 32 bits. EINVAL, ENODEV."""
+        disk, rest = css.open_disk(text)
+        _activate(css, disk)
+        group = css.group(disk)
+        value = scan_decimal(rest, saturate=css.kernel.saturates)[0]
+        if value is None:
+            raise refuse(EINVAL)
+        group.limits = {**group.limits, key: (value or BPS_MAX) & _MOST[key]}
+
+    return CFType(f"blkio.throttle.{name}", show=show, write=write)
+
+
+def show_counters(css: Io) -> str:
+    """Six lines per throttled disk and their sum; nothing was ever read or written (tg_print_rwstat)."""
+    disks = [disk for disk, _ in css.newest_first() if not lazy(css) or disk in css.root.throttled]
+    kinds = ("Read", "Write", "Sync", "Async", "Discard", "Total")
+    return "".join(f"{disk} {kind} 0\n" for disk in disks for kind in kinds) + "Total 0\n"
+
+
+DFL = (CFType("io.max", Where.CHILD, show=show_max, write=write_max),)
+LEGACY = (
+    _device_row("read_bps_device", "rbps"),
+    _device_row("write_bps_device", "wbps"),
+    _device_row("read_iops_device", "riops"),
+    _device_row("write_iops_device", "wiops"),
+    CFType("blkio.throttle.io_service_bytes", show=show_counters),
+    CFType("blkio.throttle.io_service_bytes_recursive", show=show_counters),
+    CFType("blkio.throttle.io_serviced", show=show_counters),
+    CFType("blkio.throttle.io_serviced_recursive", show=show_counters),
+)
