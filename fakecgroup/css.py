@@ -66,7 +66,8 @@ class Controller:
     `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy; `dfl_base` rows are there
     without the controller too, and their functions get the `Cgroup`. A `threaded` controller may be enabled where
     processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option without which
-    there is no such controller, `legacy_config` the one without which it has no v1 face.
+    there is no such controller, `legacy_config` the one without which it has no v1 face. On the unified hierarchy a
+    controller that it `depends_on` has a css, but no files, wherever this one is on and the other is not.
     """
 
     name: str
@@ -75,5 +76,6 @@ class Controller:
     dfl_base: tuple[CFType, ...] = ()
     legacy: tuple[CFType, ...] = ()
     threaded: bool = False
+    depends_on: tuple[str, ...] = ()
     config: str | None = None
     legacy_config: str | None = None

@@ -198,6 +198,12 @@ def write_max_descendants(cgroup: Cgroup, text: str) -> None:
     cgroup.max_descendants = _parse_limit(text)
 
 
+def _subsystems(cgroup: Cgroup) -> set[str]:
+    """The controllers with a css here, with or without files (cgroup_calc_subtree_ss_mask)."""
+    controllers = cgroup.hierarchy.controllers
+    return set(cgroup.csses).union(*(controllers[name].depends_on for name in cgroup.csses))
+
+
 def show_stat(cgroup: Cgroup) -> str:
     """Counts of descendants; from 6.12 also of csses per subsystem, itself included."""
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
@@ -205,7 +211,7 @@ def show_stat(cgroup: Cgroup) -> str:
     if per_subsystem:
         count = dict.fromkeys(SUBSYSTEMS, int(cgroup.parent is None))
         for member in (cgroup, *cgroup.descendants()):
-            for name in member.csses:
+            for name in _subsystems(member):
                 count[name] += 1
         for name in cgroup.csses if cgroup.parent is None else ():
             count[name] -= 1

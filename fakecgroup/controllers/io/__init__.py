@@ -13,4 +13,5 @@ IO = Controller(
     Io,
     dfl=(*stat.DFL, *throttle.DFL, *iocost.DFL),
     legacy=(*stat.LEGACY, *throttle.LEGACY),
+    depends_on=("memory",),
 )
