@@ -46,7 +46,8 @@ class CFType:
 
     `since` is the first kernel that has the file, `until` the first that has it no more, `config` the
     build option it needs. `max_write` in bytes: a longer write is E2BIG (kernfs, atomic_write_len).
-    `mark` groups files that the core shows and hides together.
+    `mark` groups files that the core shows and hides together. `poll` gives the events beside POLLIN and POLLOUT of a
+    file that has its own; the others have one after each change (kernfs_notify).
     """
 
     name: str
@@ -65,6 +66,7 @@ class CFType:
     write_u64: Callable[[Any, int], None] | None = None
     write_s64: Callable[[Any, int], None] | None = None
     write_of: Callable[[Any, str, OpenFile, Caller], None] | None = None
+    poll: Callable[[OpenFile], int] | None = None
 
     @property
     def permissions(self) -> int:

@@ -145,6 +145,10 @@ class OpenFile:
     def poll(self) -> int:
         """The poll mask: an event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""
         mask = POLLIN | POLLOUT
-        if not self.inode.alive or self._event != self.inode.events:
+        if not self.inode.alive:
+            return mask | POLLERR | POLLPRI
+        if self.inode.row.poll is not None:
+            return mask | self.inode.row.poll(self)
+        if self._event != self.inode.events:
             mask |= POLLERR | POLLPRI
         return mask

@@ -13,7 +13,7 @@ from ..permission import MAY_WRITE, permitted
 from ..refuse import refuse
 from . import threadmode
 from .attach import attach, find_task
-from .pressure import show_cpu_pressure, show_pressure, write_pressure
+from .pressure import poll_pressure, show_cpu_pressure, show_pressure, write_cpu_pressure, write_pressure
 
 if TYPE_CHECKING:
     from ..caller import Caller
@@ -283,7 +283,7 @@ FILES = (
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
-    CFType("io.pressure", mark="psi", show=show_pressure, write_of=write_pressure),
-    CFType("memory.pressure", mark="psi", show=show_pressure, write_of=write_pressure),
-    CFType("cpu.pressure", mark="psi", show=show_cpu_pressure, write_of=write_pressure),
+    CFType("io.pressure", mark="psi", show=show_pressure, write_of=write_pressure, poll=poll_pressure),
+    CFType("memory.pressure", mark="psi", show=show_pressure, write_of=write_pressure, poll=poll_pressure),
+    CFType("cpu.pressure", mark="psi", show=show_cpu_pressure, write_of=write_cpu_pressure, poll=poll_pressure),
 )
