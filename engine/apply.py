@@ -97,7 +97,8 @@ def _depends(step: Step, failed: Step) -> bool:
     if failed.action == "mkdir":
         return step.path.startswith(failed.path + "/")
     if failed.action == "rmdir":
-        return step.action == "rmdir" and failed.path.startswith(step.path + "/")
+        disables = step.file == "cgroup.subtree_control" and step.text.startswith("-")
+        return disables or (step.action == "rmdir" and failed.path.startswith(step.path + "/"))
     if failed.knob is None:  # cgroup.subtree_control: the children have no files
         prefix = failed.cgroup + "/" if failed.cgroup else ""
         return step.action == "write" and step.cgroup != failed.cgroup and step.cgroup.startswith(prefix)

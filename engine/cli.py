@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 it failed (one line per failure on stderr), 2 the command 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -44,7 +45,10 @@ _EXAMPLES = {
         "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
         "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
     ),
-    "status": "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml",
+    "status": (
+        'The exit code is 0 with and without drift; "drift" in the JSON output says which.\n\n'
+        "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
+    ),
     "explain": (
         "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n\n"
         "example:\n  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1"
@@ -59,10 +63,10 @@ _EXAMPLES = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code."""
+def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:
+    """Runs one command; returns the exit code. `open_root` gives the files behind --root (default: the system's)."""
     try:
-        return _run(arguments)
+        return _run(arguments, open_root or _open_root)
     except BrokenPipeError:
         # the reader is gone; keep the interpreter from complaining when it flushes
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,7 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for µ and × in locales without them
     parser = _parser()
     try:
         options = parser.parse_args(arguments)
@@ -84,6 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         "explain": _explain,
         "down": _down,
     }
+    options.open_root = open_root
     try:
         return commands[options.command](options)
     except EngineError as error:
@@ -177,14 +185,18 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
     return node, read_pods([Path(path) for path in pod_paths], version)
 
 
+def _open_root(path: str) -> CgroupFs:
+    if not os.path.isdir(path):
+        raise RootError(f"{path}: is no directory", path=path, todo="give a cgroup tree's mount point")
+    return OsFs(path)
+
+
 def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
-    if not os.path.isdir(options.root):
-        raise RootError(f"{options.root}: is no directory", path=options.root, todo="give a cgroup tree's mount point")
-    fs = OsFs(options.root)
+    fs: CgroupFs = options.open_root(options.root)
     layout = detect(fs, options.root)
     if layout.version == 1 and node.fail_cgroup_v1:
         _warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
-    if options.command in ("apply", "down"):
+    if isinstance(fs, OsFs) and options.command in ("apply", "down"):
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
         for tree in layout.trees:
             path = os.path.join(options.root, tree) if tree else options.root

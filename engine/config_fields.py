@@ -31,7 +31,7 @@ KNOWN_FIELDS = frozenset(
     """.split()
 )
 
-# Without the gate MemoryQoS, which is warned of by itself, memoryThrottlingFactor and memoryReservationPolicy do nothing.
+# memoryThrottlingFactor and memoryReservationPolicy do nothing without the gate MemoryQoS, which is warned of itself.
 # field -> (values without an effect on cgroups, what a kubelet would do)
 NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),

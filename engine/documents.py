@@ -84,6 +84,7 @@ def _parse(text: str, where: str, error: type[InputError]) -> list[Any]:
         line = f", line {mark.line + 1}" if mark is not None else ""
         problem = " ".join((failed.problem or "cannot be parsed").split())
         raise error(f"{where}{line}: is not YAML: {problem}", path=where, todo="correct the file") from None
-    except (yaml.YAMLError, ValueError) as failed:
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as failed:
+        # what PyYAML's constructors let through for explicit tags such as !!timestamp and !!bool
         problem = " ".join(str(failed).split())[:200]
         raise error(f"{where}: is not YAML: {problem}", path=where, todo="correct the file") from None

@@ -2,8 +2,9 @@
 
 What ``down`` gives back, and what it cannot know:
 
-* kubepods and everything below it is removed, children first, once no process lives there. A cgroup in it that has
-  not the name of a QoS class, a pod or a container is someone else's, and then nothing is removed.
+* Without kubepods there is nothing to do. kubepods and everything below it is removed, children first, once no
+  process lives there. A cgroup in it that has not the name of a QoS class, a pod or a container is someone else's,
+  and then nothing is removed.
 * cgroupRoot is removed if nothing else is in it. The engine makes a missing cgroupRoot and keeps no record of
   whether it did.
 * The reserved cgroups are the operator's and stay; the values that the configuration names there are set to the
@@ -32,6 +33,8 @@ def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     node = next(cgroup for cgroup in wanted if cgroup.level == "node")
     qos = [cgroup.path for cgroup in wanted if cgroup.level == "qos"]
     subtree = list(found.below(node.path))
+    if not subtree:
+        return Plan(found.layout, ())
     _check_ours(subtree, node.path, qos, driver)
     _check_idle(subtree, found)
     removed = [*reversed(subtree), *_empty_roots(wanted, found, node.path)]

@@ -29,6 +29,8 @@ def errno_name(number: int) -> str:
 
 def shown(value: object, limit: int = 80) -> str:
     """A value given by a stranger, quoted for a message: control characters escaped, cut after ``limit``."""
+    if isinstance(value, (list, dict, set, tuple)):
+        return f"a {'mapping' if isinstance(value, dict) else 'list'}"  # its text can be exponentially long
     text = value if isinstance(value, str) else str(value)
     cut = text if len(text) <= limit else text[:limit] + "…"
     return f'"{cut}"' if cut.isprintable() else f'"{cut.encode("unicode_escape").decode("ascii")}"'

@@ -169,7 +169,7 @@ def is_container_directory(directory_name: str) -> bool:
     stem = directory_name.removesuffix(".scope")
     for prefix in _SCOPE_PREFIX.values():
         stem = stem.removeprefix(prefix)
-    return bool(re.fullmatch(r"[0-9a-f]{64}", stem))
+    return bool(_CONTAINER_ID.fullmatch(stem))
 
 
 def _component(part: str, whole: str) -> str:

@@ -119,6 +119,16 @@ def test_a_bad_quantity_is_refused_with_its_field(make_object, make_container, a
         pod_from_object(item, "f", NEW)
 
 
+def test_a_quantity_made_of_multiplying_anchors_is_refused_at_once(tmp_path):
+    lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
+    lines += ["apiVersion: v1", "kind: Pod", f"metadata: {{name: p, uid: {'0' * 32}}}"]
+    lines += ["spec: {containers: [{name: c, resources: {limits: {cpu: *a59}}}]}"]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join(lines).replace("uid: 0", "uid: a"))
+    with pytest.raises(PodError, match="a list is not a quantity"):
+        read_pods([path], NEW)
+
+
 def test_a_request_over_its_limit_is_refused(make_object, make_container):
     item = make_object(make_container(requests={"cpu": "2"}, limits={"cpu": "1"}))
     with pytest.raises(PodError, match=r"resources\.requests\.cpu: 2 is over its limit of 1"):

@@ -46,7 +46,7 @@ def test_a_large_binary_quantity_is_capped():
     assert parse("100Ei").value() == (1 << 63) - 1
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "1x", "1K", "0x10", "1_000", "..", "1e", "1e999", "½", "1" * 200, "Ei"])
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1x", "1K", "0x10", "1_000", "..", "1e999", "½", "1" * 200, "Ei"])
 def test_what_is_no_quantity_is_refused(text):
     with pytest.raises(QuantityError):
         parse(text)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from errno import EBUSY
+
 import pytest
 
 from engine.apply import execute
 from engine.down import down_plan
 from engine.errors import BusyCgroupError
 from engine.found import FoundTree
+from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
 from engine.plan import make_plan
+from engine.pods import pod_from_object
 from engine.status import compare
 from engine.wanted import wanted_tree
 
@@ -117,5 +121,27 @@ def test_values_of_reserved_cgroups_go_back_to_the_kernels_defaults(stub, make_n
     assert _everything(kernel) == before
 
 
-def test_down_on_an_empty_root_has_nothing_to_do(stub, make_node):
-    assert _down(stub(1), make_node()).done == []
+def test_without_kubepods_there_is_nothing_to_do(stub, make_node):
+    kernel = stub(2)
+    kernel.files["cgroup.subtree_control"] = "cpu"
+    assert _down(kernel, make_node()).done == []
+
+
+def test_a_container_with_a_short_id_is_removed_too(stub, make_node, make_object):
+    kernel, node = stub(2), make_node()
+    item = make_object()
+    item["status"] = {"containerStatuses": [{"name": "c", "containerID": "containerd://cafe01"}]}
+    before = _everything(kernel)
+    _apply(kernel, node, [pod_from_object(item, "test", KubeletVersion())])
+    assert f"{POD}/cafe01" in kernel.dirs
+    assert _down(kernel, node).failed == []
+    assert _everything(kernel) == before
+
+
+def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(stub, make_node):
+    kernel, node = stub(2), make_node()
+    _apply(kernel, node, [])
+    kernel.refuse["kubepods/burstable"] = EBUSY
+    outcome = _down(kernel, node)
+    assert [failure.path for failure in outcome.failed] == ["kubepods/burstable"]
+    assert [step.path for step in outcome.skipped] == ["kubepods", "cgroup.subtree_control"]
