@@ -1,4 +1,5 @@
-# Sourced by the scripts beside it: `prepare EXTRAS` gives a virtual environment in .venv with this project in it.
+# Sourced by the scripts beside it: `prepare EXTRAS` (test, check; run for none) gives a virtual environment in .venv with
+# this project in it.
 # Nothing outside the checkout is changed, unless `system_packages` runs as root; it says what it does.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -9,9 +10,16 @@ have_apt_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
 apt_install() {
   echo "$(basename "$0"): installing $* (Debian packages)" >&2
-  { apt-get install -y --no-install-recommends "$@" || { apt-get update && apt-get install -y --no-install-recommends "$@"; }; } \
-    >/tmp/fakecgroup-apt.$$ 2>&1 || { tail -5 /tmp/fakecgroup-apt.$$ >&2; rm -f /tmp/fakecgroup-apt.$$; return 1; }
-  rm -f /tmp/fakecgroup-apt.$$
+  local log
+  log=$(mktemp)
+  if apt-get install -y --no-install-recommends "$@" >"$log" 2>&1 ||
+    { apt-get update && apt-get install -y --no-install-recommends "$@"; } >"$log" 2>&1; then
+    rm -f "$log"
+  else
+    tail -5 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
 }
 
 # What only the second transport and plain users' mounts need. Without them the rest still works.
@@ -24,7 +32,8 @@ system_packages() {
 }
 
 prepare() {
-  local extras=$1 base=${PYTHON:-python3} stamp
+  local extras=$1 package=".[$1]" base=${PYTHON:-python3} stamp
+  [ "$extras" = run ] && package=.
   command -v "$base" >/dev/null || fail "no $base: install Python 3.10 or newer (as root: apt-get install python3 python3-venv)"
   "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "$("$base" --version) is too old: Python 3.10 or newer is needed; name one with PYTHON=python3.12 $0"
@@ -37,7 +46,7 @@ prepare() {
     "$base" -m venv .venv || fail "python -m venv .venv failed"
   fi
   echo "$(basename "$0"): installing into .venv" >&2
-  .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]" 2>.venv/pip.log ||
+  .venv/bin/python -m pip install -q --disable-pip-version-check -e "$package" 2>.venv/pip.log ||
     { tail -5 .venv/pip.log >&2; fail "pip could not install what pyproject.toml names"; }
   touch "$stamp"
 }
