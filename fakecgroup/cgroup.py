@@ -91,6 +91,13 @@ class Cgroup(Directory):
             yield cgroup
             stack.extend(cgroup.children.values())
 
+    def effective_css(self, controller: str) -> Css | None:
+        """The css that counts here: its own or the nearest ancestor's (cgroup_e_css)."""
+        for holder in self.lineage():
+            if controller in holder.csses:
+                return holder.csses[controller]
+        return None
+
     # -- the directory ----------------------------------------------------------------------------
 
     def shows(self, row: CFType, controller: str | None) -> bool:

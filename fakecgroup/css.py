@@ -49,6 +49,9 @@ class Css:
     def offline(self) -> None:
         """Called when its cgroup is removed or its controller disabled."""
 
+    def can_attach(self) -> None:
+        """Raises what moving a task from elsewhere into this part of the tree is refused with; charges nothing."""
+
     def can_fork(self) -> None:
         """Raises what a fork in this cgroup is refused with; charges nothing."""
 

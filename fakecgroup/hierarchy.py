@@ -117,8 +117,8 @@ class Hierarchy:
 
     def disable(self, cgroup: Cgroup, controller: Controller) -> None:
         """Takes the css and its files away from `cgroup`."""
-        css = cgroup.csses.pop(controller.name)
-        css.offline()
+        cgroup.csses[controller.name].offline()
+        del cgroup.csses[controller.name]
         cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
 
     def files_of(self, controller: Controller) -> list[str]:
@@ -220,14 +220,21 @@ class Hierarchy:
         self._enter(tid, tgid, cgroup)  # and populated before the source is empty (css_set_move_task)
         self._leave(tid, source)
 
+    def can_attach(self, tids: Iterable[int], cgroup: Cgroup) -> None:
+        """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute)."""
+        sources = {id(source): source for source in map(self.cgroup_of, tids)}.values()
+        for name in self.controllers:
+            css = cgroup.effective_css(name)
+            if css is not None and any(source.effective_css(name) is not css for source in sources):
+                css.can_attach()
+
     def can_fork(self, parent: int) -> None:
         """Raises what a fork by `parent` is refused with."""
         cgroup = self.cgroup_of(parent)
         for name in self.controllers:
-            for holder in cgroup.lineage():
-                if name in holder.csses:
-                    holder.csses[name].can_fork()
-                    break
+            css = cgroup.effective_css(name)
+            if css is not None:
+                css.can_fork()
 
     def fork(self, parent: int, tid: int, tgid: int) -> None:
         """A new task starts where its parent is."""
@@ -257,11 +264,9 @@ class Hierarchy:
     def _charge(self, cgroup: Cgroup, count: int) -> None:
         """Tells each css that accounts for this cgroup's tasks: its own, or the nearest ancestor's."""
         for name in self.controllers:
-            for holder in cgroup.lineage():
-                css = holder.csses.get(name)
-                if css is not None:
-                    css.charge_task(count)
-                    break
+            css = cgroup.effective_css(name)
+            if css is not None:
+                css.charge_task(count)
 
     def task_exited(self, tid: int) -> None:
         """The task is dead: it is listed no more, but is charged until it is reaped."""

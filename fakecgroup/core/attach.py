@@ -37,11 +37,17 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
 
 
 def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
-    """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task)."""
+    """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task).
+
+    Raises what a controller there refuses tasks with; then nothing has moved.
+    """
     hierarchy = cgroup.hierarchy
-    if not threadgroup:
-        if not task.zombie:
-            hierarchy.move(task.tid, task.tgid, cgroup)
+    if threadgroup:
+        tids = hierarchy.processes.threads(task.tgid)
+    elif task.zombie:
         return
-    for tid in hierarchy.processes.threads(task.tgid):
+    else:
+        tids = [task.tid]
+    hierarchy.can_attach(tids, cgroup)
+    for tid in tids:
         hierarchy.move(tid, task.tgid, cgroup)

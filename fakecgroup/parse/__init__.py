@@ -4,6 +4,7 @@ Every parser takes the text up to its first NUL and raises ``OSError`` with the 
 Text is latin-1 decoded, so one character is one byte.
 """
 
+from .bitlist import format_bitlist, parse_bitlist
 from .digits import digits, radix
 from .kstrto import kstrtoint, kstrtos64, kstrtou64
 from .memparse import memparse
@@ -13,10 +14,12 @@ from .sscanf import scan_decimal, scan_signed, scan_word
 __all__ = [
     "SPACES",
     "digits",
+    "format_bitlist",
     "kstrtoint",
     "kstrtos64",
     "kstrtou64",
     "memparse",
+    "parse_bitlist",
     "radix",
     "scan_decimal",
     "scan_signed",
