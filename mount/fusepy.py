@@ -118,7 +118,7 @@ class Tree:
 
     def __call__(self, operation: str, *arguments: Any) -> Any:
         try:
-            if self._processes.watching:
+            if self._processes.watched:
                 self._processes.report(self._kernel)
             return getattr(self, operation)(*arguments)
         except OSError:

@@ -12,7 +12,8 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from errno import EAGAIN, EINTR, EINVAL, EIO, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from errno import EAGAIN, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from io import FileIO
 from itertools import count
 from struct import Struct
 from typing import NoReturn
@@ -47,32 +48,42 @@ _WANTED = (
     | wire.PARALLEL_DIROPS
     | wire.MAX_PAGES
     | wire.CACHE_SYMLINKS
-    | wire.HANDLE_KILLPRIV_V2  # without it a GETXATTR of security.capability precedes every write
+    | wire.HANDLE_KILLPRIV_V2  # without it a GETXATTR of security.capability precedes every write, not one per LOOKUP
 )
 _PAGE = 4096
 _NS = 1_000_000_000
 _ENCODING = sys.getfilesystemencoding()
 _ERRORS = sys.getfilesystemencodeerrors()
 _DT_DIR = 4
+_CALLERS = 256  # whoever made the last requests; RELEASE comes from nobody
 
 # The parts of requests that are used, unpacked without the rest.
 _HEADER = Struct("=4xIQQIII")  # opcode unique nodeid uid gid pid
 _IN = wire.IN_SIZE
 _OUT = wire.OUT_SIZE
+_ENTRY = Struct("=IiQQQQQII")  # an entry or attr reply up to its struct fuse_attr
+_ATTR = Struct("=IiQQII")
 _DATA = Struct("=QqI")  # fh offset size: of READ, READDIR and WRITE
 _WRITTEN = _IN + wire.WRITE_IN.size  # where the data of a WRITE begins
+_NAME = _IN + wire.GETXATTR_IN.size  # where the name of a GETXATTR begins
+_CAPABILITY = b"security.capability\0"  # asked for before a write, to take the file's capabilities away
 _FH = Struct("=Q")
 
 
 class Node:
-    """An inode that the kernel module knows, and how many of our replies have named it."""
+    """An inode that the kernel module knows, and how many of our replies have named it.
 
-    __slots__ = ("id", "inode", "lookups")
+    `packed` is `stat` as a LOOKUP shows it: most are asked for again before they change.
+    """
+
+    __slots__ = ("id", "inode", "lookups", "packed", "stat")
 
     def __init__(self, node_id: int, inode: Inode) -> None:
         self.id = node_id
         self.inode = inode
         self.lookups = 0
+        self.stat: Stat | None = None
+        self.packed = b""
 
 
 class Session:
@@ -104,25 +115,25 @@ class Session:
         """Answers until the file system is unmounted, or `stop` is called and a signal comes."""
         fd = self._fd
         buffer = self._buffer
-        buffers = [buffer]
         handlers = self._handlers
         processes = self._processes
+        watched = processes.watched
         exits = processes.exits.fileno()
         poller = select.poll()
         poller.register(fd, select.POLLIN)
         poller.register(exits, select.POLLIN)
-        unpack_header, readv, write = _HEADER.unpack_from, os.readv, os.write
-        last_uid = last_gid = last_pid = -1
-        caller = Caller()
+        device = FileIO(fd, "r+", closefd=False)
+        unpack_header, read, write = _HEADER.unpack_from, device.readinto, device.write
+        callers: dict[tuple[int, int, int], Caller] = {}
         while True:
-            if processes.watching:
+            if watched:
                 ready = dict(poller.poll())
                 if exits in ready:  # told before any request that was made later
                     processes.report(self._kernel)
                 if fd not in ready:
                     continue
             try:
-                size = readv(fd, buffers)
+                size = read(buffer)
             except OSError as error:
                 if error.errno == ENODEV:  # unmounted
                     return
@@ -132,9 +143,11 @@ class Session:
             if not size:
                 return
             opcode, unique, node_id, uid, gid, pid = unpack_header(buffer)
-            if pid != last_pid or uid != last_uid or gid != last_gid:
-                caller = self._ids.caller(uid, gid, pid)
-                last_uid, last_gid, last_pid = uid, gid, pid
+            caller = callers.get((uid, gid, pid))
+            if caller is None:
+                if len(callers) == _CALLERS:
+                    callers.clear()
+                caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid)
             try:
                 reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
@@ -144,7 +157,7 @@ class Session:
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
             if reply is not None:
                 try:
-                    write(fd, reply)
+                    write(reply)
                 except OSError as error:
                     if error.errno not in (ENOENT, ENODEV):  # nobody waits for this answer any more
                         raise
@@ -249,46 +262,19 @@ class Session:
             node = Node(next(self._node_ids), inode)
             self._nodes[node.id] = self._node_of[inode] = node
         node.lookups += 1
-        ino, mode, nlink, uid, gid, size, atime, mtime, ctime, blksize, blocks = self._vfs.getattr(inode)
-        if mode & 0o170000 == 0o100000:
-            size = READABLE_SIZE
-        return wire.ENTRY_OUT.pack(
-            wire.ENTRY_OUT.size,
-            0,
-            unique,
-            node.id,
-            0,
-            0,
-            0,
-            0,
-            0,
-            ino,
-            size,
-            blocks,
-            atime // _NS,
-            mtime // _NS,
-            ctime // _NS,
-            atime % _NS,
-            mtime % _NS,
-            ctime % _NS,
-            mode,
-            nlink,
-            self._shown_uid.get(uid, uid),
-            self._shown_gid.get(gid, gid),
-            0,
-            blksize,
-            0,
-        )
+        stat = self._vfs.getattr(inode)
+        if stat != node.stat:
+            node.stat = stat
+            node.packed = self._pack(stat, READABLE_SIZE if isinstance(inode, CgroupFile) else stat.size)
+        return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, 0, 0, 0, 0) + node.packed
 
     def _attr(self, unique: int, stat: Stat) -> bytes:
-        ino, mode, nlink, uid, gid, size, atime, mtime, ctime, blksize, blocks = stat
-        return wire.ATTR_OUT.pack(
-            wire.ATTR_OUT.size,
-            0,
-            unique,
-            0,
-            0,
-            0,
+        return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0) + self._pack(stat, stat.size)
+
+    def _pack(self, stat: Stat, size: int) -> bytes:
+        """A struct fuse_attr."""
+        ino, mode, nlink, uid, gid, _, atime, mtime, ctime, blksize, blocks = stat
+        return wire.ATTR.pack(
             ino,
             size,
             blocks,
@@ -519,8 +505,14 @@ class Session:
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
     def _getxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        if (
+            node_id != wire.ROOT_ID
+            and self._nodes[node_id].inode.xattrs is None
+            and self._buffer.startswith(_CAPABILITY, _NAME)
+        ):
+            return wire.OUT_HEADER.pack(_OUT, -ENODATA, unique)
         limit, _ = wire.GETXATTR_IN.unpack_from(self._buffer, _IN)
-        name = self._name(_IN + wire.GETXATTR_IN.size, size)
+        name = self._name(_NAME, size)
         if name == DAEMON_XATTR and node_id == wire.ROOT_ID:
             return _sized(unique, b"%d" % os.getpid(), limit)
         return _sized(unique, self._vfs.getxattr(self._nodes[node_id].inode, name, caller), limit)

@@ -17,21 +17,17 @@ _KTHREADD = 2
 class HostProcesses:
     """`fakecgroup.Processes` over /proc.
 
-    `exits` is an epoll of the watched processes' pidfds, for a transport to wait on beside its requests; when it is
-    ready, `report` tells the model. Uids are those of the model (`IdMap.played_uid`).
+    `watched` has a pidfd for each process in a cgroup; `exits` is an epoll of them, for a transport to wait on beside
+    its requests: when it is ready, `report` tells the model. Uids are those of the model (`IdMap.played_uid`).
     """
 
     def __init__(self, ids: IdMap) -> None:
         self._played = ids.played_uid
-        self._watched: dict[int, int] = {}  # tgid -> pidfd
+        self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
         self._dead: set[int] = set()  # told to the model as exited, not yet reaped
         self.exits = select.epoll()
-
-    @property
-    def watching(self) -> bool:
-        return bool(self._watched)
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`, or None. A kernel thread bound to its CPU, and kthreadd, are not movable."""
@@ -69,13 +65,13 @@ class HostProcesses:
         """Takes a pidfd of the process; one that is gone already is found gone when next looked at."""
         if tgid in self._dead:
             self._unwatch(tgid)  # its number is in use again
-        elif tgid in self._watched:
+        elif tgid in self.watched:
             return
         try:
             pidfd = os.pidfd_open(tgid)
         except ProcessLookupError:
             return
-        self._watched[tgid] = pidfd
+        self.watched[tgid] = pidfd
         self._pidfds[pidfd] = tgid
         self._tids[tgid] = {tgid, *self.threads(tgid)}
         self.exits.register(pidfd, select.EPOLLIN)
@@ -83,8 +79,8 @@ class HostProcesses:
     def kill(self, tgid: int) -> None:
         """SIGKILL; no error where the process has just gone or may not be killed by the mounter."""
         try:
-            if tgid in self._watched:
-                signal.pidfd_send_signal(self._watched[tgid], signal.SIGKILL)
+            if tgid in self.watched:
+                signal.pidfd_send_signal(self.watched[tgid], signal.SIGKILL)
             else:
                 os.kill(tgid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -108,7 +104,7 @@ class HostProcesses:
     def _unwatch(self, tgid: int) -> None:
         self._dead.discard(tgid)
         del self._tids[tgid]
-        pidfd = self._watched.pop(tgid)
+        pidfd = self.watched.pop(tgid)
         del self._pidfds[pidfd]
         os.close(pidfd)
 

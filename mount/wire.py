@@ -114,6 +114,7 @@ _ATTR = "QQQqqqIIIIIIIIII"
 # ino size blocks atime mtime ctime atimensec mtimensec ctimensec mode nlink uid gid rdev blksize flags
 OUT_HEADER = Struct("=" + _OUT)
 OUT_SIZE = OUT_HEADER.size
+ATTR = Struct("=" + _ATTR)
 ENTRY_OUT = Struct("=" + _OUT + "QQQQII" + _ATTR)
 # nodeid generation entry_valid attr_valid entry_valid_nsec attr_valid_nsec attr
 ATTR_OUT = Struct("=" + _OUT + "QII" + _ATTR)  # attr_valid attr_valid_nsec dummy attr

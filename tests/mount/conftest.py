@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -146,28 +147,37 @@ def no_daemon_failed(state_home: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def mount_in_session(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Iterator[Mount]:
+def public_directory() -> Iterator[Callable[[], Path]]:
+    """Makes directories that every user can reach; pytest's own are closed to others each time a run of it starts."""
+    made: list[Path] = []
+
+    def make() -> Path:
+        made.append(Path(tempfile.mkdtemp(prefix="fakecgroup-test-")))
+        made[-1].chmod(0o755)
+        return made[-1]
+
+    yield make
+    for directory in made:
+        take_down(directory)
+        shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def mount_in_session(public_directory: Callable[[], Path], state_home: Path) -> Iterator[Mount]:
     """Mounts a tree with options such as layout="v1" in a new directory; it is unmounted at the end."""
     reason = why_not_fuse()
     if reason is not None:
         pytest.skip(f"cannot mount: {reason}")
-    made: list[Path] = []
 
     def mount(**options: str) -> Path:
         if options.get("transport") == "fusepy" and (missing := why_not_libfuse2()):
             pytest.skip(missing)
-        directory = tmp_path_factory.mktemp("tree")
-        for parent in directory.parents:
-            if parent.stat().st_uid == os.geteuid() and parent.is_relative_to(tmp_path_factory.getbasetemp().parent):
-                parent.chmod(0o755)  # other users pass through
+        directory = public_directory()
         done = run("mount", directory, *(f"--{name}={value}" for name, value in options.items()))
         assert done.returncode == 0, done.stderr
-        made.append(directory)
         return directory
 
     yield mount
-    for directory in made:
-        take_down(directory)
 
 
 @pytest.fixture
@@ -185,9 +195,10 @@ def mount(mount_in_session: Mount) -> Iterator[Mount]:
 
 
 def take_down(directory: Path) -> None:
-    """Unmounts whatever trees are still at `directory`, used or not."""
-    for _ in [m for m in mounts() if m.ours and m.point == str(directory)]:
-        detach(str(directory), lazy=True)
+    """Unmounts whatever trees are still at `directory` or in it, used or not."""
+    for mounted in list(mounts()):
+        if mounted.ours and Path(mounted.point).is_relative_to(directory):
+            detach(mounted.point, lazy=True)
 
 
 @pytest.fixture(scope="session", params=["native", "fusepy"])

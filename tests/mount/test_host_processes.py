@@ -109,7 +109,7 @@ def test_a_process_that_is_gone_is_watched_no_more(processes: HostProcesses, sle
     process.wait()
     assert processes.exits.poll(5)
     processes.report(Kernel())
-    assert (processes.watching, len(os.listdir("/proc/self/fd"))) == (False, before - 1)
+    assert (processes.watched, len(os.listdir("/proc/self/fd"))) == ({}, before - 1)
 
 
 def test_a_zombie_does_not_keep_the_watch_busy(processes: HostProcesses, sleeper: Sleeper) -> None:

@@ -6,7 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,13 +46,11 @@ def some_user() -> int:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """A directory with an empty directory `tree`, for anyone to work in."""
-    for parent in tmp_path.parents:
-        if parent.name.startswith("pytest-"):
-            parent.chmod(0o755)
-    tmp_path.chmod(0o777)
-    yield tmp_path
+def home(public_directory: Callable[[], Path]) -> Path:
+    """A directory for anyone to work in."""
+    place = public_directory()
+    place.chmod(0o777)
+    return place
 
 
 @pytest.fixture
