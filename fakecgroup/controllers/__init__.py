@@ -5,6 +5,7 @@
 
 from .cpu import CPU
 from .cpuacct import CPUACCT
+from .cpuset import CPUSET
 from .devices import DEVICES
 from .freezer import FREEZER
 from .hugetlb import HUGETLB
@@ -17,6 +18,21 @@ from .perf_event import PERF_EVENT
 from .pids import PIDS
 from .rdma import RDMA
 
-CONTROLLERS = (CPU, CPUACCT, IO, MEMORY, DEVICES, FREEZER, NET_CLS, PERF_EVENT, NET_PRIO, HUGETLB, PIDS, RDMA, MISC)
+CONTROLLERS = (
+    CPUSET,
+    CPU,
+    CPUACCT,
+    IO,
+    MEMORY,
+    DEVICES,
+    FREEZER,
+    NET_CLS,
+    PERF_EVENT,
+    NET_PRIO,
+    HUGETLB,
+    PIDS,
+    RDMA,
+    MISC,
+)
 
 __all__ = ["CONTROLLERS"]

@@ -1,0 +1,58 @@
+"""The life of a cpuset: what it starts with, who may come in, what happens when it goes."""
+
+from __future__ import annotations
+
+from errno import ENOSPC
+
+from ...refuse import refuse
+from .partition_v5_10 import RefusedPartitions
+from .partition_v6_1 import InvalidPartitions
+from .partition_v6_12 import ExclusivePartitions
+from .rules import Rules, WholeTree
+from .state import ROOT, CpusetState
+
+
+def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
+    """How this kernel goes about CPUs, for a writer with or without CAP_SYS_ADMIN."""
+    if not css.on_dfl:
+        return WholeTree(privileged)
+    if css.kernel.at_least(6, 12):
+        return ExclusivePartitions(privileged)
+    return InvalidPartitions(privileged) if css.kernel.at_least(6, 1) else RefusedPartitions(privileged)
+
+
+class Cpuset(CpusetState):
+    """One cgroup's cpuset. The root has all CPUs and nodes."""
+
+    def online(self) -> None:
+        """A v2 child has its parent's effective sets; a v1 child nothing, unless it is a clone (cpuset_css_online)."""
+        if self.parent is None:
+            self.cpus = self.effective_cpus = self.exclusive_effective = (1 << self.machine.cpus) - 1
+            self.mems = self.effective_mems = (1 << self.machine.numa_nodes) - 1
+            self.cpu_exclusive = self.mem_exclusive = True
+            self.partition = ROOT
+            return
+        parent = self.parent
+        if self.on_dfl:
+            self.effective_cpus, self.effective_mems = parent.effective_cpus, parent.effective_mems
+            self.follows_parent = True
+            return
+        self.spread_page, self.spread_slab = parent.spread_page, parent.spread_slab
+        exclusive = any(css.cpu_exclusive or css.mem_exclusive for css in parent.children())
+        if self.cgroup.clone_children and not exclusive:
+            self.cpus = self.effective_cpus = parent.cpus
+            self.mems = self.effective_mems = parent.mems
+
+    def offline(self) -> None:
+        """A partition gives its CPUs back (cpuset_css_killed; before 6.12 cpuset_css_offline)."""
+        self.alive = self.kernel.at_least(6, 12)
+        if self.partition.valid:
+            rules_of(self).set_partition(self, "member")
+        self.alive = False
+
+    def can_attach(self) -> None:
+        """ENOSPC where a task would have no CPU, on v1 also where it would have no node (cpuset_can_attach)."""
+        if not self.on_dfl and not (self.cpus and self.mems):
+            raise refuse(ENOSPC)
+        if self.on_dfl and self.kernel.at_least(6, 1) and not self.effective_cpus:
+            raise refuse(ENOSPC)

@@ -1,0 +1,80 @@
+"""The cpuset controller's files on the unified hierarchy (kernel/cgroup/cpuset.c, dfl_files)."""
+
+from __future__ import annotations
+
+from errno import EINVAL
+from typing import TYPE_CHECKING
+
+from ...cftype import CFType, Where
+from ...parse import format_bitlist, strstrip
+from ...refuse import refuse
+from .css import Cpuset, rules_of
+from .files import (
+    CPUS_MAX_WRITE,
+    MEMS_MAX_WRITE,
+    parse_cpus,
+    show_cpus,
+    show_effective_cpus,
+    show_effective_mems,
+    show_mems,
+    write_cpus,
+    write_mems,
+)
+
+if TYPE_CHECKING:
+    from ...caller import Caller
+    from ...openfile import OpenFile
+
+
+def show_partition(css: Cpuset) -> str:
+    """`member`, `root`, `isolated`, or `root invalid (why)`."""
+    kind = css.partition.kind
+    if css.partition.invalid:
+        kind += f" invalid ({css.reason})" if css.reason else " invalid"
+    return kind + "\n"
+
+
+def write_partition(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+    """`root`, `member` or, from 6.1 on, `isolated`, else EINVAL; 5.10 refuses what cannot be, later kernels do not."""
+    kind = strstrip(text)
+    if kind not in ("root", "member") and not (kind == "isolated" and css.kernel.at_least(6, 1)):
+        raise refuse(EINVAL)
+    rules_of(css, writer.privileged).set_partition(css, kind)
+
+
+def show_exclusive(css: Cpuset) -> str:
+    return format_bitlist(css.exclusive) + "\n"
+
+
+def write_exclusive(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+    """CPUs as a list (update_exclusive_cpumask); raises EINVAL for some that a sibling holds."""
+    cpus = parse_cpus(css, text)
+    if cpus != css.exclusive:
+        rules_of(css, writer.privileged).set_exclusive(css, cpus)
+
+
+def show_exclusive_effective(css: Cpuset) -> str:
+    return format_bitlist(css.exclusive_effective) + "\n"
+
+
+def show_isolated(css: Cpuset) -> str:
+    return format_bitlist(css.isolated) + "\n"
+
+
+DFL = (
+    CFType("cpuset.cpus", Where.CHILD, max_write=CPUS_MAX_WRITE, show=show_cpus, write_of=write_cpus),
+    CFType("cpuset.mems", Where.CHILD, max_write=MEMS_MAX_WRITE, show=show_mems, write=write_mems),
+    CFType("cpuset.cpus.effective", show=show_effective_cpus),
+    CFType("cpuset.mems.effective", show=show_effective_mems),
+    CFType("cpuset.cpus.partition", Where.CHILD, show=show_partition, write_of=write_partition),
+    CFType(
+        "cpuset.cpus.exclusive",
+        Where.CHILD,
+        since=(6, 12),
+        max_write=CPUS_MAX_WRITE,
+        show=show_exclusive,
+        write_of=write_exclusive,
+    ),
+    CFType("cpuset.cpus.exclusive.effective", Where.CHILD, since=(6, 12), show=show_exclusive_effective),
+    CFType("cpuset.cpus.isolated", Where.ROOT, since=(6, 12), show=show_isolated),
+)

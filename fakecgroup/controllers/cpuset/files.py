@@ -1,0 +1,60 @@
+"""Readers and writers of files that are the same on both versions."""
+
+from __future__ import annotations
+
+from errno import EACCES, EINVAL
+from typing import TYPE_CHECKING
+
+from ...parse import format_bitlist, parse_bitlist, strstrip
+from ...refuse import refuse
+from .css import Cpuset, rules_of
+from .rules import set_mems
+
+if TYPE_CHECKING:
+    from ...caller import Caller
+    from ...openfile import OpenFile
+
+_MAX_NODES = 1024  # NODES_SHIFT=10
+CPUS_MAX_WRITE = 100 + 6 * 8192  # bytes; NR_CPUS=8192
+MEMS_MAX_WRITE = 100 + 6 * _MAX_NODES
+
+
+def parse_cpus(css: Cpuset, text: str) -> int:
+    """A list of CPUs; raises EINVAL, EOVERFLOW, ERANGE."""
+    return parse_bitlist(strstrip(text), css.machine.cpus, words=css.kernel.at_least(5, 12))
+
+
+def show_cpus(css: Cpuset) -> str:
+    return format_bitlist(css.cpus) + "\n"
+
+
+def write_cpus(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+    """CPUs as a list (update_cpumask). Raises EACCES in the root, then what the list and `validate_change` raise."""
+    if css.parent is None:
+        raise refuse(EACCES)
+    cpus = parse_cpus(css, text)
+    if cpus != css.cpus:
+        rules_of(css, writer.privileged).set_cpus(css, cpus)
+
+
+def show_mems(css: Cpuset) -> str:
+    return format_bitlist(css.mems) + "\n"
+
+
+def write_mems(css: Cpuset, text: str) -> None:
+    """Nodes as a list (update_nodemask). Raises EACCES in the root, EINVAL for a node that the machine has not."""
+    if css.parent is None:
+        raise refuse(EACCES)
+    mems = parse_bitlist(strstrip(text), _MAX_NODES, words=css.kernel.at_least(5, 12))
+    if mems >> css.machine.numa_nodes:
+        raise refuse(EINVAL)
+    if mems != css.mems:
+        set_mems(css, mems)
+
+
+def show_effective_cpus(css: Cpuset) -> str:
+    return format_bitlist(css.effective_cpus) + "\n"
+
+
+def show_effective_mems(css: Cpuset) -> str:
+    return format_bitlist(css.effective_mems) + "\n"

@@ -1,0 +1,138 @@
+"""Partitions on 5.10: what cannot be is refused, and nothing is isolated (kernel/cgroup/cpuset.c)."""
+
+from __future__ import annotations
+
+from copy import copy
+from errno import EBUSY, EINVAL
+
+from ...refuse import refuse
+from .rules import become_exclusive, set_flag
+from .state import MEMBER, ROOT, CpusetState, Partition
+from .subparts import SetAside, effective_within
+from .validate import validate_change
+
+INVALID_ROOT = Partition("root", False)
+
+
+class RefusedPartitions(SetAside):
+    """5.10."""
+
+    def set_cpus(self, css: CpusetState, cpus: int) -> None:
+        """cpuset.cpus (update_cpumask). Raises what `validate_change` does, EINVAL for a partition that cannot be."""
+        trial = copy(css)
+        trial.cpus = cpus
+        validate_change(css, trial)
+        if css.partition != MEMBER:
+            if not cpus:
+                raise refuse(EINVAL)
+            self._resize(css, cpus)
+        css.cpus = cpus
+        css.subparts &= cpus
+        self._update_tree(css)
+        if css.partition != MEMBER:
+            self._update_followers(css)
+
+    def set_partition(self, css: CpusetState, kind: str) -> None:
+        """cpuset.cpus.partition (update_prstate).
+
+        Raises EINVAL for a partition without CPUs, with all that the parent has or with a sibling's, below a member,
+        and for one that is invalid; EBUSY with children.
+        """
+        new = MEMBER if kind == "member" else Partition(kind, True)
+        if css.partition == new:
+            return
+        if css.partition == MEMBER:
+            self._enable(css)
+        elif new != MEMBER:
+            raise refuse(EINVAL)
+        elif css.partition.valid:
+            self._disable(css)
+        else:
+            become_exclusive(css, False)
+            css.partition = MEMBER
+            return
+        self._update_followers(css)
+        css.partition = new
+
+    def _enable(self, css: CpusetState) -> None:
+        if not css.cpus:
+            raise refuse(EINVAL)
+        set_flag(css, "cpu_exclusive", True)
+        try:
+            self._require(css)
+            if css.cpus & ~css.above.effective_cpus or css.cpus == css.above.effective_cpus:
+                raise refuse(EINVAL)
+        except OSError:
+            become_exclusive(css, False)
+            raise
+        self._move(css.above, taken=css.cpus, given=0)
+
+    def _disable(self, css: CpusetState) -> None:
+        self._require(css)
+        self._move(css.above, taken=0, given=css.cpus & css.above.subparts)
+        become_exclusive(css, False)
+
+    @staticmethod
+    def _require(css: CpusetState) -> None:
+        """What a partition is turned on or off with: a parent that is one, and no children."""
+        if not css.above.partition.valid or not css.cpus:
+            raise refuse(EINVAL)
+        if any(css.children()):
+            raise refuse(EBUSY)
+
+    def _resize(self, css: CpusetState, cpus: int) -> None:
+        """Other CPUs for the partition (partcmd_update with a new mask). Raises EINVAL."""
+        parent = css.above
+        if not parent.partition.valid:
+            raise refuse(EINVAL)
+        given = css.cpus & ~cpus & parent.subparts
+        taken = cpus & parent.effective_cpus & ~parent.subparts
+        if taken and taken == parent.effective_cpus and not given:
+            raise refuse(EINVAL)
+        was_invalid = css.partition.invalid
+        if was_invalid:
+            css.partition = ROOT
+        self._move(parent, taken=taken, given=given)
+
+    def _revise(self, css: CpusetState) -> None:
+        """The parent has changed: can the partition live on, or live again? (partcmd_update without a mask)"""
+        parent = css.above
+        if not parent.partition.valid or not css.cpus:
+            return
+        taken = css.cpus & parent.effective_cpus
+        fails = taken == parent.effective_cpus
+        if css.partition.valid and fails:
+            css.partition = INVALID_ROOT
+            self._move(parent, taken=0, given=css.cpus & parent.subparts)
+        elif css.partition.valid or not fails:
+            css.partition = ROOT
+            self._move(parent, taken=taken, given=0)
+
+    def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
+        parent = css.above
+        effective = effective_within(css, css.cpus)
+        css.follows_parent = not effective
+        effective = effective or parent.effective_cpus
+        if css.partition == MEMBER and effective == css.effective_cpus:
+            return False
+        new = css.partition
+        if not changed and new != MEMBER:
+            if parent.partition == MEMBER:
+                new = MEMBER
+                css.cpu_exclusive = False
+            elif parent.partition.invalid:
+                new = INVALID_ROOT
+            else:
+                self._revise(css)
+        css.effective_cpus = effective
+        if css.subparts and not new.valid:
+            css.subparts = 0
+        elif css.subparts:
+            css.effective_cpus &= ~css.subparts
+            if not css.effective_cpus:
+                css.effective_cpus = effective
+                css.subparts = 0
+            elif css.subparts & ~effective:
+                css.subparts &= ~effective
+        css.partition = new
+        return True

@@ -1,0 +1,473 @@
+"""Partitions from 6.12 on: a partition holds exclusive CPUs, its parent's or, as a remote one, the root's.
+
+The kernel functions are those of kernel/cgroup/cpuset.c. What 7.2 does otherwise: overlapping cpuset.cpus no longer
+invalidate a partition, its CPUs are then those that no sibling has claimed.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from errno import EINVAL
+
+from ...refuse import refuse
+from .rules import Rules, become_exclusive, notify_partition
+from .state import MEMBER, CpusetState, Partition
+from .validate import validate_change
+
+INVALID_CPUS = "Invalid cpu list in cpuset.cpus.exclusive"
+INVALID_PARENT = "Parent is an invalid partition root"
+NO_PARTITION_PARENT = "Parent is not a partition root"
+NOT_EXCLUSIVE = "Cpu list in cpuset.cpus not exclusive"
+NO_CPUS = "Parent unable to distribute cpu downstream"
+EMPTY = "cpuset.cpus and cpuset.cpus.exclusive are empty"
+NO_ACCESS = "Enable partition not permitted"
+REMOTE_BELOW = "Have remote partition underneath"
+
+
+def claimed(css: CpusetState) -> int:
+    """The CPUs it would have for itself (user_xcpus)."""
+    return css.exclusive or css.cpus
+
+
+def granted(css: CpusetState) -> int:
+    """What of its claim a partition gets: what the parent may give and, unless cpuset.cpus.exclusive says so, no
+    sibling has (compute_effective_exclusive_cpumask, compute_excpus)."""
+    cpus = claimed(css) & css.above.exclusive_effective
+    return cpus if css.exclusive else _without_siblings(css, cpus)[0]
+
+
+def _without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
+    """`cpus` less what the siblings hold, and whether that took any away."""
+    conflict = False
+    for sibling in css.siblings():
+        held = sibling.exclusive if cpus & sibling.exclusive else sibling.exclusive_effective
+        conflict |= bool(cpus & held)
+        cpus &= ~held
+    return cpus, conflict
+
+
+def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
+    """Tasks here or below, but for those of partitions below and of `leaving` (partition_is_populated)."""
+    if css.has_own_tasks():
+        return True
+    below = list(css.children())
+    while below:
+        member = below.pop()
+        if member is leaving:
+            below.extend(member.children())
+        elif not member.partition.valid:
+            if member.populated():
+                return True
+            below.extend(member.children())
+    return css.populated() if not list(css.children()) else False
+
+
+def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -> bool:
+    """With `cpus` in the partition `css`, it or its parent would have tasks and no CPU (tasks_nocpu_error)."""
+    takes_all = not parent.effective_cpus & ~cpus
+    return (takes_all and partition_populated(parent, css)) or (not cpus and partition_populated(css))
+
+
+class ExclusivePartitions(Rules):
+    """6.12 and later."""
+
+    # -- CPUs change hands ------------------------------------------------------------------------
+
+    @staticmethod
+    def _isolate(css: CpusetState, kind: str, cpus: int) -> None:
+        """`cpus` now belong to a partition of this kind."""
+        top = css.top
+        top.isolated = top.isolated | cpus if kind == "isolated" else top.isolated & ~cpus
+
+    def _take(self, new: Partition, parent: CpusetState, cpus: int) -> None:
+        """The parent's tasks lose CPUs to a partition below (partition_xcpus_add)."""
+        if new != parent.partition:
+            self._isolate(parent, new.kind, cpus)
+        parent.effective_cpus &= ~cpus
+
+    def _give_back(self, old: Partition, parent: CpusetState, cpus: int) -> None:
+        """And get them back (partition_xcpus_del)."""
+        if old != parent.partition:
+            self._isolate(parent, parent.partition.kind, cpus)
+        parent.effective_cpus |= cpus
+
+    @staticmethod
+    def _in_partitions(css: CpusetState) -> int:
+        """The root's CPUs that partitions have (subpartitions_cpus)."""
+        return css.top.cpus & ~css.top.effective_cpus
+
+    @staticmethod
+    def _reset(css: CpusetState) -> None:
+        """It is no working partition (any more) (reset_partition_data)."""
+        if not css.exclusive:
+            css.exclusive_effective = 0
+            css.cpu_exclusive = False
+        css.effective_cpus = css.cpus & css.above.effective_cpus or css.above.effective_cpus
+
+    # -- the local partition and its parent (update_parent_effective_cpumask) ---------------------
+
+    def _enable(self, css: CpusetState, kind: str) -> str:
+        """Takes the CPUs from the parent; returns the reason where that cannot be."""
+        cpus = granted(css)
+        if not cpus:
+            return INVALID_CPUS
+        if leaves_tasks_without_cpu(css.above, css, cpus):
+            return NO_CPUS
+        return self._settle(css, Partition(kind, True), taken=cpus)
+
+    def _disable(self, css: CpusetState) -> None:
+        if css.above.partition.valid and claimed(css):
+            given = css.exclusive_effective if css.partition.valid else 0
+            self._settle(css, MEMBER, given=given)
+
+    def _invalidate(self, css: CpusetState) -> None:
+        if css.partition.invalid:
+            return
+        given = self._held(css) & css.above.exclusive_effective if css.above.partition.valid else 0
+        self._settle(css, css.partition.turned() if css.partition.valid else css.partition, given=given)
+
+    @staticmethod
+    def _held(css: CpusetState) -> int:
+        return css.exclusive_effective if css.kernel.at_least(7, 2) else claimed(css)
+
+    def _resize(self, css: CpusetState, cpus: int) -> None:
+        """The partition is to have `cpus`; it becomes valid or invalid as they suffice (partcmd_update)."""
+        parent = css.above
+        if not parent.partition.valid:
+            return
+        if not cpus:
+            self._settle_update(css, EMPTY)
+            return
+        without = leaves_tasks_without_cpu(parent, css, claimed(css)) or leaves_tasks_without_cpu(parent, css, cpus)
+        given = 0
+        held = self._held(css)
+        if css.partition.invalid:
+            taken = cpus & parent.exclusive_effective
+        else:
+            given = held & ~cpus & parent.exclusive_effective
+            taken = cpus & ~held & parent.exclusive_effective
+        if without and not given:
+            self._settle_update(css, NO_CPUS, given=held & parent.exclusive_effective)
+        else:
+            self._settle_update(css, "", given=given, taken=taken)
+
+    def _revise(self, css: CpusetState) -> None:
+        """The parent has changed: can the partition live on, or live again?"""
+        parent, cpus = css.above, claimed(css)
+        if not parent.partition.valid or not cpus:
+            return
+        given = taken = 0
+        reason = ""
+        if leaves_tasks_without_cpu(parent, css, cpus):
+            reason = NO_CPUS
+            if css.partition.valid:
+                given = self._held(css) & parent.exclusive_effective
+        elif css.partition.invalid and not cpus & ~parent.exclusive_effective:
+            if any(cpus & claimed(sibling) for sibling in css.siblings()):
+                reason = NOT_EXCLUSIVE
+            else:
+                taken = cpus & parent.effective_cpus
+        self._settle_update(css, reason, given=given, taken=taken)
+
+    def _settle_update(self, css: CpusetState, reason: str, *, given: int = 0, taken: int = 0) -> None:
+        if reason:
+            css.reason = reason
+        state = css.partition
+        new = state.turned() if state.valid == bool(reason) else state
+        self._settle(css, new, given=given, taken=taken, update=True)
+
+    def _settle(self, css: CpusetState, new: Partition, *, given: int = 0, taken: int = 0, update: bool = False) -> str:
+        """Moves CPUs between the parent and the partition, and takes the siblings along."""
+        old, parent = css.partition, css.above
+        if not given and not taken and new == old:
+            return ""
+        if new != old and not update and not self._mark_exclusive(css, new):
+            return NOT_EXCLUSIVE
+        css.partition = new
+        if given:
+            self._give_back(old, parent, given)
+        if taken:
+            self._take(new, parent, taken)
+        if new != old and update:
+            self._mark_exclusive(css, new)
+        if given or taken:
+            self._update_children(parent, css)
+        notify_partition(css, old)
+        return ""
+
+    @staticmethod
+    def _mark_exclusive(css: CpusetState, state: Partition) -> bool:
+        """Only for a working partition (update_partition_exclusive). False where siblings are in the way."""
+        if state.valid == css.cpu_exclusive:
+            return True
+        return become_exclusive(css, state.valid) or not state.valid
+
+    # -- the remote partition: its CPUs come from the root -----------------------------------------
+
+    def _enable_remote(self, css: CpusetState, kind: str) -> str:
+        if not self.privileged:
+            return NO_ACCESS
+        cpus, top = granted(css), css.top
+        in_use = cpus & self._in_partitions(css)
+        if not cpus or not top.effective_cpus & ~cpus:
+            return INVALID_CPUS
+        if in_use:
+            return NO_CPUS if css.kernel.at_least(7, 2) else INVALID_CPUS
+        self._take(Partition(kind, True), top, cpus)
+        css.remote = True
+        css.exclusive_effective = cpus
+        css.reason = ""
+        self._update_children(top, None)
+        return ""
+
+    def _disable_remote(self, css: CpusetState) -> None:
+        css.remote = False
+        self._give_back(css.partition, css.top, css.exclusive_effective)
+        css.partition = css.partition.turned() if css.reason else MEMBER
+        css.exclusive_effective = granted(css)
+        self._reset(css)
+        self._update_children(css.top, None)
+
+    def _resize_remote(self, css: CpusetState, cpus: int, exclusive: int | None = None) -> None:
+        """Another set of CPUs for it, or none any more (remote_cpus_update)."""
+        added, removed = cpus & ~css.exclusive_effective, css.exclusive_effective & ~cpus
+        top = css.top
+        if not cpus:
+            css.reason = EMPTY
+        elif added and not self.privileged:
+            css.reason = NO_ACCESS
+        elif added and (added & self._in_partitions(css) or not top.effective_cpus & ~added):
+            css.reason = NO_CPUS
+        if not cpus or (added and css.reason):
+            self._disable_remote(css)
+            return
+        if added:
+            self._take(css.partition, top, added)
+        if removed:
+            self._give_back(css.partition, top, removed)
+        css.exclusive_effective = cpus
+        if exclusive is not None:
+            css.exclusive = exclusive
+        self._update_children(top, None)
+
+    # -- down the tree ----------------------------------------------------------------------------
+
+    def _update_children(self, parent: CpusetState, but: CpusetState | None) -> None:
+        """The parent's effective CPUs have changed (update_sibling_cpumasks)."""
+        later = parent.kernel.at_least(7, 2)
+        for child in parent.children():
+            if child is but or child.remote or (later and child.partition.valid):
+                continue
+            if not child.partition.valid:
+                effective = child.cpus & parent.effective_cpus
+                if later:
+                    effective = effective or parent.effective_cpus
+                if effective == child.effective_cpus:
+                    continue
+            self._update_tree(child)
+
+    def _update_tree(self, css: CpusetState, force: bool = False) -> None:
+        """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
+        stack = [css]
+        while stack:
+            member = stack.pop()
+            if member.alive and self._update(member, member is css, force):
+                stack.extend(reversed(list(member.children())))
+
+    def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
+        """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
+        parent, old, remote = css.above, css.partition, css.remote
+        if remote and not changed:
+            cpus = granted(css)
+            if cpus == css.exclusive_effective:
+                return False
+            self._resize_remote(css, cpus)
+            remote = css.partition == old
+        if remote or (parent.partition.valid and css.partition.valid):
+            effective = self._left_over(css)
+        else:
+            effective = css.cpus & parent.effective_cpus
+        new = css.partition
+        if not remote:
+            revise = css.partition.valid and not effective
+            if not revise:
+                effective = effective or parent.effective_cpus
+                if css.partition == MEMBER and not force and effective == css.effective_cpus:
+                    return False
+            if not changed and old != MEMBER:
+                if parent.partition.valid:
+                    revise = True
+                else:
+                    new = css.partition.turned() if css.partition.valid else css.partition
+                    css.reason = INVALID_PARENT if parent.partition.invalid else NO_PARTITION_PARENT
+            if revise:
+                self._revise(css)
+                new = css.partition
+        css.effective_cpus = effective
+        css.partition = new
+        self._update_exclusive(css, changed)
+        notify_partition(css, old)
+        return True
+
+    def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
+        if css.kernel.at_least(7, 2):
+            if css.partition.valid or css.exclusive:
+                css.exclusive_effective = granted(css)
+            if not css.partition.valid:
+                self._reset(css)
+            return
+        if css.exclusive and not changed:
+            css.exclusive_effective = granted(css)
+        if css.partition.valid and not css.exclusive:
+            css.exclusive_effective = css.cpus & css.above.exclusive_effective
+        elif css.partition.invalid:
+            self._reset(css)
+
+    def _left_over(self, css: CpusetState) -> int:
+        """A partition's CPUs without those of the partitions below; one that cannot be any more becomes invalid
+        (compute_partition_effective_cpumask)."""
+        populated = partition_populated(css)
+        cpus = granted(css)
+        for child in css.children():
+            if not child.partition.valid:
+                continue
+            child.reason = ""
+            if child.exclusive_effective & ~css.exclusive_effective:
+                child.reason = INVALID_CPUS
+            elif populated and not cpus & ~child.exclusive_effective:
+                child.reason = NO_CPUS
+            if child.reason:
+                old = child.partition
+                child.partition = old.turned()
+                notify_partition(child, old)
+            else:
+                cpus &= ~child.exclusive_effective
+        return cpus
+
+    # -- what is written --------------------------------------------------------------------------
+
+    def set_cpus(self, css: CpusetState, cpus: int) -> None:
+        """cpuset.cpus (update_cpumask)."""
+        trial = copy(css)
+        trial.cpus = cpus
+        if css.kernel.at_least(7, 2):
+            self._claim(css, trial)
+            validate_change(css, trial)
+            self._change(css, trial, self._fault(css, trial))
+            return
+        if not cpus:
+            if not css.exclusive:
+                trial.exclusive_effective = 0
+        elif css.exclusive or css.partition.valid:
+            self._claim(css, trial)
+        fault = self._fault(css, trial)
+        if fault:
+            css.reason = fault
+        invalidate = bool(fault)
+        try:
+            validate_change(css, trial)
+        except OSError as error:
+            if error.errno != EINVAL:
+                raise
+            invalidate = True
+            for sibling in css.above.children():
+                if sibling.partition.valid and claimed(trial) & sibling.exclusive_effective:
+                    self._invalidate(sibling)
+        self._change(css, trial, "invalid" if invalidate else "")
+
+    def set_exclusive(self, css: CpusetState, cpus: int) -> None:
+        """cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
+        trial = copy(css)
+        trial.exclusive = cpus
+        if not cpus and not css.kernel.at_least(7, 2):
+            trial.exclusive_effective = 0
+        elif self._claim(css, trial):
+            raise refuse(EINVAL)
+        validate_change(css, trial)
+        self._change(css, trial, self._fault(css, trial))
+
+    @staticmethod
+    def _claim(css: CpusetState, trial: CpusetState) -> bool:
+        """What the cpuset would get of its new claim; True where siblings hold some (compute_trialcs_excpus)."""
+        claim = claimed(trial)
+        if css.kernel.at_least(7, 2) and css.partition == MEMBER:
+            claim = trial.exclusive
+        trial.exclusive_effective, conflict = _without_siblings(css, claim & css.above.exclusive_effective)
+        return conflict
+
+    @staticmethod
+    def _fault(css: CpusetState, trial: CpusetState) -> str:
+        """Why the partition cannot have its new CPUs (validate_partition)."""
+        if css.partition == MEMBER:
+            return ""
+        if not trial.exclusive_effective and (
+            css.partition.valid or css.kernel.at_least(7, 2) or trial.exclusive != css.exclusive
+        ):
+            return INVALID_CPUS
+        if leaves_tasks_without_cpu(css.above, css, trial.exclusive_effective):
+            return NO_CPUS
+        return ""
+
+    def _change(self, css: CpusetState, trial: CpusetState, fault: str) -> None:
+        """Makes the trial's sets the cpuset's, its partition first (partition_cpus_change)."""
+        old = css.partition
+        exclusive_too = css.kernel.at_least(7, 2) or css.exclusive != trial.exclusive
+        if fault and fault != "invalid":
+            css.reason = fault
+        force = css.exclusive_effective != trial.exclusive_effective
+        cpus_written = css.exclusive == trial.exclusive
+        if css.partition.valid or (css.partition.invalid and (exclusive_too or not fault)):
+            cpus = trial.exclusive_effective
+            if not cpus and css.partition.invalid and not css.kernel.at_least(7, 2) and cpus_written:
+                cpus = trial.cpus
+            if css.remote and fault and exclusive_too:
+                self._disable_remote(css)
+            elif css.remote:
+                self._resize_remote(css, cpus, trial.exclusive if exclusive_too else None)
+            elif fault:
+                self._invalidate(css)
+            else:
+                self._resize(css, cpus)
+        css.cpus, css.exclusive = trial.cpus, trial.exclusive
+        css.exclusive_effective = trial.exclusive_effective
+        if old.valid and not css.partition.valid:
+            self._reset(css)
+        if cpus_written or css.partition.valid or force:
+            self._update_tree(css, force)
+
+    def set_partition(self, css: CpusetState, kind: str) -> None:
+        """cpuset.cpus.partition: never refused, an impossible partition is invalid (update_prstate)."""
+        new = MEMBER if kind == "member" else Partition(kind, True)
+        if css.partition == new:
+            return
+        old = MEMBER if new.valid and css.partition.invalid else css.partition
+        before = old
+        switched = False
+        reason = "" if self._mark_exclusive(css, new) else NOT_EXCLUSIVE
+        if not reason and old == MEMBER:
+            reason = self._start(css, kind)
+        elif not reason and new.valid:
+            switched = True
+        elif not reason and css.remote:
+            self._disable_remote(css)
+        elif not reason:
+            self._disable(css)
+        if reason:
+            new = new.turned()
+            self._mark_exclusive(css, new)
+        css.partition = new
+        css.reason = reason
+        if not new.valid:
+            self._reset(css)
+        elif switched:
+            self._isolate(css, new.kind, css.exclusive_effective)
+        self._update_tree(css, force=not new.valid and new == MEMBER)
+        notify_partition(css, before)
+
+    def _start(self, css: CpusetState, kind: str) -> str:
+        """A member becomes a partition; returns why it cannot."""
+        if not claimed(css):
+            return EMPTY
+        if css.above is css.top and css.exclusive & self._in_partitions(css):
+            return REMOTE_BELOW
+        return self._enable(css, kind) if css.above.partition.valid else self._enable_remote(css, kind)

@@ -1,0 +1,106 @@
+"""What the cpuset controller keeps per cgroup (kernel/cgroup/cpuset.c, struct cpuset).
+
+Sets of CPUs and of memory nodes are ints, one bit each. Every CPU and node of the machine is online, and where a set of
+tasks may run is not carried over to the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...css import Css
+
+if TYPE_CHECKING:
+    from ...cgroup import Cgroup
+
+
+class Partition(NamedTuple):
+    """The state of cpuset.cpus.partition: what was asked for, and whether it holds."""
+
+    kind: str
+    valid: bool
+
+    @property
+    def invalid(self) -> bool:
+        """A partition root that does not work."""
+        return not self.valid and self.kind != "member"
+
+    def turned(self) -> Partition:
+        """Valid becomes invalid and the other way round; a member stays one."""
+        return self if self.kind == "member" else Partition(self.kind, not self.valid)
+
+
+MEMBER = Partition("member", False)
+ROOT = Partition("root", True)
+
+
+class CpusetState(Css):
+    """The sets and flags of one cpuset, and where it is among the others."""
+
+    cpus: int = 0  # as written to cpuset.cpus
+    mems: int = 0
+    effective_cpus: int = 0
+    effective_mems: int = 0
+    cpu_exclusive: bool = False  # v1's flag; on v2, that of a working partition
+    alive: bool = True
+    # partitions
+    partition: Partition = MEMBER
+    reason: str = ""  # why it is invalid, in the words of the kernel
+    isolated: int = 0  # the root's: all CPUs in isolated partitions
+    # up to 6.1
+    subparts: int = 0  # CPUs given to partitions among the children
+    follows_parent: bool = False  # nothing of its own is effective
+    # from 6.12 on
+    exclusive: int = 0  # as written to cpuset.cpus.exclusive
+    exclusive_effective: int = 0
+    remote: bool = False
+    # v1
+    mem_exclusive: bool = False
+    mem_hardwall: bool = False
+    memory_migrate: bool = False
+    spread_page: bool = False
+    spread_slab: bool = False
+    sched_load_balance: bool = True
+    relax_domain_level: int = -1
+    memory_pressure_enabled: bool = False
+
+    parent: CpusetState | None
+
+    def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
+        assert parent is None or isinstance(parent, CpusetState)
+        super().__init__(cgroup, parent)
+
+    @property
+    def above(self) -> CpusetState:
+        """The parent of any but the root."""
+        assert self.parent is not None
+        return self.parent
+
+    @property
+    def top(self) -> CpusetState:
+        css = self.cgroup.hierarchy.root.csses["cpuset"]
+        assert isinstance(css, CpusetState)
+        return css
+
+    def children(self) -> Iterator[CpusetState]:
+        """Those that are alive, the oldest first."""
+        for child in list(self.cgroup.children.values()):
+            css = child.csses.get("cpuset")
+            if isinstance(css, CpusetState) and css.alive:
+                yield css
+
+    def siblings(self) -> Iterator[CpusetState]:
+        return (css for css in self.above.children() if css is not self)
+
+    def has_own_tasks(self) -> bool:
+        self.cgroup.hierarchy.prune(self.cgroup)
+        return self.cgroup.is_root or bool(self.cgroup.tasks)
+
+    def populated(self) -> bool:
+        """Live tasks in its cgroup or below (cgroup_is_populated)."""
+        hierarchy = self.cgroup.hierarchy
+        for cgroup in (self.cgroup, *self.cgroup.descendants()):
+            if cgroup.tasks:
+                hierarchy.prune(cgroup)
+        return self.cgroup.is_root or self.cgroup.populated

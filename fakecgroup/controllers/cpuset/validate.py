@@ -1,0 +1,85 @@
+"""Which change of a cpuset its parent, children and siblings allow (kernel/cgroup/cpuset.c, validate_change).
+
+`trial` is a copy of the cpuset with the change made. The order of the checks is that of each kernel.
+"""
+
+from __future__ import annotations
+
+from errno import EACCES, EBUSY, EINVAL, ENOSPC
+
+from ...refuse import refuse
+from .state import ROOT, CpusetState
+
+
+def contains(outer: CpusetState, inner: CpusetState) -> bool:
+    """All that `inner` has, `outer` has: CPUs, nodes and exclusive flags (is_cpuset_subset)."""
+    return (
+        not inner.cpus & ~outer.cpus
+        and not inner.mems & ~outer.mems
+        and inner.cpu_exclusive <= outer.cpu_exclusive
+        and inner.mem_exclusive <= outer.mem_exclusive
+    )
+
+
+def validate_change(css: CpusetState, trial: CpusetState) -> None:
+    """Raises what the change is refused with.
+
+    EBUSY if a child has what is taken away (v1; on v2 only before 6.1), EACCES for more than a v1 parent has,
+    ENOSPC for emptying a set that tasks use (not from 7.2 on), EBUSY for emptying a partition (from 6.12 on),
+    EINVAL for CPUs or nodes that a sibling has for itself alone.
+    """
+    kernel, on_dfl = css.kernel, css.on_dfl
+    if (not on_dfl or not kernel.at_least(6, 1)) and not all(contains(trial, child) for child in css.children()):
+        raise refuse(EBUSY)
+    if css.parent is None:
+        return
+    if not on_dfl and not contains(css.parent, trial):
+        raise refuse(EACCES)
+    if not kernel.at_least(6, 1):
+        _check_siblings(css, trial)
+    _check_tasks(css, trial)
+    _check_bandwidth(css, trial)
+    if kernel.at_least(6, 1):
+        _check_siblings(css, trial)
+
+
+def _check_tasks(css: CpusetState, trial: CpusetState) -> None:
+    emptied = (css.cpus and not trial.cpus) or (css.mems and not trial.mems)
+    if emptied and not css.kernel.at_least(7, 2) and css.populated():
+        raise refuse(ENOSPC)
+
+
+def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
+    """The deadline server of a balanced partition's ordinary tasks cannot do without a CPU (cpuset_cpumask_can_shrink)."""
+    if not css.kernel.at_least(6, 12) or css.partition != ROOT:
+        return
+    if css.kernel.at_least(7, 2):
+        emptied = css.effective_cpus and not (trial.exclusive or trial.cpus)
+    else:
+        emptied = css.cpus and not trial.cpus
+    if emptied and css.cpu_exclusive:
+        raise refuse(EBUSY)
+
+
+def _check_siblings(css: CpusetState, trial: CpusetState) -> None:
+    for sibling in css.siblings():
+        if _cpus_collide(css, trial, sibling):
+            raise refuse(EINVAL)
+        if (trial.mem_exclusive or sibling.mem_exclusive) and trial.mems & sibling.mems:
+            raise refuse(EINVAL)
+
+
+def _cpus_collide(css: CpusetState, trial: CpusetState, sibling: CpusetState) -> bool:
+    if css.on_dfl and css.kernel.at_least(7, 2):
+        changed = css.exclusive != trial.exclusive
+        if changed and sibling.cpus and not sibling.cpus & ~trial.exclusive:
+            return True
+        return bool(trial.exclusive & sibling.exclusive)
+    if trial.cpu_exclusive or sibling.cpu_exclusive or (trial.exclusive and sibling.exclusive):
+        return bool((trial.exclusive or trial.cpus) & (sibling.exclusive or sibling.cpus))
+    # one of the two claims CPUs: the other must keep some of its own
+    if trial.exclusive:
+        return sibling.cpus != 0 and not sibling.cpus & ~trial.exclusive
+    if sibling.exclusive:
+        return trial.cpus != 0 and not trial.cpus & ~sibling.exclusive
+    return False
