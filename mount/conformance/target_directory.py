@@ -15,8 +15,10 @@ import multiprocessing
 import os
 import select
 import signal
+import stat
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -38,10 +40,13 @@ class DirectoryTarget:
         self._after = after
         self._fork = multiprocessing.get_context("fork")
         self.pids: dict[int, str] = {}
+        self._roots: list[_Root] = []
 
     def start(self, case: Case) -> None:
         if self._before is not None:
             self._before()
+        if not self._roots:
+            self._roots = [_Root(path) for path in _roots_of(self._root)]
         self.pids = {}
         self._connection, theirs = self._fork.Pipe()
         self._runner = os.fork()
@@ -61,7 +66,9 @@ class DirectoryTarget:
             return ("KILLED", None)
         self.pids.update(pids)
         if kind == "unsupported":
-            raise UnsupportedError(value, ends=True)
+            raise UnsupportedError(value)
+        if kind == "failed":
+            raise RuntimeError(value)
         return value  # type: ignore[no-any-return]
 
     def finish(self) -> None:
@@ -71,9 +78,69 @@ class DirectoryTarget:
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._runner, 0)
-        _remove_below(self._root)
+        for root in self._roots:
+            _remove_below(root.path)
+            root.restore()
         if self._after is not None:
             self._after()
+
+
+#: Words in the names of a root's files that hold no setting.
+_NO_SETTING = tuple("procs threads tasks pressure reclaim usage failcnt io.cost oom_control devices.".split())
+
+
+class _Root:
+    """The root of a hierarchy as it was before the first case, to be put back after each."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._attributes: dict[str, tuple[int, int, int]] = {}
+        self._contents: dict[str, str] = {}
+        for name in [".", *os.listdir(path)]:
+            full = os.path.join(path, name)
+            found = os.lstat(full)
+            self._attributes[full] = (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+            setting = stat.S_IMODE(found.st_mode) & 0o600 == 0o600 and not any(word in name for word in _NO_SETTING)
+            if stat.S_ISREG(found.st_mode) and (setting or name == "cgroup.pressure"):
+                with contextlib.suppress(OSError):
+                    self._contents[full] = _content(full)
+
+    def restore(self) -> None:
+        """Give attributes and settings their first values.  What cannot be put back stays: the next case will tell."""
+        enabled = os.path.join(self.path, "cgroup.subtree_control")
+        if os.path.exists(enabled):
+            for controller in _content(enabled).split():
+                _put(enabled, f"-{controller}")
+        for full, was in self._contents.items():
+            if _content(full) != was:
+                _put(full, was or "\n")
+        for full, (mode, uid, gid) in self._attributes.items():
+            found = os.lstat(full)
+            if (found.st_uid, found.st_gid) != (uid, gid):
+                os.chown(full, uid, gid)
+            if stat.S_IMODE(found.st_mode) != mode:
+                os.chmod(full, mode)
+            for name in os.listxattr(full):
+                if name.startswith("user."):
+                    os.removexattr(full, name)
+
+
+def _content(path: str) -> str:
+    with open(path, encoding="latin-1") as file:
+        return file.read()
+
+
+def _put(path: str, text: str) -> None:
+    with contextlib.suppress(OSError), open(path, "w", encoding="latin-1") as file:
+        file.write(text)
+
+
+def _roots_of(root: str) -> list[str]:
+    """The roots of the hierarchies below a layout's root: itself on v2, a directory for each on v1."""
+    if os.path.exists(os.path.join(root, "cgroup.procs")):
+        return [root]
+    with os.scandir(root) as entries:
+        return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def _remove_below(root: str) -> None:
@@ -125,9 +192,11 @@ class _Worker:
                 op = self._connection.recv()
                 known = dict(self._names)
                 try:
-                    reply = ("answer", self._do(op))
+                    reply: tuple[str, Any] = ("answer", self._do(op))
                 except UnsupportedError as reason:
-                    reply = ("unsupported", (str(reason)))  # type: ignore[assignment]
+                    reply = ("unsupported", str(reason))
+                except Exception:
+                    reply = ("failed", traceback.format_exc())
                 fresh = {pid: name for name, pid in self._names.items() if known.get(name) != pid}
                 self._connection.send((*reply, fresh))
         except (EOFError, OSError):
@@ -170,6 +239,8 @@ class _Worker:
         self._names.update({name: pid for pid, name in pids.items()})
         if kind == "unsupported":
             raise UnsupportedError(value)
+        if kind == "failed":
+            raise RuntimeError(value)
         return value  # type: ignore[no-any-return]
 
     @staticmethod
@@ -311,10 +382,14 @@ class _Worker:
         self._handles[handle] = fd
 
     def _fd(self, handle: str) -> int:
-        return self._handles.get(handle, -1)
+        if handle not in self._handles:
+            raise OSError(errno.EBADF, "no such handle")
+        return self._handles[handle]
 
     def _op_close(self, handle: str) -> None:
-        os.close(self._handles.pop(handle, -1))
+        fd = self._fd(handle)
+        del self._handles[handle]
+        os.close(fd)
 
     def _op_fread(self, handle: str, size: int) -> str:
         return bytes_data(os.read(self._fd(handle), size))
@@ -345,6 +420,8 @@ class _Worker:
         return _stat(os.fstat(self._fd(handle)))
 
     def _op_poll(self, handle: str, events: int) -> list[str]:
+        if handle not in self._handles:
+            return []  # poll(2) passes over a descriptor below 0
         poller = select.poll()
         poller.register(self._fd(handle), events)
         ready = poller.poll(0)

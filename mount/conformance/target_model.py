@@ -47,6 +47,7 @@ class _Actor:
     umask: int = 0o022
     handles: dict[str, _Handle] = field(default_factory=dict)
     status: str = "signal 9"
+    doomed: bool = False
 
     @property
     def caller(self) -> Caller:
@@ -109,6 +110,8 @@ class ModelTarget:
         if method is None:
             raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into", "eventfd"))
         values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
+        if self._layout == "v1":
+            self._bury()
         try:
             return (None, method(*values))
         except _StepError as step:
@@ -222,7 +225,7 @@ class ModelTarget:
         if path.startswith("/"):
             raise UnsupportedError("a file outside the tree")
         if flags & os.O_PATH:
-            raise UnsupportedError("O_PATH never reaches the file system", ends=False)
+            return _Handle(self.kernel.walk(path, caller), flags, None)
         if not flags & (os.O_CREAT | os.O_ACCMODE | os.O_TRUNC) and flags & os.O_TMPFILE != os.O_TMPFILE:
             inode = self.kernel.walk(path, caller)
             if inode.is_dir:
@@ -334,6 +337,8 @@ class ModelTarget:
         return _stat(self.vfs.getattr(self._handle(name).inode))
 
     def _do_poll(self, name: str, events: int) -> list[str]:
+        if name not in self.actor.handles:
+            return []  # poll(2) passes over a descriptor below 0
         _, file = self._file(name, EBADF)
         return poll_names(file.poll() & (events | 8 | 16))
 
@@ -380,7 +385,7 @@ class ModelTarget:
         actor = self._named(name)
         if self._state(actor) != "S":
             raise _StepError("KILLED")
-        if any(frozen(hierarchy.cgroup_of(actor.tid)) for hierarchy in self.kernel.hierarchies if hierarchy.dfl):
+        if self._stopped(actor):
             raise _StepError("BLOCKED")
         before, self.actor = self.actor, actor
         try:
@@ -409,8 +414,28 @@ class ModelTarget:
             raise OSError(ESRCH, "")
         if signal != 9:
             raise UnsupportedError(f"signal {signal}")
+        if self._layout == "v1" and self._stopped(actor):
+            actor.doomed = True  # the signal waits for the thaw
+            return
         for tid in self.table.threads(task.tgid):
             self.table.exit(tid)
+
+    def _stopped(self, actor: _Actor) -> bool:
+        """Whether a task stands still in a frozen cgroup."""
+        for hierarchy in self.kernel.hierarchies:
+            cgroup = hierarchy.cgroup_of(actor.tid)
+            if hierarchy.dfl:
+                return frozen(cgroup)
+            if "freezer" in hierarchy.controllers and cgroup.path != "/":
+                return self.kernel.read(f"/freezer{cgroup.path}/freezer.state") != "THAWED\n"
+        return False
+
+    def _bury(self) -> None:
+        """Tasks that were killed while frozen die once they are not."""
+        for actor in self.actors.values():
+            if actor.doomed and not self._stopped(actor):
+                actor.doomed = False
+                self._die(actor)
 
     def _do_wait(self, name: str) -> str:
         actor = self._named(name)

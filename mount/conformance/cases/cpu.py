@@ -202,7 +202,7 @@ def _v1() -> Iterator[Case]:
         p(b, 1000),
         q(b, 1000), p(b, 1000), *r(a), *r(b)))  # fmt: skip
     yield Case("removing the child frees the parent", "v1", (
-        *tree, q(a, 50000), q(c, 50000), q(a, 40000), ("rmdir", c), q(a, 40000), *r(a)))  # fmt: skip
+        *tree, q(a, 50000), q(c, 50000), q(a, 40000), ("rmdir", c), ("settle", 300), q(a, 40000), *r(a)))  # fmt: skip
     yield Case("nothing of cpu is inherited on v1", "v1", (
         *setup, ("write", shares, "2048"), ("write", quota, "50000"), ("write", period, "50000"),
         ("write", burst, "10"),

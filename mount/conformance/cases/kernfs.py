@@ -83,7 +83,7 @@ def _everywhere(p: str, rw: str, ro: str) -> Iterator[tuple[str, list[tuple[Any,
         ("symlink", "", f"{p}a/n"), ("link", f, f"{p}a/n"), ("link", f, f"{p}b/n"), ("link", f, g),
         ("link", f"{p}a", f"{p}n"),
         ("link", f"{p}no", f"{p}n"), ("link", f, f"{p}no/n"), ("link", f, f), ("readlink", f), ("readlink", f"{p}a"),
-        ("readlink", f"{p}no"), ("link", "/init", f"{p}a/n"), ("link", f, "/n")]  # fmt: skip
+        ("readlink", f"{p}no"), ("link", "/dev/null", f"{p}a/n"), ("link", f, "/n")]  # fmt: skip
     yield "unlink is refused", [
         *make, ("unlink", f), ("unlink", g), ("unlink", f"{p}a"), ("unlink", f"{p}no"), ("unlink", f"{p}no/x"),
         ("unlink", f"{p}a/{rw}/x"),
@@ -110,7 +110,7 @@ def _everywhere(p: str, rw: str, ro: str) -> Iterator[tuple[str, list[tuple[Any,
         ("rename", f"{p}a", f),
         ("rename", f"{p}a/c", f), ("rename", f"{p}a/c", f"{p}b/{rw}"), ("rename", f"{f}/", f"{p}a/n"),
         ("rename", f, f"{p}no/n"),
-        ("rename", f, "/n"), ("rename", "/init", f"{p}a/n"), ("rename", f"{p}a/no", g)]  # fmt: skip
+        ("rename", f, "/n"), ("rename", "/dev/null", f"{p}a/n"), ("rename", f"{p}a/no", g)]  # fmt: skip
     flags: list[Any] = ["NOREPLACE", "EXCHANGE", "WHITEOUT", "NOREPLACE|EXCHANGE", 8]
     yield "rename with flags", [
         *make, *[op for flag in flags for op in (("rename", f"{p}a", f"{p}new", flag),

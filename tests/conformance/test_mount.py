@@ -1,0 +1,104 @@
+"""A mounted tree answers real programs as the kernel did."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mount.conformance import recording
+from mount.conformance.recording import Recording
+from mount.conformance.replay import replay
+from mount.conformance.target_mount import MountTarget
+
+COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+
+#: Families that say something about a mount: what is only a parser's is asked of the model.
+FAMILIES = ("kernfs", "handles", "names", "xattr", "processes", "threaded", "freeze", "delegation", "pids")
+TREES = [("v2", "6.12"), ("v1", "6.1")]
+
+_FORKS = "a real process may fork whatever the limit"
+_FROZEN = "real processes are not frozen"
+_CHILDREN = "a mount does not hear of forks"
+#: Cases that a mount answers differently, and why.
+GAPS: dict[tuple[str, str], str] = {
+    ("v2", "moving in is never refused"): _FORKS,
+    ("v2", "a limit holds for all below it"): _FORKS,
+    ("v2", "pids.events counts every refused fork"): _FORKS,
+    ("v2", "pids.events can be polled"): _FORKS,
+    ("v2", "freezing a process"): _FROZEN,
+    ("v2", "the order of pids"): _CHILDREN,
+    ("v2", "pids starts over after the controller was off"): _CHILDREN,
+}
+
+
+def why_not() -> str | None:
+    if os.geteuid() != 0:
+        return "takes root, to act as several users"
+    if not os.path.exists("/dev/fuse"):
+        return "no /dev/fuse"
+    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+    return None if done.returncode == 0 else "no CAP_SYS_ADMIN"
+
+
+@cache
+def load(layout: str, kernel: str) -> Recording:
+    return recording.load(layout, kernel)
+
+
+@pytest.fixture
+def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A mounted tree on the machine of the recordings, open to all users."""
+    layout, kernel = request.param
+    directory = Path("/tmp") / f"fcg-conformance-{os.getpid()}-{time.monotonic_ns()}"
+    directory.mkdir(mode=0o755)
+    machine = ["--cpus", "4", "--numa-nodes", "2", "--memory", "1Gi"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    options = ["--layout", layout, "--kernel", kernel, *machine]
+    how = {"timeout": 30, "env": environment, "capture_output": True}
+    subprocess.run([*COMMAND, "mount", directory, *options], check=True, **how)
+    try:
+        yield directory
+    finally:
+        subprocess.run([*COMMAND, "umount", directory], check=False, **how)
+        shutil.rmtree(directory, ignore_errors=True)
+    log = tmp_path / "fakecgroup" / "daemon.log"
+    assert not log.exists(), log.read_text()
+
+
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("layout", "kernel", "tree"), [(*t, t) for t in TREES], indirect=["tree"])
+def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str, tree: Path) -> None:
+    target = MountTarget(str(tree))
+    differences = [
+        str(difference)
+        for one in load(layout, kernel).family(family)
+        if (layout, one.case.name) not in GAPS
+        for difference in replay(one, target).differences
+    ]
+    assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])
+
+
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+@pytest.mark.parametrize(
+    ("layout", "kernel", "tree", "name"),
+    [
+        pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=True))
+        for (layout, name), why in GAPS.items()
+        for tree in TREES
+        if tree[0] == layout
+    ],
+    indirect=["tree"],
+)
+def test_a_gap_is_closed(layout: str, kernel: str, name: str, tree: Path) -> None:
+    target = MountTarget(str(tree))
+    (one,) = (one for one in load(layout, kernel).cases if one.case.name == name)
+    assert replay(one, target).differences == ()

@@ -1,0 +1,127 @@
+"""The oracle's command line and its wire format; nothing here boots a machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mount.conformance.case import Case
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def oracle(*arguments: str, cache: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, str(SCRIPTS / "oracle"), *arguments]
+    return subprocess.run(
+        command, input=text, env=environment, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def load_wire() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("oracle_wire", SCRIPTS / "oracle_vm" / "wire.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["oracle_wire"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+wire = load_wire()
+
+
+def test_a_kernel_that_was_not_fetched_is_one_line(tmp_path: Path) -> None:
+    done = oracle("ask", "--kernel", "6.12", "-", cache=tmp_path, text='["mkdir", "a"]')
+    assert done.returncode == 1
+    assert done.stderr == "oracle: kernel 6.12 is not here; get it with: scripts/oracle fetch 6.12\n"
+
+
+@pytest.mark.parametrize("text", ["", "not json", '["nosuch", "a"]', '{"ops": 5}'])
+def test_a_file_that_is_no_case_is_one_line(text: str, tmp_path: Path) -> None:
+    done = oracle("ask", "-", cache=tmp_path, text=text)
+    assert done.returncode == 1
+    assert done.stderr.startswith("oracle: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    done = oracle("ask", str(tmp_path / "no.json"), cache=tmp_path)
+    assert done.returncode == 1
+    assert "no.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("nosuch",), ("ask",), ("ask", "--kernel", "4.19", "-"), ("record", "--layout", "v3")]
+)
+def test_a_wrong_command_line_is_exit_2(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    assert oracle(*arguments, cache=tmp_path).returncode == 2
+
+
+def test_an_unknown_kernel_to_fetch_is_one_line(tmp_path: Path) -> None:
+    done = oracle("fetch", "4.19", cache=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+
+
+def test_recorded_cases_can_be_shown(tmp_path: Path) -> None:
+    done = oracle("show", "--kernel", "6.12", "cpu.idle takes over", cache=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("# cpu: cpu.idle takes over the weight\n")
+
+
+def answer(case: int, which: int, error: int, step: int, kind: int, payload: bytes) -> bytes:
+    return struct.pack("<IIiIII", case, which, error, step, kind, len(payload)) + payload
+
+
+def test_answers_are_read_as_the_guest_writes_them() -> None:
+    ops = (("read", "a"), ("write", "a", "x"), ("fork", "w"), ("listdir", "."), ("poll", "h"), ("in", "w", "stat", "a"))
+    case = Case("x", "v2", ops)
+    names = b"".join(struct.pack("<I", len(name)) + name for name in (b".", b"..", b"b", b"a"))
+    data = b"".join(
+        [
+            answer(0, 0xFFFFFFFE, 0, 0, 1, b"70"),
+            answer(0, 0, 0, 0, 2, b"max\xff\n"),
+            answer(0, 1, 22, 3, 0, b""),
+            answer(0, 2, 0, 0, 1, b"71"),
+            answer(0, 3, 0, 0, 3, names),
+            answer(0, 4, 0, 0, 1, b"11"),
+            answer(0, 5, 0, 0, 2, b"16877 2 0 0 0 4096 0"),
+            answer(0, 0xFFFFFFFF, 0, 0, 1, b"0"),
+        ]
+    )
+    found: dict[int, object] = {}
+    wire.decode([case], data, found)
+    raw = found[0]
+    assert raw.pids == {70: "self", 71: "w"}  # type: ignore[attr-defined]
+    assert raw.verdict == "ok"  # type: ignore[attr-defined]
+    answers = raw.answers  # type: ignore[attr-defined]
+    assert answers[:5] == [
+        (None, "max\udcff\n"),
+        ("EINVAL@write", None),
+        (None, None),
+        (None, ["a", "b"]),
+        (None, ["IN", "PRI", "ERR"]),
+    ]
+    assert answers[5][1]["type"] == "dir"
+
+
+def test_answers_that_are_cut_short_leave_no_verdict() -> None:
+    found: dict[int, object] = {}
+    wire.decode([Case("x", "v2", (("read", "a"),))], answer(0, 0xFFFFFFFE, 0, 0, 1, b"70"), found)
+    assert found[0].verdict is None  # type: ignore[attr-defined]
+
+
+def test_an_operation_is_encoded_with_its_defaults() -> None:
+    encoded = wire.encode_case(Case("x", "v2", (("in", "w", "mkdir", "a"),)))
+    size, count, parts = struct.unpack_from("<III", encoded)
+    assert (size, count, parts) == (len(encoded) - 4, 1, 5)
+    assert encoded.endswith(b"\x05\0\0\0mkdir\0\x01\0\0\0a\0\x03\0\0\x00493\0")
