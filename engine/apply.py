@@ -19,6 +19,7 @@ _TODO = {
     EPERM: "run as root or as the owner of the cgroup",
     EROFS: "mount the cgroup tree read-write",
     EBUSY: "processes or child cgroups are in the way; a memory limit may be below what is in use",
+    EEXIST: "something that is no cgroup has this name",
     ENOENT: "the cgroup or its controller is not there; something else may have removed it",
 }
 
@@ -63,8 +64,8 @@ def _take(step: Step, fs: CgroupFs) -> None:
         found = fs.read(step.path).strip()
     except OSError as refused:
         number = refused.errno or 0
-        if step.action == "mkdir" and number == EEXIST:
-            return
+        if step.action == "mkdir" and number == EEXIST and fs.is_dir(step.path):
+            return  # someone was faster; a link or a file of that name is another matter
         what = f"write {shown(step.text)}" if step.action == "write" else step.action
         raise StepFailedError(
             f"{step.path}: {what} failed: {errno_name(number)} ({_meaning(refused)})",

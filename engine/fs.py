@@ -50,7 +50,8 @@ class OsFs:
         os.rmdir(self._absolute(path))
 
     def read(self, path: str) -> str:
-        with open(os.open(self._absolute(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW), encoding="utf-8") as file:
+        handle = os.open(self._absolute(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with open(handle, encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def write(self, path: str, data: str) -> None:

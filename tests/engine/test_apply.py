@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from errno import EACCES, EBUSY, EROFS
+from errno import EACCES, EBUSY, EEXIST, EROFS
 
 from engine.apply import execute
 from engine.found import FoundTree
+from engine.fs import OsFs
 from engine.layout import detect
 from engine.plan import make_plan
 from engine.wanted import wanted_tree
@@ -68,6 +69,23 @@ def test_memory_rounded_down_to_a_page_is_as_wanted(stub, make_node, make_pod, m
     wanted = wanted_tree(make_node(), [make_pod(make_container(limits={"cpu": "1", "memory": "1000000"}))])
     assert _run(kernel, wanted).failed == []
     assert _run(kernel, wanted).done == []
+
+
+def test_a_link_where_a_cgroup_should_be_is_not_followed(tmp_path, make_node):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for directory in (root / "kubepods", outside):
+        directory.mkdir(parents=True)
+    (root / "cgroup.controllers").write_text("cpu memory pids")
+    for directory in (root, root / "kubepods"):
+        (directory / "cgroup.subtree_control").write_text("cpu memory pids")
+        (directory / "cgroup.procs").write_text("")
+    for directory in (root / "kubepods", outside):
+        for name, text in {"cpu.weight": "100", "cpu.max": "max 100000", "memory.max": "max"}.items():
+            (directory / name).write_text(text)
+    (root / "kubepods" / "burstable").symlink_to(outside)
+    outcome = _run(OsFs(str(root)), wanted_tree(make_node(), []))
+    assert outcome.failed[0].errno == EEXIST
+    assert (outside / "cpu.weight").read_text() == "100"
 
 
 def test_a_read_only_tree_is_said(stub, make_node):
