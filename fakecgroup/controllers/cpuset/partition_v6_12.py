@@ -69,7 +69,13 @@ def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -
 
 
 class ExclusivePartitions(Rules):
-    """6.12 and later."""
+    """6.12 and later.
+
+    `last` is the set of effective CPUs that was worked out last. The kernel keeps it in one place for all, so that a
+    partition that takes or returns CPUs while its parent is updated ends up with what its last sibling has.
+    """
+
+    last: int = 0
 
     # -- CPUs change hands ------------------------------------------------------------------------
 
@@ -262,6 +268,7 @@ class ExclusivePartitions(Rules):
                 effective = child.cpus & parent.effective_cpus
                 if later:
                     effective = effective or parent.effective_cpus
+                self.last = effective
                 if effective == child.effective_cpus:
                     continue
             self._update_tree(child)
@@ -291,7 +298,7 @@ class ExclusivePartitions(Rules):
         if not remote:
             revise = css.partition.valid and not effective
             if not revise:
-                effective = effective or parent.effective_cpus
+                effective = self.last = effective or parent.effective_cpus
                 if css.partition == MEMBER and not force and effective == css.effective_cpus:
                     return False
             if not changed and old != MEMBER:
@@ -301,8 +308,9 @@ class ExclusivePartitions(Rules):
                     new = css.partition.turned() if css.partition.valid else css.partition
                     css.reason = INVALID_PARENT if parent.partition.invalid else NO_PARTITION_PARENT
             if revise:
+                self.last = effective
                 self._revise(css)
-                new = css.partition
+                effective, new = self.last, css.partition
         css.effective_cpus = effective
         css.partition = new
         self._update_exclusive(css, changed)

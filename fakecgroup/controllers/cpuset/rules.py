@@ -1,4 +1,4 @@
-"""What a written set or flag brings about, but for partitions: each generation of kernels has its own way with those."""
+"""What a written set or flag brings about, but for partitions: each generation of kernels has its own way with them."""
 
 from __future__ import annotations
 

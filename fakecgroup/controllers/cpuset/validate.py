@@ -50,7 +50,7 @@ def _check_tasks(css: CpusetState, trial: CpusetState) -> None:
 
 
 def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
-    """The deadline server of a balanced partition's ordinary tasks cannot do without a CPU (cpuset_cpumask_can_shrink)."""
+    """A balanced partition's deadline server cannot do without a CPU (cpuset_cpumask_can_shrink)."""
     if not css.kernel.at_least(6, 12) or css.partition != ROOT:
         return
     if css.kernel.at_least(7, 2):
