@@ -323,7 +323,7 @@ class Vfs:
             raise refuse(EINVAL)  # only a capability set would do, and no file here is executable
         self._may_set_xattr(inode, name, caller)
         if inode.xattrs is None:
-            inode.xattrs = xattrs.Xattrs(kernel is None or kernel.at_least(6, 2))
+            inode.xattrs = xattrs.Xattrs(xattrs.Order.of(kernel))
         inode.xattrs.set(name, value, flags)
 
     def removexattr(self, inode: Inode, name: str, caller: Caller) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import Enum, auto
 from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from .refuse import refuse
 
 if TYPE_CHECKING:
     from .caller import Caller
+    from .personality import Personality
 
 XATTR_CREATE = 1
 XATTR_REPLACE = 2
@@ -37,12 +39,26 @@ def hidden_from(name: str, caller: Caller) -> bool:
     return name.startswith("trusted.") and not caller.privileged
 
 
-class Xattrs:
-    """The attributes of one inode. `sorted_names` is how kernels from 6.2 on keep them; before, it is a list."""
+class Order(Enum):
+    """How a kernel keeps them, which listxattr(2) shows: a list up to 6.1, a tree up to 6.12, a hash table after."""
 
-    def __init__(self, sorted_names: bool) -> None:
+    NEWEST_FIRST = auto()
+    BY_NAME = auto()  # downwards
+    OLDEST_FIRST = auto()
+
+    @staticmethod
+    def of(kernel: Personality | None) -> Order:
+        if kernel is None or kernel.at_least(7, 2):
+            return Order.OLDEST_FIRST
+        return Order.BY_NAME if kernel.at_least(6, 2) else Order.NEWEST_FIRST
+
+
+class Xattrs:
+    """The attributes of one inode."""
+
+    def __init__(self, order: Order) -> None:
         self._values: dict[str, bytes] = {}
-        self._sorted_names = sorted_names
+        self._order = order
 
     def get(self, name: str) -> bytes:
         if name not in self._values:
@@ -70,6 +86,8 @@ class Xattrs:
         del self._values[name]
 
     def names(self, caller: Caller) -> list[str]:
-        """Those that the caller may see, in the kernel's order: by name downwards, or the newest first."""
+        """Those that the caller may see, in the kernel's order."""
         names = [name for name in self._values if not hidden_from(name, caller)]
-        return sorted(names, key=os.fsencode, reverse=True) if self._sorted_names else names[::-1]
+        if self._order is Order.BY_NAME:
+            return sorted(names, key=os.fsencode, reverse=True)
+        return names[::-1] if self._order is Order.NEWEST_FIRST else names

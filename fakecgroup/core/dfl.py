@@ -223,6 +223,11 @@ def show_stat(cgroup: Cgroup) -> str:
     return "\n".join(lines) + "\n"
 
 
+def show_stat_local(cgroup: Cgroup) -> str:
+    """µs spent frozen: nothing spends time here."""
+    return "frozen_usec 0\n"
+
+
 def frozen(cgroup: Cgroup) -> bool:
     """Its own or an ancestor's cgroup.freeze is on; tasks here stop at once, so nothing is ever freezing."""
     return any(ancestor.freeze for ancestor in cgroup.lineage())
@@ -280,6 +285,7 @@ FILES = (
     CFType("cgroup.max.descendants", show=show_max_descendants, write=write_max_descendants),
     CFType("cgroup.max.depth", show=show_max_depth, write=write_max_depth),
     CFType("cgroup.stat", show=show_stat),
+    CFType("cgroup.stat.local", Where.CHILD, since=(7, 2), show=show_stat_local),
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
