@@ -33,6 +33,9 @@ def main(argv: list[str] | None = None) -> int:
     except MountError as error:
         print(f"fakecgroup {options.command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

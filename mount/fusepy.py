@@ -48,6 +48,8 @@ def load() -> Any:
         raise MountError(
             "--transport fusepy: no libfuse 2; install libfuse2 or libfuse2t64 (Debian packages), or use native"
         ) from None
+    if not hasattr(fuse, "fuse_get_context"):
+        raise MountError(f"--transport fusepy: {fuse.__file__} is another package's; install fusepy, or use native")
     return fuse
 
 

@@ -11,12 +11,13 @@ import os
 import select
 import sys
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from errno import EAGAIN, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
 from io import FileIO
-from itertools import count
+from itertools import accumulate, count
 from struct import Struct
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from fakecgroup import Caller, Kernel, OpenFile
 from fakecgroup.cgroup import Cgroup
@@ -55,6 +56,7 @@ _NS = 1_000_000_000
 _ENCODING = sys.getfilesystemencoding()
 _ERRORS = sys.getfilesystemencodeerrors()
 _DT_DIR = 4
+_DT_REG = 8
 _CALLERS = 256  # whoever made the last requests; RELEASE comes from nobody
 
 # The parts of requests that are used, unpacked without the rest.
@@ -86,6 +88,13 @@ class Node:
         self.packed = b""
 
 
+class Listing(NamedTuple):
+    """A directory as READDIR sends it: the records end to end, and where the first n of them end."""
+
+    records: bytes
+    ends: list[int]
+
+
 class Session:
     """One mount: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
 
@@ -104,7 +113,8 @@ class Session:
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
-        self._listings: dict[int, list[bytes]] = {}  # by handle of a directory; empty until its first READDIR
+        self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
+        self._file_names: dict[str, tuple[int, bytes]] = {}  # of interface files, as `_padded` makes them
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
         self._handlers = self._table()
         kernel.on_notify = self._notify
@@ -408,35 +418,38 @@ class Session:
     def _opendir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         self._vfs.opendir(self._nodes[node_id].inode, caller)
         handle = next(self._handles)
-        self._listings[handle] = []
+        self._listings[handle] = None
         return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, 0, 0)
 
     def _readdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         """Entries from a list that is made anew at the start: what comes and goes meanwhile shifts nothing."""
         handle, offset, limit = _DATA.unpack_from(self._buffer, _IN)
-        records = self._listings[handle]
-        if not offset or not records:
-            records = self._listings[handle] = self._records(self._nodes[node_id].inode)
-        end = offset
-        for record in records[offset:]:
-            limit -= len(record)
-            if limit < 0:
-                break
-            end += 1
-        return _reply(unique, b"".join(records[offset:end]))
+        listing = self._listings[handle]
+        if not offset or listing is None:
+            listing = self._listings[handle] = self._list(self._nodes[node_id].inode)
+        if not 0 <= offset < len(listing.ends):  # lseek(2) goes anywhere
+            return wire.OUT_HEADER.pack(_OUT, 0, unique)
+        start = listing.ends[offset]
+        end = listing.ends[bisect_right(listing.ends, start + limit) - 1]
+        return wire.OUT_HEADER.pack(_OUT + end - start, 0, unique) + listing.records[start:end]
 
-    def _records(self, inode: Inode) -> list[bytes]:
+    def _list(self, inode: Inode) -> Listing:
         parent = inode.parent if isinstance(inode, Cgroup) else None
         entries = [
             (".", inode.ino, _DT_DIR),
             ("..", inode.ino if parent is None else parent.ino, _DT_DIR),
             *self._vfs.readdir(inode),
         ]
+        pack, file_names = wire.DIRENT.pack, self._file_names
         records = []
         for position, (name, ino, kind) in enumerate(entries, start=1):
-            raw = name.encode(_ENCODING, _ERRORS)
-            records.append(wire.DIRENT.pack(ino, position, len(raw), kind) + raw + bytes(-len(raw) % 8))
-        return records
+            known = file_names.get(name)
+            if known is None:
+                known = _padded(name)
+                if kind == _DT_REG:
+                    file_names[name] = known
+            records.append(pack(ino, position, known[0], kind) + known[1])
+        return Listing(b"".join(records), list(accumulate(map(len, records), initial=0)))
 
     def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         del self._listings[_FH.unpack_from(self._buffer, _IN)[0]]
@@ -529,6 +542,12 @@ class Session:
 
 def _reply(unique: int, data: bytes) -> bytes:
     return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
+
+
+def _padded(name: str) -> tuple[int, bytes]:
+    """A name's length in bytes, and its bytes filled up to a multiple of 8."""
+    raw = name.encode(_ENCODING, _ERRORS)
+    return len(raw), raw + bytes(-len(raw) % 8)
 
 
 def _sized(unique: int, data: bytes, limit: int) -> bytes:

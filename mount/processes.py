@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+from errno import EMFILE, ENFILE, ESRCH
 
 from fakecgroup import Kernel, TaskInfo
 
@@ -62,15 +63,20 @@ class HostProcesses:
         return [tgid for tgid in tgids if _state(tgid) not in ("Z", "X", "")]
 
     def watch(self, tgid: int) -> None:
-        """Takes a pidfd of the process; one that is gone already is found gone when next looked at."""
+        """Takes a pidfd of the process.
+
+        One that is gone already, or one more than there may be open files, is found gone when next looked at.
+        """
         if tgid in self._dead:
             self._unwatch(tgid)  # its number is in use again
         elif tgid in self.watched:
             return
         try:
             pidfd = os.pidfd_open(tgid)
-        except ProcessLookupError:
-            return
+        except OSError as error:
+            if error.errno in (ESRCH, EMFILE, ENFILE):
+                return
+            raise
         self.watched[tgid] = pidfd
         self._pidfds[pidfd] = tgid
         self._tids[tgid] = {tgid, *self.threads(tgid)}

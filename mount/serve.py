@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import tempfile
 import threading
@@ -35,6 +36,8 @@ def serve(
     `ready` is called when it is mounted. Root's mount is open to all users, another's as `allow_other` says. Raises
     MountError where it cannot be mounted.
     """
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a pidfd for each process in a cgroup
     ids = IdMap(os.geteuid(), os.getegid())
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)

@@ -194,6 +194,16 @@ def test_a_listing_begins_anew_after_rewinddir(group: Path) -> None:
         libc.closedir(ctypes.c_void_p(stream))
 
 
+def test_a_listing_after_its_end_is_empty(group: Path) -> None:
+    fd = os.open(group, os.O_RDONLY)
+    try:
+        os.lseek(fd, 1_000_000, os.SEEK_SET)
+        buffer = ctypes.create_string_buffer(4096)
+        assert ctypes.CDLL(None, use_errno=True).getdents64(fd, buffer, 4096) == 0
+    finally:
+        os.close(fd)
+
+
 def test_ten_thousand_children_are_all_listed(group: Path) -> None:
     wanted = {f"child{number}" for number in range(10_000)}
     for name in wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -134,6 +135,29 @@ def test_a_process_with_threads_leaves_as_a_whole(group: Path, threaded: subproc
     threaded.kill()
     threaded.wait()
     assert eventually(lambda: "populated 0" in (group / "cgroup.events").read_text())
+
+
+@pytest.mark.parametrize("program", ["cat", "busybox cat", "dd bs=100 status=none", "dd bs=1M status=none <"])
+def test_a_long_list_is_read_to_its_end(group: Path, program: str) -> None:
+    if shutil.which(program.split()[0]) is None:
+        pytest.skip(f"no {program}")
+    script = (
+        "import threading, time\n"
+        "threading.stack_size(65536)\n"
+        "for _ in range(1000): threading.Thread(target=time.sleep, args=(300,), daemon=True).start()\n"
+        "print('up', flush=True); time.sleep(300)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            (group / "cgroup.procs").write_text(str(process.pid))
+            operand = "if=cgroup.threads" if program.startswith("dd bs=100") else "cgroup.threads"
+            _, said, complaint = shell(f"{program} {operand}", group)
+            tids = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+            assert (sorted(map(int, said.split())), complaint) == (tids, "")
+        finally:
+            process.kill()
 
 
 def test_pids_current_counts_threads_until_the_process_is_reaped(
