@@ -36,6 +36,8 @@ def values_of(cgroup: WantedCgroup) -> list[Value]:
             continue
         if v1.field == "shares":
             rule += f"; linear cpu.weight = 1 + (({in_v1[0]} - 2) × 9999) / 262142 = {in_v2[0]}"
+            if cgroup.level == "container":
+                rule += ", as runc 1.1.5 writes it; runc 1.3.6 and crun 1.28 have another rule"
         files = dict(zip(v1.files, in_v1, strict=True)), dict(zip(v2.files, in_v2, strict=True))
         values.append(Value(v1.field, v1.unit(), *files, rule))
     return values

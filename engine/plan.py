@@ -91,8 +91,7 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
                 todo="make the cgroup, as a kubelet wants it, or take it out of enforceNodeAllocatable",
             )
     made = list(_make(wanted, found))
-    orphans = list(_orphans(wanted, found, driver))
-    removed, kept = _remove(orphans, found)
+    removed, kept = unwanted(wanted, found, driver)
     lowered = list(_lower(wanted, found))
     return Plan(layout, (*made, *removed, *lowered), tuple(kept))
 
@@ -168,6 +167,14 @@ def _purpose(cgroup: WantedCgroup) -> str:
         "container": "container",
         "reserved": "reserved",
     }[cgroup.level]
+
+
+def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> tuple[list[Step], list[str]]:
+    """How to remove the pods and containers that are not wanted, and a line for each that has processes.
+
+    :raises RootError: something there cannot be read.
+    """
+    return _remove(_orphans(wanted, found, driver), found)
 
 
 def _orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:

@@ -9,7 +9,7 @@ from typing import Literal
 from engine.found import FoundTree
 from engine.knobs import Knob
 from engine.names import Driver
-from engine.plan import make_plan, settings_of
+from engine.plan import settings_of, unwanted
 from engine.wanted import WantedCgroup
 
 State = Literal["ok", "drift", "missing", "unwanted"]
@@ -33,7 +33,6 @@ class Row:
 def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> list[Row]:
     """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
 
-    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist.
     :raises RootError: something there cannot be read.
     """
     layout = found.layout
@@ -52,7 +51,7 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) ->
                 else:
                     state: State = "ok" if knob.same(want, have[n], file) else "drift"
                     rows.append(Row(path, cgroup.owner, state, want, have[n], knob))
-    plan = make_plan(wanted, found, driver)
-    rows += [Row(step.path, step.owner, "unwanted") for step in plan.steps if step.action == "rmdir"]
-    rows += [Row(note.split(":")[0].lstrip("/"), "", "unwanted", found=note) for note in plan.kept]
+    removable, kept = unwanted(wanted, found, driver)
+    rows += [Row(step.path, step.owner, "unwanted") for step in removable]
+    rows += [Row(note.split(":")[0].lstrip("/"), "", "unwanted", found=note) for note in kept]
     return rows
