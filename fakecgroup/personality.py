@@ -27,6 +27,13 @@ class Personality:
         return self.version >= (major, minor)
 
     @property
+    def lax_security_xattrs(self) -> bool:
+        """Anyone who may write an inode sets security.* on it: another security module's consent hid the capability's
+        (seen on 6.1, on no other; security/security.c, security_inode_setxattr).
+        """
+        return self.version == (6, 1)
+
+    @property
     def saturates(self) -> bool:
         """Numbers beyond 64 bits become the greatest one instead of wrapping (lib/vsprintf.c, lib/cmdline.c)."""
         return self.at_least(7, 2)

@@ -189,6 +189,8 @@ class Vfs:
         """Always refused: EEXIST, EPERM for a file that the caller could not write (may_linkat), EACCES, EPERM."""
         if self._find(parent, name, caller) is not None:
             raise refuse(EEXIST)
+        if _filesystem(inode) is not _filesystem(parent):
+            raise refuse(EXDEV)
         safe = not inode.is_dir and permitted(inode, MAY_READ | MAY_WRITE, caller)
         if not safe:
             require_owner(inode, caller)
@@ -343,8 +345,8 @@ class Vfs:
             raise refuse(EPERM)
         if name.startswith("user."):
             require(inode, MAY_WRITE, caller)
-        elif not caller.privileged and (kernel := _personality(inode)) and kernel.at_least(6, 12):
-            raise refuse(EPERM)  # before, any other security module's consent was enough
+        elif not caller.privileged and not ((kernel := _personality(inode)) and kernel.lax_security_xattrs):
+            raise refuse(EPERM)
 
 
 def _personality(inode: Inode) -> Personality | None:
@@ -355,6 +357,7 @@ def _personality(inode: Inode) -> Personality | None:
 
 def _filesystem(inode: Inode) -> object:
     """What decides EXDEV: the hierarchy, or the top directory."""
-    if isinstance(inode, Cgroup):
-        return inode.hierarchy
+    cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
+    if isinstance(cgroup, Cgroup):
+        return cgroup.hierarchy
     return inode if isinstance(inode, TopDirectory) else None

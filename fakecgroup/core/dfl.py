@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from ..openfile import OpenFile
 
 # Every controller of the unified hierarchy in the kernel's order. perf_event is on everywhere and never listed.
-SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
+_SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
+
+
+def _known(cgroup: Cgroup) -> list[str]:
+    """The controllers that this kernel has, whether or not they can be enabled."""
+    return [name for name in _SUBSYSTEMS if name in cgroup.hierarchy.controllers or name == "perf_event"]
 
 
 def available(cgroup: Cgroup) -> list[str]:
@@ -32,7 +37,7 @@ def available(cgroup: Cgroup) -> list[str]:
         names = cgroup.parent.subtree_control
         if cgroup.threaded:
             names = {name for name in names if controllers[name].threaded}
-    return [name for name in SUBSYSTEMS if name in names]
+    return [name for name in _known(cgroup) if name in names]
 
 
 def _line(names: list[str]) -> str:
@@ -44,7 +49,7 @@ def show_controllers(cgroup: Cgroup) -> str:
 
 
 def show_subtree_control(cgroup: Cgroup) -> str:
-    return _line([name for name in SUBSYSTEMS if name in cgroup.subtree_control])
+    return _line([name for name in _known(cgroup) if name in cgroup.subtree_control])
 
 
 def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
@@ -54,18 +59,19 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Calle
     EBUSY for disabling what a child uses and for enabling beside processes, EOPNOTSUPP in a thread subtree,
     EEXIST where a child directory has the name of a file that would appear.
     """
+    known = _known(cgroup)
     wish: dict[str, bool] = {}
     for token in strstrip(text).split(" "):
         if not token:
             continue
         sign, name = token[0], token[1:]
-        if name not in SUBSYSTEMS or sign not in "+-":
+        if name not in known or sign not in "+-":
             raise refuse(EINVAL)
         wish[name] = sign == "+"
     enable: list[str] = []
     disable: list[str] = []
     usable = available(cgroup)
-    for name in SUBSYSTEMS:
+    for name in known:
         if name not in wish or wish[name] == (name in cgroup.subtree_control):
             continue
         if wish[name]:
@@ -209,7 +215,7 @@ def show_stat(cgroup: Cgroup) -> str:
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
     per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
     if per_subsystem:
-        count = dict.fromkeys(SUBSYSTEMS, int(cgroup.parent is None))
+        count = dict.fromkeys(_known(cgroup), int(cgroup.parent is None))
         for member in (cgroup, *cgroup.descendants()):
             for name in _subsystems(member):
                 count[name] += 1
@@ -219,7 +225,7 @@ def show_stat(cgroup: Cgroup) -> str:
         lines += [f"nr_subsys_{name} {number}" for name, number in count.items()]
     lines.append("nr_dying_descendants 0")
     if per_subsystem:
-        lines += [f"nr_dying_subsys_{name} 0" for name in SUBSYSTEMS]
+        lines += [f"nr_dying_subsys_{name} 0" for name in _known(cgroup)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,12 +1,13 @@
 """What the memory controller keeps per cgroup, for both versions (mm/memcontrol.c).
 
-Limits are in pages as the kernel's page counters have them. Nothing is charged by itself in a fake cgroup, so usage
-is 0 and every statistic is that of an idle cgroup.
+Limits are in pages as the kernel's page counters have them. What is charged in a fake cgroup is the kernel's own memory
+for the groups below it, nothing else; every statistic is that of an idle cgroup.
 """
 
 from __future__ import annotations
 
-from errno import EINVAL
+from collections.abc import Iterator
+from errno import EINVAL, ENOMEM
 
 from ...cftype import PAGE_SIZE
 from ...css import Css
@@ -16,9 +17,12 @@ from ...refuse import refuse
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
+# Pages that a group pays for its first, second ... child, and round again (seen with 4 CPUs and 2 NUMA nodes).
+_CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (7, 2): (7, 4)}
+
 
 class Memory(Css):
-    """Limits in pages, `PAGE_COUNTER_MAX` for none; `usage` in pages."""
+    """Limits in pages, `PAGE_COUNTER_MAX` for none; `usage` in pages, for `nr_children` groups with this controller."""
 
     min: int = 0
     low: int = 0
@@ -29,6 +33,10 @@ class Memory(Css):
     zswap_max: int = PAGE_COUNTER_MAX
     zswap_writeback: bool = True
     usage: int = 0
+    nr_children: int = 0
+    charged: bool = False  # to its parent
+    nr_oom: int = 0  # refused charges here and below
+    nr_oom_local: int = 0
     oom_group: bool = False
     # v1
     memsw_max: int = PAGE_COUNTER_MAX
@@ -39,13 +47,71 @@ class Memory(Css):
     swappiness: int = 60
     oom_kill_disable: bool = False
     move_charge: int = 0
+    failcnt: int = 0
+    memsw_failcnt: int = 0
+    kmem_failcnt: int = 0
 
     def online(self) -> None:
-        """A v1 child takes over swappiness, oom_kill_disable and use_hierarchy (mem_cgroup_css_alloc)."""
-        if isinstance(self.parent, Memory) and not self.on_dfl:
-            self.swappiness = self.parent.swappiness
-            self.oom_kill_disable = self.parent.oom_kill_disable
-            self.use_hierarchy = self.parent.use_hierarchy
+        """The parent pays for a new child: ENOMEM where it, or a group above it, has no room. A v1 child takes over
+        swappiness, oom_kill_disable and use_hierarchy (mem_cgroup_css_alloc).
+        """
+        parent = self.parent
+        if not isinstance(parent, Memory):
+            return
+        parent.charge(parent.child_pages(parent.nr_children))
+        parent.nr_children += 1
+        self.charged = True
+        if not self.on_dfl:
+            self.swappiness = parent.swappiness
+            self.oom_kill_disable = parent.oom_kill_disable
+            self.use_hierarchy = parent.use_hierarchy
+
+    def offline(self) -> None:
+        if self.charged and isinstance(self.parent, Memory):
+            self.parent.nr_children -= 1
+            self.parent.uncharge(self.parent.child_pages(self.parent.nr_children))
+
+    def child_pages(self, number: int) -> int:
+        """What the kernel allocates for the child after `number` others."""
+        costs = _CHILD_PAGES[self.kernel.version]
+        return costs[number % len(costs)]
+
+    def counters(self) -> Iterator[Memory]:
+        """This and the groups above that are charged with it: not the root, and none that is not hierarchical."""
+        css: Css | None = self
+        while isinstance(css, Memory) and css.parent is not None:
+            yield css
+            css = css.parent
+            if isinstance(css, Memory) and not css.use_hierarchy:
+                return
+
+    def charge(self, pages: int) -> None:
+        """ENOMEM where a limit is in the way: nobody is there to be killed for it (try_charge)."""
+        for css in self.counters():
+            usage = css.usage + pages
+            if usage > min(css.kmem_max, css.memsw_max, css.max):
+                if usage > css.kmem_max:
+                    css.kmem_failcnt += 1
+                elif usage > css.memsw_max:
+                    css.memsw_failcnt += 1
+                else:
+                    css.failcnt += 1
+                css.note_oom()
+                raise refuse(ENOMEM)
+        for css in self.counters():
+            css.usage += pages
+
+    def uncharge(self, pages: int) -> None:
+        for css in self.counters():
+            css.usage -= pages
+
+    def note_oom(self) -> None:
+        """Counts for memory.events of this group and those above it (memcg_memory_event)."""
+        self.nr_oom_local += 1
+        self.cgroup.notify("memory.events.local")
+        for css in self.counters():
+            css.nr_oom += 1
+            css.cgroup.notify("memory.events")
 
 
 def parse_pages(text: str, unlimited: str, kernel: Personality) -> int:

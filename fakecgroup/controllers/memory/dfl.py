@@ -22,13 +22,20 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
         return "max\n" if pages == PAGE_COUNTER_MAX else f"{pages * PAGE_SIZE}\n"
 
     def write(css: Memory, text: str) -> None:
-        setattr(css, attribute, parse_pages(text, "max", css.kernel))
+        pages = parse_pages(text, "max", css.kernel)
+        setattr(css, attribute, pages)
+        if attribute == "max" and pages < css.usage and not css.kernel.at_least(7, 2):
+            css.note_oom()  # memory_max_write: nobody is there to be killed
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
 
 
 def read_usage(css: Memory) -> int:
     return css.usage * PAGE_SIZE
+
+
+def read_zero(css: Memory) -> int:
+    return 0
 
 
 def show_peak(css: Memory) -> str:
@@ -93,13 +100,21 @@ def _check_reclaim_option(option: str, takes_max: bool) -> None:
         raise refuse(EINVAL)
 
 
-def show_events(css: Memory) -> str:
+def _events(css: Memory, nr_oom: int) -> str:
     names = ["low", "high", "max", "oom", "oom_kill"]
     if css.kernel.at_least(6, 1):
         names.append("oom_group_kill")
     if css.kernel.at_least(7, 2):
         names.append("sock_throttled")
-    return "".join(f"{name} 0\n" for name in names)
+    return "".join(f"{name} {nr_oom if name in ('max', 'oom') else 0}\n" for name in names)
+
+
+def show_events(css: Memory) -> str:
+    return _events(css, css.nr_oom)
+
+
+def show_events_local(css: Memory) -> str:
+    return _events(css, css.nr_oom_local)
 
 
 def show_swap_events(css: Memory) -> str:
@@ -124,17 +139,17 @@ DFL = (
     _limit_row("memory.high", "high"),
     _limit_row("memory.max", "max"),
     CFType("memory.events", Where.CHILD, show=show_events),
-    CFType("memory.events.local", Where.CHILD, show=show_events),
+    CFType("memory.events.local", Where.CHILD, show=show_events_local),
     CFType("memory.stat", show=show_stat),
     CFType("memory.numa_stat", show=show_numa_stat),
     CFType("memory.oom.group", Where.CHILD, show=show_oom_group, write=write_oom_group),
     CFType("memory.reclaim", since=(6, 1), write=write_reclaim),
-    CFType("memory.swap.current", Where.CHILD, read_u64=read_usage),
+    CFType("memory.swap.current", Where.CHILD, read_u64=read_zero),
     _limit_row("memory.swap.high", "swap_high"),
     _limit_row("memory.swap.max", "swap_max"),
     CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
     CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
-    CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_usage),
+    CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_zero),
     _limit_row("memory.zswap.max", "zswap_max", config="ZSWAP"),
     CFType("memory.zswap.writeback", config="ZSWAP", show=show_zswap_writeback, write=write_zswap_writeback),
 )
