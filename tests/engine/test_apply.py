@@ -75,9 +75,9 @@ def test_a_link_where_a_cgroup_should_be_is_not_followed(tmp_path, make_node):
     root, outside = tmp_path / "root", tmp_path / "outside"
     for directory in (root / "kubepods", outside):
         directory.mkdir(parents=True)
-    (root / "cgroup.controllers").write_text("cpu memory pids")
+    (root / "cgroup.controllers").write_text("cpu memory")
     for directory in (root, root / "kubepods"):
-        (directory / "cgroup.subtree_control").write_text("cpu memory pids")
+        (directory / "cgroup.subtree_control").write_text("cpu memory")
         (directory / "cgroup.procs").write_text("")
     for directory in (root / "kubepods", outside):
         for name, text in {"cpu.weight": "100", "cpu.max": "max 100000", "memory.max": "max"}.items():
