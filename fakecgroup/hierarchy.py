@@ -105,7 +105,11 @@ class Hierarchy:
         if owner != (0, 0):
             css.owner = owner
         cgroup.csses[controller.name] = css
-        css.online()
+        try:
+            css.online()
+        except OSError:
+            self.disable(cgroup, controller)
+            raise
 
     def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
         """Gives `cgroup` a css; its files belong to whoever enables it."""

@@ -215,12 +215,10 @@ def show_stat(cgroup: Cgroup) -> str:
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
     per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
     if per_subsystem:
-        count = dict.fromkeys(_known(cgroup), int(cgroup.parent is None))
+        count = dict.fromkeys(_known(cgroup), 0)
         for member in (cgroup, *cgroup.descendants()):
             for name in _subsystems(member):
                 count[name] += 1
-        for name in cgroup.csses if cgroup.parent is None else ():
-            count[name] -= 1
         count["perf_event"] = cgroup.nr_descendants + 1
         lines += [f"nr_subsys_{name} {number}" for name, number in count.items()]
     lines.append("nr_dying_descendants 0")

@@ -6,8 +6,9 @@ for the groups below it, nothing else; every statistic is that of an idle cgroup
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from errno import EINVAL, ENOMEM
+from types import MappingProxyType
 
 from ...cftype import PAGE_SIZE
 from ...css import Css
@@ -19,6 +20,8 @@ PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
 # Pages that a group pays for its first, second ... child, and round again (seen with 4 CPUs and 2 NUMA nodes).
 _CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (7, 2): (7, 4)}
+# The limits on what is charged, in the order in which they are tried, by the beginning of their file's v1 name.
+_LIMITS = (("memory.memsw.", "memsw_max"), ("memory.", "max"), ("memory.kmem.", "kmem_max"))
 
 
 class Memory(Css):
@@ -47,9 +50,7 @@ class Memory(Css):
     swappiness: int = 60
     oom_kill_disable: bool = False
     move_charge: int = 0
-    failcnt: int = 0
-    memsw_failcnt: int = 0
-    kmem_failcnt: int = 0
+    failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
 
     def online(self) -> None:
         """The parent pays for a new child: ENOMEM where it, or a group above it, has no room. A v1 child takes over
@@ -73,7 +74,7 @@ class Memory(Css):
 
     def child_pages(self, number: int) -> int:
         """What the kernel allocates for the child after `number` others."""
-        costs = _CHILD_PAGES[self.kernel.version]
+        costs = _CHILD_PAGES[max(version for version in _CHILD_PAGES if version <= self.kernel.version)]
         return costs[number % len(costs)]
 
     def counters(self) -> Iterator[Memory]:
@@ -87,17 +88,12 @@ class Memory(Css):
 
     def charge(self, pages: int) -> None:
         """ENOMEM where a limit is in the way: nobody is there to be killed for it (try_charge)."""
-        for css in self.counters():
-            usage = css.usage + pages
-            if usage > min(css.kmem_max, css.memsw_max, css.max):
-                if usage > css.kmem_max:
-                    css.kmem_failcnt += 1
-                elif usage > css.memsw_max:
-                    css.memsw_failcnt += 1
-                else:
-                    css.failcnt += 1
-                css.note_oom()
-                raise refuse(ENOMEM)
+        for prefix, attribute in _LIMITS:
+            for css in self.counters():
+                if css.usage + pages > getattr(css, attribute):
+                    css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
+                    css.note_oom()
+                    raise refuse(ENOMEM)
         for css in self.counters():
             css.usage += pages
 

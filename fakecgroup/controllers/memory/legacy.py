@@ -18,9 +18,11 @@ _MOVE_MASK = 3
 
 
 def _resize(css: Memory, pages: int) -> None:
-    """EINVAL above memory.memsw.limit_in_bytes (mem_cgroup_resize_max)."""
+    """EINVAL above memory.memsw.limit_in_bytes, EBUSY below the usage (mem_cgroup_resize_max)."""
     if pages > css.memsw_max:
         raise refuse(EINVAL)
+    if pages < css.usage:
+        raise refuse(EBUSY)
     css.max = pages
 
 
@@ -36,9 +38,12 @@ def _set_tcp(css: Memory, pages: int) -> None:
 
 
 def _set_kmem(css: Memory, pages: int) -> None:
-    """Without effect from 6.1 on."""
-    if not css.kernel.at_least(6, 1):
-        css.kmem_max = pages
+    """EBUSY below the usage; without effect from 6.1 on."""
+    if css.kernel.at_least(6, 1):
+        return
+    if pages < css.usage:
+        raise refuse(EBUSY)
+    css.kmem_max = pages
 
 
 def _limit_row(name: str, read: Callable[[Memory], int], resize: Callable[[Memory, int], None]) -> CFType:
@@ -61,22 +66,33 @@ def write_soft_limit(css: Memory, text: str) -> None:
     css.soft_limit = parse_pages(text, "-1", css.kernel)
 
 
-# -- counters: nothing is charged -----------------------------------------------------------------
+# -- counters -------------------------------------------------------------------------------------
 
 
 def read_zero(css: Memory) -> int:
     return 0
 
 
+def read_usage(css: Memory) -> int:
+    return css.usage * PAGE_SIZE
+
+
 def write_reset(css: Memory, text: str) -> None:
-    """Any text resets the counter, which is 0 already (mem_cgroup_reset)."""
+    """Any text sets the greatest usage to the present one, which it is in any case (mem_cgroup_reset)."""
 
 
-def _counter_rows(prefix: str) -> tuple[CFType, ...]:
+def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, ...]:
+    def read_failcnt(css: Memory) -> int:
+        return css.failcnt.get(prefix, 0)
+
+    def reset_failcnt(css: Memory, text: str) -> None:
+        """Any text will do (mem_cgroup_reset)."""
+        css.failcnt = {**css.failcnt, prefix: 0}
+
     return (
-        CFType(f"{prefix}usage_in_bytes", read_u64=read_zero),
-        CFType(f"{prefix}max_usage_in_bytes", read_u64=read_zero, write=write_reset),
-        CFType(f"{prefix}failcnt", read_u64=read_zero, write=write_reset),
+        CFType(f"{prefix}usage_in_bytes", read_u64=read),
+        CFType(f"{prefix}max_usage_in_bytes", read_u64=read, write=write_reset),
+        CFType(f"{prefix}failcnt", read_u64=read_failcnt, write=reset_failcnt),
     )
 
 
@@ -186,7 +202,7 @@ def write_event_control(css: Memory, text: str) -> None:
 
 
 LEGACY = (
-    *_counter_rows("memory."),
+    *_counter_rows("memory.", read_usage),
     _limit_row("memory.limit_in_bytes", lambda css: css.max, _resize),
     CFType("memory.soft_limit_in_bytes", read_u64=read_soft_limit, write=write_soft_limit),
     CFType("memory.stat", show=show_stat),
@@ -198,11 +214,11 @@ LEGACY = (
     CFType("memory.oom_control", show=show_oom_control, write_u64=write_oom_control),
     CFType("memory.pressure_level", mode=0),
     CFType("memory.numa_stat", show=show_numa_stat),
-    *_counter_rows("memory.kmem."),
+    *_counter_rows("memory.kmem.", read_usage),
     _limit_row("memory.kmem.limit_in_bytes", lambda css: css.kmem_max, _set_kmem),
     CFType("memory.kmem.slabinfo", show=show_slabinfo),
-    *_counter_rows("memory.kmem.tcp."),
+    *_counter_rows("memory.kmem.tcp.", read_zero),
     _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
-    *_counter_rows("memory.memsw."),
+    *_counter_rows("memory.memsw.", read_usage),
     _limit_row("memory.memsw.limit_in_bytes", lambda css: css.memsw_max, _resize_memsw),
 )
