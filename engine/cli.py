@@ -102,8 +102,10 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
 def _plan(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
-    plan = make_plan(wanted_tree(node, pods), found, node.driver)
-    print_plan(Printer(sys.stdout), plan, options.output)
+    wanted = wanted_tree(node, pods)
+    plan = make_plan(wanted, found, node.driver)
+    scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
+    print_plan(Printer(sys.stdout), plan, scores, options.output)
     _warn_of(plan.kept)
     return 0
 

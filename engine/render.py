@@ -78,13 +78,22 @@ def step_line(step: Step) -> str:
     return f"write {step.path} = {with_unit(step.text, step.knob)}"
 
 
-def print_plan(printer: Printer, plan: Plan, output: Output) -> None:
+def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output) -> None:
+    """``scores``: container -> oom_score_adj of its processes, which is no file of a cgroup."""
     if output != "table":
-        printer.data(plan_data(plan), output)
+        printer.data(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
         return
-    if not plan.steps:
+    if plan.steps:
+        _print_steps(printer, plan)
+    else:
         printer.line(f"nothing to do ({plan.layout.name})")
-        return
+    if scores:
+        printer.line()
+        rows = [(str(score), name) for name, score in scores.items()]
+        printer.table(("OOM_SCORE_ADJ", "OF THE PROCESSES OF"), rows, {})
+
+
+def _print_steps(printer: Printer, plan: Plan) -> None:
     rows = [
         (
             str(number),

@@ -40,6 +40,7 @@ def test_plan_prints_json_in_order(v2_root, example, capsys):
     values = {step["path"]: step["value"] for step in plan["steps"] if step["do"] == "write"}
     assert values["kubepods/memory.max"] == "8589934592"
     assert values["kubepods/cpu.weight"] == "118"
+    assert plan["oom_score_adj"]["default/pod-burstable-1/container1"] == 875
 
 
 def test_yaml_and_json_say_the_same(v2_root, example, capsys):
