@@ -22,7 +22,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "v2": {
         "cpu.weight": ("1", "100", "10000", "10001"),
         "cpu.weight.nice": ("-20", "0", "19", "20"),
-        "cpu.max": ("max", "10000", "50000 100000", "max 20000", "999", "1000 1000000"),
+        "cpu.max": ("max", "10000", "50000 100000", "max 20000", "999", "90000 1000000"),
         "cpu.max.burst": ("0", "1000", "20000", "200000"),
         "cpu.idle": ("0", "1"),
         "memory.min": ("0", "4096", "1M", "max"),
@@ -46,7 +46,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "v1": {
         "cpu,cpuacct/cpu.shares": ("2", "1024", "262145"),
-        "cpu,cpuacct/cpu.cfs_quota_us": ("-1", "1000", "20000", "50000", "100000"),
+        "cpu,cpuacct/cpu.cfs_quota_us": ("-1", "999", "20000", "50000", "100000"),
         "cpu,cpuacct/cpu.cfs_period_us": ("1000", "50000", "100000", "1000000"),
         "cpu,cpuacct/cpu.cfs_burst_us": ("0", "1000", "60000"),
         "cpu,cpuacct/cpu.idle": ("0", "1"),

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from mount.conformance import recording
 from mount.conformance.case import CaseError, load_cases
-from mount.conformance.cases import FAMILIES
+from mount.conformance.fuzz import random_case
+from mount.conformance.recording import RecordedCase
+from mount.conformance.replay import replay
+from mount.conformance.target_model import ModelTarget
 
 from . import kernels, machine
 from .kernels import SUITES, OracleError
@@ -65,8 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     rec = commands.add_parser("record", help="ask all cases and write mount/conformance/recordings")
     rec.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
     rec.add_argument("--layout", choices=["v2", "v1"], action="append", help="default: both")
-    rec.add_argument("--family", choices=FAMILIES, action="append", default=[], help="only these; the others are kept")
+    rec.add_argument("--changed", action="store_true", help="ask only cases that are new or have changed")
     rec.set_defaults(run=_record)
+    fuzz = commands.add_parser("fuzz", help="ask random cases and compare the model's answers")
+    fuzz.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    fuzz.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    fuzz.add_argument("--seed", type=int, default=0, help="of the first case; the next one has the next number")
+    fuzz.add_argument("--cases", type=int, default=100)
+    fuzz.set_defaults(run=_fuzz)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
     show.add_argument("--layout", choices=["v2", "v1"], default="v2")
@@ -108,9 +117,24 @@ def _record(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
         kernel = kernels.load(series)
         for layout in options.layout or ("v2", "v1"):
-            path = record(kernel, layout, options.family, _report)
+            path = record(kernel, layout, options.changed, _report)
             print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    cases = [random_case(options.seed + number, options.layout) for number in range(options.cases)]
+    target = ModelTarget(options.layout, options.kernel)
+    compared = differing = 0
+    for answered in machine.ask(kernels.load(options.kernel), options.layout, cases, _report):
+        recorded = RecordedCase("random", answered.case, tuple(normalised(answered)), answered.verdict)
+        result = replay(recorded, target)
+        compared += result.compared
+        differing += bool(result.differences)
+        for difference in result.differences[:1]:  # what follows the first may follow from it
+            print(difference)
+    print(f"{len(cases)} cases, {compared} answers compared, {differing} cases differ")
+    return 1 if differing else 0
 
 
 def _show(options: argparse.Namespace) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from mount.conformance import recording
@@ -17,25 +18,19 @@ from .kernels import Kernel
 from .machine import Answered
 
 
-def record(kernel: Kernel, layout: str, families: Sequence[str], report: Callable[[str], None]) -> Path:
-    """Write the recording of one kernel and layout.  ``families``: only these are asked again (empty: all); the other
-    families are kept from the recording that is there.  Raises OracleError.
+def record(kernel: Kernel, layout: str, changed: bool, report: Callable[[str], None]) -> Path:
+    """Write the recording of one kernel and layout.  ``changed``: ask only cases that are new or have changed, if the
+    recording that is there is of this very kernel.  Raises OracleError.
     """
-    wanted = all_cases(layout)
-    asked = {family: cases for family, cases in wanted.items() if not families or family in families}
-    flat = [case for cases in asked.values() for case in cases]
-    first = machine.ask(kernel, layout, flat, report)
-    second = machine.ask(kernel, layout, flat, report)
-    fresh: dict[str, RecordedCase] = {}
-    for family, cases in asked.items():
-        for case in cases:
-            fresh[case.name] = _agreed(family, first[len(fresh)], second[len(fresh)], report)
-    kept: dict[str, RecordedCase] = {}
-    if families:
-        kept = {one.case.name: one for one in recording.load(layout, kernel.series).cases}
-    cases_now = [case for cases in wanted.values() for case in cases]
-    recorded = tuple((fresh | {k: v for k, v in kept.items() if k not in fresh})[c.name] for c in cases_now
-                     if c.name in fresh or c.name in kept)  # fmt: skip
+    wanted = [(family, case) for family, cases in all_cases(layout).items() for case in cases]
+    kept = _kept(kernel, layout) if changed else {}
+    asked = [(family, case) for family, case in wanted if case.digest not in kept]
+    cases = [case for _, case in asked]
+    first = machine.ask(kernel, layout, cases, report)
+    second = machine.ask(kernel, layout, cases, report)
+    for (family, case), one, other in zip(asked, first, second, strict=True):
+        kept[case.digest] = _agreed(family, one, other, report)
+    recorded = tuple(replace(kept[case.digest], family=family) for family, case in wanted)
     header = {
         "kernel": kernel.series,
         "package": kernel.package,
@@ -48,6 +43,17 @@ def record(kernel: Kernel, layout: str, families: Sequence[str], report: Callabl
         "digest": recording.digest(one.case for one in recorded),
     }
     return recording.save(Recording(layout, kernel.series, header, recorded))
+
+
+def _kept(kernel: Kernel, layout: str) -> dict[str, RecordedCase]:
+    """What is recorded of this kernel, by the digest of the case."""
+    try:
+        before = recording.load(layout, kernel.series)
+    except recording.RecordingError:
+        return {}
+    if before.header["version"] != kernel.version or before.header["machine"] != machine.description():
+        return {}
+    return {one.case.digest: one for one in before.cases}
 
 
 def normalised(answered: Answered, raw: bool = False) -> list[Answer]:

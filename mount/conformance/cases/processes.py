@@ -80,7 +80,7 @@ def _everywhere(layout: str, p: str, files: tuple[str, str]) -> Iterator[tuple[s
         ("write", f"{p}b/{procs}", "$t"), *look, ("in", "u", "write", f"{p}a/{tasks}", "0"), *look]  # fmt: skip
     yield "a killed process with threads", [
         *make, ("in", "w", "thread", "t"), ("write", f"{p}a/{procs}", "$w"), ("in", "w", "thread", "u"), *look,
-        ("kill", "w"), ("settle", 50), ("state", "w"), *look,
+        ("kill", "w"), ("settle", 400), ("state", "w"), *look,
         ("wait", "w"), *look]  # fmt: skip
     yield "zombies are not listed", [
         *make, ("write", f"{p}a/{procs}", "$w"), ("in", "w", "exit", 3), ("state", "w"), *look,
