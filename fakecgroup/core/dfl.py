@@ -57,7 +57,8 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Calle
 
     Raises EINVAL for a token that names no controller, ENOENT for one that the parent does not give,
     EBUSY for disabling what a child uses and for enabling beside processes, EOPNOTSUPP in a thread subtree,
-    EEXIST where a child directory has the name of a file that would appear.
+    EEXIST where a child directory has the name of a file that would appear, then what a controller is refused with
+    (Css.online).
     """
     known = _known(cgroup)
     wish: dict[str, bool] = {}
@@ -91,14 +92,22 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Calle
         for file in hierarchy.files_of(hierarchy.controllers[name]):
             if any(file in child.children for child in children):
                 raise refuse(EEXIST)
+    enabled = []
+    try:
+        for child in children:
+            for controller in map(hierarchy.controllers.__getitem__, enable):
+                if not child.threaded or controller.threaded:
+                    hierarchy.enable(child, controller, writer)
+                    enabled.append((child, controller))
+    except OSError:
+        for child, controller in enabled:
+            hierarchy.disable(child, controller)
+        raise
     cgroup.subtree_control = (cgroup.subtree_control | set(enable)) - set(disable)
     for child in children:
         for name in disable:
             if name in child.csses:
                 hierarchy.disable(child, hierarchy.controllers[name])
-        for name in enable:
-            if not child.threaded or hierarchy.controllers[name].threaded:
-                hierarchy.enable(child, hierarchy.controllers[name], writer)
 
 
 def show_type(cgroup: Cgroup) -> str:
