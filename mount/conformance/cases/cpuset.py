@@ -116,7 +116,9 @@ def _partitions() -> Iterator[Case]:
     def tidy(*groups: str) -> list[tuple[Any, ...]]:
         """Kernels lose CPUs of partitions that end badly; a partition with them that ends well brings them back."""
         state = "cpuset.cpus.partition"
-        ops: list[tuple[Any, ...]] = [("write", f"{group}/{state}", "member") for group in groups] + [("mkdir", "t")]
+        ops: list[tuple[Any, ...]] = [("mkdir", "t")]
+        for group in groups:
+            ops += [("write", f"{group}/{state}", "member"), cpus(group, "\n")]
         for half in ("0-1", "2-3", "0-1"):
             ops += [cpus("t", half), ("write", f"t/{state}", "isolated"), ("write", f"t/{state}", "member")]
         return [*ops, *look("t")]
