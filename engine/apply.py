@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, EPERM, EROFS
+from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS
 
 from engine.errors import StepFailedError, errno_name, shown
 from engine.fs import CgroupFs
@@ -19,6 +19,7 @@ _TODO = {
     EPERM: "run as root or as the owner of the cgroup",
     EROFS: "mount the cgroup tree read-write",
     EBUSY: "processes or child cgroups are in the way; a memory limit may be below what is in use",
+    ENOMEM: "a memory limit above is too small for the kernel's own data of another cgroup",
     EEXIST: "something that is no cgroup has this name",
     ENOENT: "the cgroup or its controller is not there; something else may have removed it",
 }
