@@ -130,15 +130,22 @@ class Cgroup(Directory):
         )
 
     def entries(self) -> Iterator[tuple[str, int, int]]:
+        """In the order of the names' hashes, files and children alike."""
         if self.dead:
             return
-        listed = [(name, child.ino, Directory.format) for name, child in self.children.items()]
-        for name, entry in self.hierarchy.table(self).items():
-            if self.shows(entry.row, entry.controller):
-                listed.append((name, self.ino + entry.number, CgroupFile.format))
+        first = self.ino
+        files = self.hierarchy.listing(self)
+        if not self.children:
+            for _, name, number in files:
+                yield name, first + number, CgroupFile.format
+            return
         signed = not self.hierarchy.personality.at_least(6, 2)
-        listed.sort(key=lambda item: name_hash(item[0], signed))
-        yield from listed
+        children = [(name_hash(name, signed), name, 0) for name in self.children]
+        for _, name, number in sorted([*files, *children]):
+            if number:
+                yield name, first + number, CgroupFile.format
+            else:
+                yield name, self.children[name].ino, Directory.format
 
     def drop_files(self, names: list[str]) -> None:
         """These files are gone: whoever has one open gets ENODEV from now on."""

@@ -15,6 +15,7 @@ from .cftype import CFType, Where
 from .cgroup import Cgroup
 from .css import Controller
 from .inode import CgroupFile, Inode
+from .namehash import name_hash
 from .refuse import refuse
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class TableEntry(NamedTuple):
 
     row: CFType
     controller: str | None
+    number: int
+
+
+class Listed(NamedTuple):
+    """A file in a directory's listing: what it is sorted by, its name and its number in the table."""
+
+    hash: tuple[int, bytes]
+    name: str
     number: int
 
 
@@ -71,6 +80,7 @@ class Hierarchy:
         self.controllers = {controller.name: controller for controller in controllers}
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
+        self._listings: dict[object, list[Listed]] = {}
         self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
         self.root.mode = 0o555
@@ -97,14 +107,26 @@ class Hierarchy:
         """Every file that a cgroup of this hierarchy may have, by name."""
         return self.root_table if cgroup.parent is None else self.child_table
 
+    def listing(self, cgroup: Cgroup) -> list[Listed]:
+        """The files of a cgroup in readdir's order. Cgroups with the same files share one list."""
+        key = (cgroup.parent is None, tuple(cgroup.csses), cgroup.hidden_marks)
+        known = self._listings.get(key)
+        if known is None:
+            signed = not self.personality.at_least(6, 2)
+            known = self._listings[key] = sorted(
+                Listed(name_hash(name, signed), name, entry.number)
+                for name, entry in self.table(cgroup).items()
+                if cgroup.shows(entry.row, entry.controller)
+            )
+        return known
+
     # -- csses ------------------------------------------------------------------------------------
 
     def _add_css(self, cgroup: Cgroup, controller: Controller, owner: tuple[int, int]) -> None:
-        parent = cgroup.parent.csses.get(controller.name) if cgroup.parent is not None else None
-        css = controller.css(cgroup, parent)
+        name, parent = controller.name, cgroup.parent
+        css = cgroup.csses[name] = controller.css(cgroup, parent.csses.get(name) if parent is not None else None)
         if owner != (0, 0):
             css.owner = owner
-        cgroup.csses[controller.name] = css
         try:
             css.online()
         except OSError:
@@ -156,10 +178,11 @@ class Hierarchy:
         parent.children[name] = cgroup
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
+        owner, enabled = (uid, gid), parent.subtree_control
         try:
             for controller in self.controllers.values():
-                if not self.dfl or controller.name in parent.subtree_control:
-                    self._add_css(cgroup, controller, (uid, gid))
+                if not self.dfl or controller.name in enabled:
+                    self._add_css(cgroup, controller, owner)
         except OSError:
             self.rmdir(cgroup)
             raise
