@@ -14,7 +14,7 @@ from engine.errors import StepFailedError, errno_name, shown
 from engine.fs import CgroupFs
 from engine.plan import Plan, Step
 
-_TODO = {
+_ADVICE = {
     EACCES: "run as root or as the owner of the cgroup",
     EPERM: "run as root or as the owner of the cgroup",
     EROFS: "mount the cgroup tree read-write",
@@ -118,7 +118,7 @@ def _todo(step: Step, number: int) -> str:
         return "the kernel allows no quota over the parent's or below a child's; status shows who differs"
     if number == EBUSY and step.file == "cgroup.subtree_control":
         return "processes live in this cgroup itself; move them into a child first"
-    return _TODO.get(number, "")
+    return _ADVICE.get(number, "")
 
 
 def _meaning(refused: OSError) -> str:
