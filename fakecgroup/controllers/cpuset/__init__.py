@@ -1,7 +1,7 @@
 """The cpuset controller: sets of CPUs and nodes per cgroup, v1's exclusive ones and v2's partitions.
 
-`state` is what a cgroup keeps, `validate` what its relatives allow, `rules` what both versions do; `partition_v5_10`,
-`partition_v6_1` and `partition_v6_12` are the three ways in which kernels have gone about partitions.
+`state` is what a cgroup keeps, `validate` what its relatives allow, `rules` what both versions do. Partitions were
+thought out anew several times: `partition_v5_10` and so on, each by the first kernel here that goes about them so.
 """
 
 from ...css import Controller

@@ -8,6 +8,7 @@ from ...refuse import refuse
 from .partition_v5_10 import RefusedPartitions
 from .partition_v6_1 import InvalidPartitions
 from .partition_v6_12 import ExclusivePartitions
+from .partition_v7_2 import UnclaimedPartitions
 from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
 
@@ -16,6 +17,8 @@ def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
     """How this kernel goes about CPUs, for a writer with or without CAP_SYS_ADMIN."""
     if not css.on_dfl:
         return WholeTree(privileged)
+    if css.kernel.at_least(7, 2):
+        return UnclaimedPartitions(privileged)
     if css.kernel.at_least(6, 12):
         return ExclusivePartitions(privileged)
     return InvalidPartitions(privileged) if css.kernel.at_least(6, 1) else RefusedPartitions(privileged)

@@ -1,7 +1,6 @@
-"""Partitions from 6.12 on: a partition holds exclusive CPUs, its parent's or, as a remote one, the root's.
+"""Partitions on 6.12: a partition holds exclusive CPUs, its parent's or, as a remote one, the root's.
 
-The kernel functions are those of kernel/cgroup/cpuset.c. What 7.2 does otherwise: overlapping cpuset.cpus no longer
-invalidate a partition, its CPUs are then those that no sibling has claimed.
+The kernel functions are those of kernel/cgroup/cpuset.c.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ def granted(css: CpusetState) -> int:
     """What of its claim a partition gets: what the parent may give and, unless cpuset.cpus.exclusive says so, no
     sibling has (compute_effective_exclusive_cpumask, compute_excpus)."""
     cpus = claimed(css) & css.above.exclusive_effective
-    return cpus if css.exclusive else _without_siblings(css, cpus)[0]
+    return cpus if css.exclusive else without_siblings(css, cpus)[0]
 
 
-def _without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
+def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
     """`cpus` less what the siblings hold, and whether that took any away."""
     conflict = False
     for sibling in css.siblings():
@@ -69,13 +68,14 @@ def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -
 
 
 class ExclusivePartitions(Rules):
-    """6.12 and later.
+    """6.12.
 
     `last` is the set of effective CPUs that was worked out last. The kernel keeps it in one place for all, so that a
     partition that takes or returns CPUs while its parent is updated ends up with what its last sibling has.
     """
 
     last: int = 0
+    taken_by_others = INVALID_CPUS  # why a remote partition cannot have CPUs of another partition
 
     # -- CPUs change hands ------------------------------------------------------------------------
 
@@ -132,9 +132,9 @@ class ExclusivePartitions(Rules):
         given = self._held(css) & css.above.exclusive_effective if css.above.partition.valid else 0
         self._settle(css, css.partition.turned() if css.partition.valid else css.partition, given=given)
 
-    @staticmethod
-    def _held(css: CpusetState) -> int:
-        return css.exclusive_effective if css.kernel.at_least(7, 2) else claimed(css)
+    def _held(self, css: CpusetState) -> int:
+        """The CPUs that a working partition is taken to have from its parent."""
+        return claimed(css)
 
     def _resize(self, css: CpusetState, cpus: int) -> None:
         """The partition is to have `cpus`; it becomes valid or invalid as they suffice (partcmd_update)."""
@@ -218,7 +218,7 @@ class ExclusivePartitions(Rules):
         if not cpus or not top.effective_cpus & ~cpus:
             return INVALID_CPUS
         if in_use:
-            return NO_CPUS if css.kernel.at_least(7, 2) else INVALID_CPUS
+            return self.taken_by_others
         self._take(Partition(kind, True), top, cpus)
         css.remote = True
         css.exclusive_effective = cpus
@@ -260,18 +260,16 @@ class ExclusivePartitions(Rules):
 
     def _update_children(self, parent: CpusetState, but: CpusetState | None) -> None:
         """The parent's effective CPUs have changed (update_sibling_cpumasks)."""
-        later = parent.kernel.at_least(7, 2)
         for child in parent.children():
-            if child is but or child.remote or (later and child.partition.valid):
-                continue
-            if not child.partition.valid:
-                effective = child.cpus & parent.effective_cpus
-                if later:
-                    effective = effective or parent.effective_cpus
-                self.last = effective
-                if effective == child.effective_cpus:
-                    continue
-            self._update_tree(child)
+            if child is not but and not child.remote and self._concerned(child):
+                self._update_tree(child)
+
+    def _concerned(self, child: CpusetState) -> bool:
+        """A partition always, another cpuset if it is to have other CPUs than it has."""
+        if child.partition.valid:
+            return True
+        self.last = child.cpus & child.above.effective_cpus
+        return self.last != child.effective_cpus
 
     def _update_tree(self, css: CpusetState, force: bool = False) -> None:
         """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
@@ -318,12 +316,7 @@ class ExclusivePartitions(Rules):
         return True
 
     def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
-        if css.kernel.at_least(7, 2):
-            if css.partition.valid or css.exclusive:
-                css.exclusive_effective = granted(css)
-            if not css.partition.valid:
-                self._reset(css)
-            return
+        """What the cpuset has for itself, now that its effective CPUs are known."""
         if css.exclusive and not changed:
             css.exclusive_effective = granted(css)
         if css.partition.valid and not css.exclusive:
@@ -355,93 +348,85 @@ class ExclusivePartitions(Rules):
     # -- what is written --------------------------------------------------------------------------
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus (update_cpumask)."""
+        """cpuset.cpus (update_cpumask): CPUs that a sibling has alone invalidate both partitions."""
         trial = copy(css)
         trial.cpus = cpus
-        if css.kernel.at_least(7, 2):
+        if not cpus and not css.exclusive:
+            trial.exclusive_effective = 0
+        elif cpus and (css.exclusive or css.partition.valid):
             self._claim(css, trial)
-            validate_change(css, trial)
-            self._change(css, trial, self._fault(css, trial))
-            return
-        if not cpus:
-            if not css.exclusive:
-                trial.exclusive_effective = 0
-        elif css.exclusive or css.partition.valid:
-            self._claim(css, trial)
-        fault = self._fault(css, trial)
-        if fault:
-            css.reason = fault
-        invalidate = bool(fault)
+        fault = ""
+        if css.partition.valid and not trial.exclusive_effective:
+            fault = INVALID_CPUS
+        elif css.partition != MEMBER and leaves_tasks_without_cpu(css.above, css, trial.exclusive_effective):
+            fault = NO_CPUS
+        css.reason = fault or css.reason
+        works = not fault
         try:
             validate_change(css, trial)
         except OSError as error:
             if error.errno != EINVAL:
                 raise
-            invalidate = True
+            works = False
             for sibling in css.above.children():
                 if sibling.partition.valid and claimed(trial) & sibling.exclusive_effective:
                     self._invalidate(sibling)
-        self._change(css, trial, "invalid" if invalidate else "")
+        old, grant = css.partition, css.exclusive_effective
+        wanted = trial.exclusive_effective or (trial.cpus if old.invalid else 0)
+        if css.remote:
+            self._resize_remote(css, wanted)
+        elif old.valid and not works:
+            self._invalidate(css)
+        elif old != MEMBER and works:
+            self._resize(css, wanted)
+        self._adopt(css, trial, old)
+        self._update_tree(css, force=grant != trial.exclusive_effective)
 
     def set_exclusive(self, css: CpusetState, cpus: int) -> None:
         """cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
         trial = copy(css)
         trial.exclusive = cpus
-        if not cpus and not css.kernel.at_least(7, 2):
-            trial.exclusive_effective = 0
-        elif self._claim(css, trial):
+        if self._claim(css, trial):
             raise refuse(EINVAL)
         validate_change(css, trial)
-        self._change(css, trial, self._fault(css, trial))
+        old, grant = css.partition, css.exclusive_effective
+        self._change_partition(css, trial)
+        self._adopt(css, trial, old)
+        force = grant != trial.exclusive_effective
+        if css.partition.valid or force:
+            self._update_tree(css, force)
 
-    @staticmethod
-    def _claim(css: CpusetState, trial: CpusetState) -> bool:
-        """What the cpuset would get of its new claim; True where siblings hold some (compute_trialcs_excpus)."""
-        claim = claimed(trial)
-        if css.kernel.at_least(7, 2) and css.partition == MEMBER:
-            claim = trial.exclusive
-        trial.exclusive_effective, conflict = _without_siblings(css, claim & css.above.exclusive_effective)
+    def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
+        """What the cpuset would get with its new sets; True where siblings hold some of it."""
+        claim = claimed(trial) if trial.exclusive == css.exclusive else trial.exclusive
+        trial.exclusive_effective, conflict = without_siblings(css, claim & css.above.exclusive_effective)
         return conflict
 
-    @staticmethod
-    def _fault(css: CpusetState, trial: CpusetState) -> str:
-        """Why the partition cannot have its new CPUs (validate_partition)."""
+    def _change_partition(self, css: CpusetState, trial: CpusetState) -> None:
+        """The partition gets the CPUs of the trial, or works no more (partition_cpus_change)."""
         if css.partition == MEMBER:
-            return ""
-        if not trial.exclusive_effective and (
-            css.partition.valid or css.kernel.at_least(7, 2) or trial.exclusive != css.exclusive
-        ):
-            return INVALID_CPUS
-        if leaves_tasks_without_cpu(css.above, css, trial.exclusive_effective):
-            return NO_CPUS
-        return ""
+            return
+        fault = ""
+        if not trial.exclusive_effective:
+            fault = INVALID_CPUS
+        elif leaves_tasks_without_cpu(css.above, css, trial.exclusive_effective):
+            fault = NO_CPUS
+        css.reason = fault or css.reason
+        if css.remote and fault:
+            self._disable_remote(css)
+        elif css.remote:
+            self._resize_remote(css, trial.exclusive_effective, trial.exclusive)
+        elif fault:
+            self._invalidate(css)
+        else:
+            self._resize(css, trial.exclusive_effective)
 
-    def _change(self, css: CpusetState, trial: CpusetState, fault: str) -> None:
-        """Makes the trial's sets the cpuset's, its partition first (partition_cpus_change)."""
-        old = css.partition
-        exclusive_too = css.kernel.at_least(7, 2) or css.exclusive != trial.exclusive
-        if fault and fault != "invalid":
-            css.reason = fault
-        force = css.exclusive_effective != trial.exclusive_effective
-        cpus_written = css.exclusive == trial.exclusive
-        if css.partition.valid or (css.partition.invalid and (exclusive_too or not fault)):
-            cpus = trial.exclusive_effective
-            if not cpus and css.partition.invalid and not css.kernel.at_least(7, 2) and cpus_written:
-                cpus = trial.cpus
-            if css.remote and fault and exclusive_too:
-                self._disable_remote(css)
-            elif css.remote:
-                self._resize_remote(css, cpus, trial.exclusive if exclusive_too else None)
-            elif fault:
-                self._invalidate(css)
-            else:
-                self._resize(css, cpus)
+    def _adopt(self, css: CpusetState, trial: CpusetState, old: Partition) -> None:
+        """The trial's sets are the cpuset's from now on."""
         css.cpus, css.exclusive = trial.cpus, trial.exclusive
         css.exclusive_effective = trial.exclusive_effective
         if old.valid and not css.partition.valid:
             self._reset(css)
-        if cpus_written or css.partition.valid or force:
-            self._update_tree(css, force)
 
     def set_partition(self, css: CpusetState, kind: str) -> None:
         """cpuset.cpus.partition: never refused, an impossible partition is invalid (update_prstate)."""

@@ -1,0 +1,46 @@
+"""Partitions on 7.2: a partition has what no sibling holds, overlapping cpuset.cpus harm none."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from .partition_v6_12 import NO_CPUS, ExclusivePartitions, claimed, granted, without_siblings
+from .state import MEMBER, CpusetState
+from .validate import validate_change
+
+
+class UnclaimedPartitions(ExclusivePartitions):
+    """7.2."""
+
+    taken_by_others = NO_CPUS
+
+    def set_cpus(self, css: CpusetState, cpus: int) -> None:
+        """cpuset.cpus (update_cpumask)."""
+        trial = copy(css)
+        trial.cpus = cpus
+        self._claim(css, trial)
+        validate_change(css, trial)
+        old, grant = css.partition, css.exclusive_effective
+        self._change_partition(css, trial)
+        self._adopt(css, trial, old)
+        self._update_tree(css, force=grant != trial.exclusive_effective)
+
+    def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
+        claim = trial.exclusive if css.partition == MEMBER else claimed(trial)
+        trial.exclusive_effective, conflict = without_siblings(css, claim & css.above.exclusive_effective)
+        return conflict
+
+    def _held(self, css: CpusetState) -> int:
+        return css.exclusive_effective
+
+    def _concerned(self, child: CpusetState) -> bool:
+        if child.partition.valid:
+            return False
+        self.last = child.cpus & child.above.effective_cpus or child.above.effective_cpus
+        return self.last != child.effective_cpus
+
+    def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
+        if css.partition.valid or css.exclusive:
+            css.exclusive_effective = granted(css)
+        if not css.partition.valid:
+            self._reset(css)
