@@ -34,8 +34,8 @@ value; listdir is one directory with the files of a cgroup that has every contro
 How to read it: a ratio is operations per second divided by those of null in the same round, so 1.00 is as fast as
 FUSE lets anyone be and 0.50 takes twice as long. Daemon and client share one CPU, as one waits for the other
 anyway; so a time is what the operation costs, not what two CPUs can hide. Every round measures every operation on
-every column in turn, so that a machine that slows down does so for all. Judge by the median, and distrust figures
-whose minimum and maximum are far apart.
+every column in turn, so that a machine that slows down does so for all. Many short rounds stand a busy machine
+better than a few long ones: judge by the median, and by how it repeats, as one interruption makes a minimum or maximum.
 
 -o json, times in µs per operation, each as {{"min", "median", "max"}} over the rounds:
   {{"run": {{"cpu", "rounds", "ops", "machine"}},
@@ -65,7 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except StoppedError as interrupted:
         return 128 + interrupted.number
-    print(json.dumps(result, indent=2) if options.output == "json" else report.table(result))
+    try:
+        print(json.dumps(result, indent=2) if options.output == "json" else report.table(result), flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read it has seen enough
     return 0
 
 
@@ -76,9 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--ops", type=_positive, default=500, metavar="N", help="operations in one go (default 500)")
+    parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--rounds", type=_positive, default=9, metavar="N", help="rounds (default 9)")
+    length.add_argument("--rounds", type=_positive, default=41, metavar="N", help="rounds (default 41)")
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
