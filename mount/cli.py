@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from . import daemon
 from .attach import detach
+from .conformance import command
 from .errors import MountError
 from .mountinfo import mount_at
 from .serve import TRANSPORTS, serve
@@ -70,6 +71,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     unmounting.add_argument("dir", metavar="DIR")
     unmounting.set_defaults(run=_umount)
+    conformance = commands.add_parser(
+        "conformance",
+        help="compare with what real kernels answered",
+        description="Runs the recorded cases on a target and compares each answer with the kernel's. Exit status 1 "
+        "where some differ.",
+    )
+    command.add_options(conformance)
+    conformance.set_defaults(run=command.run)
     return parser
 
 

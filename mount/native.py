@@ -57,6 +57,7 @@ _ENCODING = sys.getfilesystemencoding()
 _ERRORS = sys.getfilesystemencodeerrors()
 _DT_DIR = 4
 _DT_REG = 8
+_ZOMBIES = 1000  # ms between two looks at them when nothing happens
 _CALLERS = 256  # whoever made the last requests; RELEASE comes from nobody
 
 # The parts of requests that are used, unpacked without the rest.
@@ -137,9 +138,12 @@ class Session:
         callers: dict[tuple[int, int, int], Caller] = {}
         while True:
             if watched:
-                ready = dict(poller.poll())
-                if exits in ready:  # told before any request that was made later
-                    processes.report(self._kernel)
+                ready = dict(poller.poll(_ZOMBIES if processes.dead else None))
+                if exits in ready or processes.dead:  # told before any request that was made later
+                    try:
+                        processes.report(self._kernel)
+                    except Exception:
+                        log.exception("a process has exited")
                 if fd not in ready:
                     continue
             try:

@@ -27,7 +27,7 @@ class HostProcesses:
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
-        self._dead: set[int] = set()  # told to the model as exited, not yet reaped
+        self.dead: set[int] = set()  # those of the watched that have exited and are zombies
         self.exits = select.epoll()
 
     def find(self, tid: int) -> TaskInfo | None:
@@ -67,7 +67,7 @@ class HostProcesses:
 
         One that is gone already, or one more than there may be open files, is found gone when next looked at.
         """
-        if tgid in self._dead:
+        if tgid in self.dead:
             self._unwatch(tgid)  # its number is in use again
         elif tgid in self.watched:
             return
@@ -93,26 +93,40 @@ class HostProcesses:
             pass
 
     def report(self, kernel: Kernel) -> None:
-        """Tells `kernel` of every watched process that has exited or was reaped; does not wait."""
-        for pidfd, events in self.exits.poll(0):
+        """Tells `kernel` of every watched process that has exited or was reaped; does not wait.
+
+        Linux 6.18 wakes `exits` for the second too (EPOLLHUP). Where a kernel does not, only a look tells: while there
+        are `dead`, call this before each request and now and then.
+        """
+        for pidfd, _ in self.exits.poll(0):
             tgid = self._pidfds[pidfd]
-            if tgid not in self._dead:
+            if tgid not in self.dead:
+                self.dead.add(tgid)
+                self.exits.modify(pidfd, 0)
                 for tid in self._tids[tgid]:
                     kernel.task_exited(tid)
-                self._dead.add(tgid)
-            if events & select.EPOLLHUP or not os.path.exists(f"/proc/{tgid}"):
-                kernel.task_reaped(tgid)
+        for tgid in list(self.dead):
+            if _is_reaped(self.watched[tgid]):
                 self._unwatch(tgid)
-            else:
-                # A zombie. Newer kernels report EPOLLHUP once it is reaped (fs/pidfs.c, pidfd_poll).
-                self.exits.modify(pidfd, 0)
+                kernel.task_reaped(tgid)
 
     def _unwatch(self, tgid: int) -> None:
-        self._dead.discard(tgid)
+        self.dead.discard(tgid)
         del self._tids[tgid]
         pidfd = self.watched.pop(tgid)
         del self._pidfds[pidfd]
         os.close(pidfd)
+
+
+def _is_reaped(pidfd: int) -> bool:
+    """Whether the process behind a pidfd is gone, and no zombie any more."""
+    try:
+        signal.pidfd_send_signal(pidfd, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False
 
 
 def _state(tid: int) -> str:

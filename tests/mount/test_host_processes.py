@@ -104,12 +104,14 @@ def test_an_exit_is_reported_once_it_has_happened(processes: HostProcesses, slee
 def test_a_process_that_is_gone_is_watched_no_more(processes: HostProcesses, sleeper: Sleeper) -> None:
     process = sleeper()
     processes.watch(process.pid)
-    before = len(os.listdir("/proc/self/fd"))
+    pidfd = processes.watched[process.pid]
     process.kill()
     process.wait()
     assert processes.exits.poll(5)
     processes.report(Kernel())
-    assert (processes.watched, len(os.listdir("/proc/self/fd"))) == ({}, before - 1)
+    assert processes.watched == {}
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(pidfd)
 
 
 def test_a_zombie_does_not_keep_the_watch_busy(processes: HostProcesses, sleeper: Sleeper) -> None:
@@ -118,7 +120,18 @@ def test_a_zombie_does_not_keep_the_watch_busy(processes: HostProcesses, sleeper
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     processes.report(Kernel())
-    assert processes.exits.poll(0.05) == []
+    assert (processes.exits.poll(0.05), processes.dead) == ([], {process.pid})
+
+
+def test_a_zombie_is_watched_until_it_is_reaped(processes: HostProcesses, sleeper: Sleeper) -> None:
+    process = sleeper()
+    processes.watch(process.pid)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    processes.report(Kernel())
+    process.wait()
+    processes.report(Kernel())
+    assert (processes.dead, processes.watched) == (set(), {})
 
 
 def test_a_watched_process_is_killed(processes: HostProcesses, sleeper: Sleeper) -> None:

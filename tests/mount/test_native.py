@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import EIO, ENOENT, ENOSYS, EPROTO
 from itertools import count
 
@@ -18,18 +20,21 @@ from mount.idmap import IdMap
 from mount.native import MAX_WRITE, READABLE_SIZE, Session
 from mount.processes import HostProcesses
 
+Sleeper = Callable[..., "subprocess.Popen[bytes]"]
+
 
 class Device:
     """The kernel's end: sends requests, receives replies."""
 
     def __init__(self) -> None:
-        self.kernel = Kernel()
         ids = IdMap(0, 0)
+        processes = HostProcesses(ids)
+        self.kernel = Kernel(processes=processes)
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.ours.settimeout(10)
         self._theirs = theirs
         self._unique = count(2, 2)
-        self._session = Session(theirs.fileno(), self.kernel, ids, HostProcesses(ids))
+        self._session = Session(theirs.fileno(), self.kernel, ids, processes)
         self.thread = threading.Thread(target=self._session.serve)
         self.thread.start()
 
@@ -51,7 +56,7 @@ class Device:
         """The node id behind a name."""
         error, body = self.ask(wire.LOOKUP, node, name + b"\0")
         assert error == 0
-        return int.from_bytes(body[:8], "little")
+        return int.from_bytes(body[:8], sys.byteorder)
 
     def close(self) -> None:
         self.ours.close()
@@ -112,6 +117,27 @@ def test_after_a_bug_requests_are_answered(
     assert device.ask(wire.LOOKUP, body=b"cgroup.procs\0")[0] == 0
 
 
+def test_a_bug_at_the_exit_of_a_process_is_logged_once(
+    device: Device, sleeper: Sleeper, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(tid: int) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(device.kernel, "task_exited", broken)
+    device.ask(wire.MKDIR, body=wire.MKDIR_IN.pack(0o755, 0o022) + b"a\0")
+    file = device.lookup(b"cgroup.procs", device.lookup(b"a"))
+    _, opened = device.ask(wire.OPEN, file, wire.OPEN_IN.pack(os.O_WRONLY, 0))
+    process = sleeper()
+    pid = b"%d" % process.pid
+    handle = int.from_bytes(opened[:8], sys.byteorder)
+    assert device.ask(wire.WRITE, file, wire.WRITE_IN.pack(handle, 0, len(pid), 0, 0, 0, 0) + pid)[0] == 0
+    process.kill()
+    process.wait()
+    for _ in range(3):
+        assert device.ask(wire.GETATTR, body=bytes(16))[0] == 0
+    assert caplog.text.count("KeyError: 'a bug'") == 1
+
+
 @pytest.mark.parametrize("opcode", [wire.FLUSH, wire.FSYNC, wire.LSEEK, 47, 63])
 def test_an_operation_that_is_not_served_is_enosys(device: Device, opcode: int) -> None:
     assert device.ask(opcode) == (ENOSYS, b"")
@@ -119,10 +145,10 @@ def test_an_operation_that_is_not_served_is_enosys(device: Device, opcode: int) 
 
 def test_lookup_says_a_size_to_read_and_getattr_0(device: Device) -> None:
     _, entry = device.ask(wire.LOOKUP, body=b"cgroup.procs\0")
-    node = int.from_bytes(entry[:8], "little")
+    node = int.from_bytes(entry[:8], sys.byteorder)
     _, attributes = device.ask(wire.GETATTR, node, bytes(16))
-    assert int.from_bytes(entry[48:56], "little") == READABLE_SIZE
-    assert int.from_bytes(attributes[24:32], "little") == 0
+    assert int.from_bytes(entry[48:56], sys.byteorder) == READABLE_SIZE
+    assert int.from_bytes(attributes[24:32], sys.byteorder) == 0
 
 
 def test_an_inode_is_one_node_however_often_it_is_looked_up(device: Device) -> None:
