@@ -5,7 +5,7 @@ Text is latin-1 decoded, so one character is one byte.
 """
 
 from .bitlist import format_bitlist, parse_bitlist
-from .digits import digits, radix
+from .digits import digits, radix, s64
 from .kstrto import kstrtoint, kstrtos64, kstrtou64
 from .memparse import memparse
 from .space import SPACES, strstrip
@@ -21,6 +21,7 @@ __all__ = [
     "memparse",
     "parse_bitlist",
     "radix",
+    "s64",
     "scan_decimal",
     "scan_signed",
     "scan_word",

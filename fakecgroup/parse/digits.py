@@ -4,6 +4,12 @@ U64 = 1 << 64
 _VALUE = {c: int(c, 16) for c in "0123456789abcdefABCDEF"}
 
 
+
+def s64(value: int) -> int:
+    """`value` as it is once kept in 64 bits with sign."""
+    return (value + U64 // 2) % U64 - U64 // 2
+
+
 def radix(text: str) -> tuple[int, int]:
     """Base and length of the prefix for base 0: `0x` before a hex digit, a leading `0`, else decimal."""
     if text[:1] == "0":

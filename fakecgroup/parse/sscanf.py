@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .digits import U64, digits
+from .digits import U64, digits, s64
 from .space import SPACES
 
 
@@ -34,5 +34,4 @@ def scan_signed(text: str, *, saturate: bool = False) -> tuple[int | None, str]:
     value, rest = scan_decimal(text[negative:], saturate=saturate)
     if value is None:
         return None, text
-    value = (-value if negative else value) % U64
-    return value - U64 if value >= U64 // 2 else value, rest
+    return s64(-value if negative else value), rest

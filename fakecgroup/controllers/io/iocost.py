@@ -7,7 +7,7 @@ import re
 from errno import EINVAL, EOPNOTSUPP
 
 from ...cftype import CFType, Where
-from ...parse import digits, radix, scan_decimal, scan_signed
+from ...parse import digits, radix, s64, scan_decimal, scan_signed
 from ...refuse import refuse
 from .css import Io, IoCost
 
@@ -104,7 +104,7 @@ def _hundredths(css: Io, text: str) -> int:
     else:
         step = 10 ** (places - 2)
         fraction = (fraction + step // 2) // step
-    value: int = whole * 100 + fraction
+    value = s64(whole * 100 + fraction)
     if value < 0:
         raise refuse(EINVAL)
     return value
@@ -164,7 +164,7 @@ def write_qos(css: Io, text: str) -> None:
                 raise refuse(EINVAL)
             qos[key] = value * 100
         else:
-            qos[key] = min(max(_hundredths(css, argument) * 100, _RANGE[0]), _RANGE[1])
+            qos[key] = min(max(s64(_hundredths(css, argument) * 100), _RANGE[0]), _RANGE[1])
         user = True
     if qos["min"] > qos["max"]:
         raise refuse(EINVAL)
