@@ -99,7 +99,8 @@ def _v2() -> Iterator[Case]:
 
 
 def _partitions() -> Iterator[Case]:
-    setup = child("v2", "cpuset", "a", "b")
+    clean = (("read", "cpuset.cpus.effective"), ("read", "cpuset.cpus.isolated"))  # nothing left by a case before
+    setup = (*clean, *child("v2", "cpuset", "a", "b"))
 
     def part(group: str, value: str) -> list[tuple[Any, ...]]:
         path = f"{group}/cpuset.cpus.partition"
@@ -123,6 +124,22 @@ def _partitions() -> Iterator[Case]:
             ops += [cpus("t", half), ("write", f"t/{state}", "isolated"), ("write", f"t/{state}", "member")]
         return [*ops, *look("t")]
 
+    yield Case("a partition that ends up with what its last sibling has", "v2", (
+        *clean, *child("v2", "cpuset", "a", "a/c", "a/d"), *part("a", "root"), cpus("a/c", "1"), cpus("a/d", "3"),
+        *part("a/d", "root"), cpus("a", "3"), *look("a", "a/c", "a/d"), *tidy("a/d", "a/c", "a")))  # fmt: skip
+    yield Case("no task enters a partition without a CPU", "v2", (
+        *clean, ("fork", "w"), *child("v2", "cpuset", "a", "a/b"), cpus("a", "0-1"), *part("a", "root"),
+        cpus("a/b", "0-1"), *part("a/b", "root"), *look("a", "a/b"), ("write", "a/cgroup.procs", "$w"),
+        ("write", "a/b/cgroup.procs", "$w"), cpus("a/b", "0"), *look("a", "a/b"), ("write", "a/cgroup.procs", "$w"),
+        cpus("a/b", "0-1"), *look("a", "a/b"), ("write", "cgroup.procs", "$w"), *tidy("a/b", "a")))  # fmt: skip
+    yield Case("a remote partition is the superuser's to make", "v2", (
+        *clean, *child("v2", "cpuset", "a", "a/b"), ("write", "a/cpuset.cpus.exclusive", "0-1"), cpus("a/b", "0-1"),
+        ("write", "a/b/cpuset.cpus.exclusive", "0"), ("chown", "a/b/cpuset.cpus.partition", 1000, 1000),
+        ("chown", "a/b/cpuset.cpus.exclusive", 1000, 1000), ("chown", "a/b/cpuset.cpus", 1000, 1000),
+        ("as", 1000, 1000), *part("a/b", "isolated"), *part("a/b", "root"), *look("a", "a/b"), ("as", 0, 0),
+        *part("a/b", "root"), ("as", 1000, 1000), cpus("a/b", "0"), *look("a/b"),
+        ("write", "a/b/cpuset.cpus.exclusive", "0-1"), *look("a/b"), *part("a/b", "member"), ("as", 0, 0),
+        *look("a/b")))  # fmt: skip
     for kind in ("root", "isolated"):
         yield Case(f"a {kind} partition and back", "v2", (
             *setup, cpus("a", "0-1"), *part("a", kind), *look("a", "b"), *part("a", "member"), *look("a", "b"),
@@ -144,7 +161,7 @@ def _partitions() -> Iterator[Case]:
             *setup, cpus("a", "0-1"), *part("a", kind), cpus("a", "0"), *look("a"), cpus("a", "0-2"), *look("a"),
             cpus("a", "0-3"), *look("a"), cpus("a", "3"),
             *look("a"), cpus("a", "\n"), *look("a"), *tidy("a")))  # fmt: skip
-        nested = child("v2", "cpuset", "a", "a/b")
+        nested = (*clean, *child("v2", "cpuset", "a", "a/b"))
         yield Case(f"a {kind} partition under a member", "v2", (
             *nested, cpus("a", "0-2"), cpus("a/b", "0"), *part("a/b", kind), *look("a", "a/b"), *part("a", "root"),
             *look("a", "a/b"), *part("a/b", kind),
