@@ -198,19 +198,15 @@ class Vfs:
         raise refuse(EPERM)
 
     def rmdir(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Removes a cgroup. Raises ENOENT, EACCES, EPERM (sticky), ENOTDIR, then EBUSY (cgroup_destroy_locked)."""
+        """Removes a cgroup. Raises EROFS, ENOENT, EACCES, EPERM (sticky), ENOTDIR, EBUSY (cgroup_destroy_locked)."""
         victim = self._may_delete(parent, name, caller)
-        if not victim.is_dir:
-            raise refuse(ENOTDIR)
         if not isinstance(victim, Cgroup):
-            raise refuse(EROFS)
+            raise refuse(ENOTDIR)
         victim.hierarchy.rmdir(victim)
 
     def unlink(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Always refused: EISDIR for a directory, EPERM for a file."""
-        victim = self.lookup(parent, name, caller)
-        if not (parent.read_only and victim.is_dir):
-            self._check_delete(parent, victim, caller)
+        """Always refused: EISDIR for a directory, EPERM for a file, before that EROFS."""
+        victim = self._may_delete(parent, name, caller)
         raise refuse(EISDIR if victim.is_dir else EPERM)
 
     def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
@@ -223,6 +219,8 @@ class Vfs:
         target = self._find(new_parent, new_name, caller)
         if _filesystem(parent) is not _filesystem(new_parent):
             raise refuse(EXDEV)
+        if parent.read_only:
+            raise refuse(EROFS)
         if source is None:
             raise refuse(ENOENT)
         if target is not None and flags & RENAME_NOREPLACE:
@@ -244,8 +242,7 @@ class Vfs:
                 raise refuse(ENOTDIR if source.is_dir else EISDIR)
         if parent is not new_parent and source.is_dir:
             require(source, MAY_WRITE, caller)
-        if not isinstance(parent, Cgroup) or not isinstance(new_parent, Cgroup):
-            raise refuse(EROFS)
+        assert isinstance(parent, Cgroup) and isinstance(new_parent, Cgroup)
         parent.hierarchy.rename(source, parent, new_parent, new_name, flags)
 
     def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
@@ -263,15 +260,13 @@ class Vfs:
         return parent
 
     def _may_delete(self, parent: Inode, name: str, caller: Caller) -> Inode:
+        if parent.read_only:  # known before the name is looked at (mnt_want_write)
+            raise refuse(EROFS)
         victim = self.lookup(parent, name, caller)
         self._check_delete(parent, victim, caller)
         return victim
 
     def _check_delete(self, parent: Inode, victim: Inode, caller: Caller) -> None:
-        if parent.read_only:
-            if isinstance(victim, Cgroup):
-                victim.hierarchy.rmdir(victim)  # the root of a hierarchy is a mount point: EBUSY
-            raise refuse(EROFS)
         require(parent, MAY_WRITE | MAY_EXEC, caller)
         require_removable(parent, victim, caller)
 

@@ -66,7 +66,7 @@ def write_ifpriomap(css: NetPrio, text: str) -> None:
     (write_priomap).
     """
     name, rest = scan_word(text, _IFNAMSIZ)
-    priority, _ = scan_decimal(rest)
+    priority, _ = scan_decimal(rest, saturate=css.kernel.saturates)
     if name is None or priority is None:
         raise refuse(EINVAL)
     if name != _INTERFACE:
