@@ -892,8 +892,17 @@ static int resettable(const char *name)
 	return 1;
 }
 
+/* What the root cpuset reads when no partition has taken CPUs. */
+static const char *cpuset_files[] = { "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.cpus.isolated" };
+static char cpuset_at_first[3][64];
+
 static void snapshot_roots(void)
 {
+	for (int i = 0; i < 3; i++) {
+		char path[80];
+		snprintf(path, sizeof path, "%s/%s", ROOT, cpuset_files[i]);
+		get(path, cpuset_at_first[i], sizeof cpuset_at_first[i]);
+	}
 	for (int h = 0; h < n_hierarchies; h++) {
 		lstat(hierarchies[h], &root_dirs[h]);
 		DIR *d = opendir(hierarchies[h]);
@@ -949,10 +958,28 @@ static void reset_stat(const char *path, struct stat *was)
 		chmod(path, was->st_mode & 07777);
 }
 
+/* Partitions give their CPUs back a little later; some kernels forget to. */
+static int cpuset_is_whole(void)
+{
+	for (int round = 0; round < 50; round++) {
+		int same = 1;
+		for (int i = 0; i < 3; i++) {
+			char path[80], now[64] = "";
+			snprintf(path, sizeof path, "%s/%s", ROOT, cpuset_files[i]);
+			get(path, now, sizeof now);
+			same &= !strcmp(now, cpuset_at_first[i]);
+		}
+		if (same)
+			return 1;
+		nap(4000);
+	}
+	return 0;
+}
+
 static int reset_roots(void)
 {
 	char buf[4096];
-	int cost = 0;
+	int spoilt = 0; /* by what only a boot takes away */
 	if (shm->layout == 2) {
 		if (get(ROOT "/cgroup.subtree_control", buf, sizeof buf) > 1)
 			for (char *t = strtok(buf, " \n"); t; t = strtok(NULL, " \n")) {
@@ -962,13 +989,17 @@ static int reset_roots(void)
 			}
 		/* io.cost, once set up for a device, shows it for good: only a boot takes that away. */
 		if (get(ROOT "/io.cost.qos", buf, sizeof buf) > 0 || get(ROOT "/io.cost.model", buf, sizeof buf) > 0)
-			cost = 1;
+			spoilt = 1;
+		if (!cpuset_is_whole()) {
+			say("oracle: CPUs are missing after a case\n");
+			spoilt = 1;
+		}
 	}
 	for (int h = 0; h < n_hierarchies; h++) {
 		reset_stat(hierarchies[h], &root_dirs[h]);
 		drop_xattrs(hierarchies[h]);
 	}
-	int bad = cost;
+	int bad = spoilt;
 	for (int i = 0; i < n_root_files; i++) {
 		struct root_file *f = &root_files[i];
 		const char *name = strrchr(f->path, '/') + 1;
