@@ -1,0 +1,180 @@
+"""`fakecgroup conformance`: the recorded cases, or random ones, on a target; a table of what differs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fakecgroup import personalities
+
+from ..errors import MountError
+from ..mountinfo import mount_at
+from . import recording
+from .recording import RecordingError
+from .replay import Difference, replay
+from .target import Target
+from .target_model import ModelTarget
+from .target_mount import MountTarget
+
+_ORACLE = Path(__file__).resolve().parents[2] / "scripts" / "oracle"
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one family; operations that the target cannot do are not `compared`."""
+
+    family: str
+    cases: int = 0
+    compared: int = 0
+    skipped: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `fakecgroup conformance`."""
+    parser.add_argument(
+        "--target",
+        default="model",
+        metavar="DIR|model|vm",
+        help="model (default): the model in this process; DIR: an empty fakecgroup mount; vm: a booted kernel",
+    )
+    layouts = dict.fromkeys(layout for layout, _ in personalities())
+    parser.add_argument("--layout", choices=list(layouts), default="v2", help="default: v2")
+    parser.add_argument(
+        "--kernel", metavar="VERSION", help="whose answers to compare with (default: 6.12 for v2, 6.1 for v1)"
+    )
+    parser.add_argument(
+        "--family", action="append", metavar="NAME", help="only cases of this family; may be given more than once"
+    )
+    parser.add_argument(
+        "--fuzz", type=int, metavar="N", help="about N random operations on the model and a booted kernel instead"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the random operations (default: 1)")
+    parser.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
+    parser.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Returns 0 where all answers are the same, 1 where some differ. Raises MountError."""
+    kernel = options.kernel or next(version for layout, version in personalities() if layout == options.layout)
+    if (options.layout, kernel) not in personalities():
+        known = ", ".join(version for layout, version in personalities() if layout == options.layout)
+        raise MountError(f"no kernel {kernel!r} for layout {options.layout}: there is {known}")
+    if options.fuzz is not None:
+        return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}")
+    if options.target == "vm":
+        return _oracle("verify", kernel, options.layout, *(f"--family={name}" for name in options.family or ()))
+    tallies = compare(
+        _target(options.target, options.layout, kernel), options.layout, kernel, options.family, _progress()
+    )
+    _print(tallies, options, kernel)
+    return 1 if any(tally.differences for tally in tallies) else 0
+
+
+def compare(
+    target: Target, layout: str, kernel: str, families: Sequence[str] | None, progress: Callable[[int, int], None]
+) -> list[Tally]:
+    """Every recorded case of a kernel on a target, by family. Raises MountError where there is no recording."""
+    try:
+        recorded = recording.load(layout, kernel)
+    except RecordingError as error:
+        raise MountError(str(error)) from None
+    unknown = set(families or ()) - set(recorded.families)
+    if unknown:
+        raise MountError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
+    cases = [case for case in recorded.cases if not families or case.family in families]
+    tallies: dict[str, Tally] = {}
+    for number, case in enumerate(cases, start=1):
+        progress(number, len(cases))
+        tally = tallies.setdefault(case.family, Tally(case.family))
+        result = replay(case, target)
+        tally.cases += 1
+        tally.compared += result.compared
+        tally.skipped += result.skipped
+        tally.differences += result.differences
+    return list(tallies.values())
+
+
+def _target(name: str, layout: str, kernel: str) -> Target:
+    if name == "model":
+        return ModelTarget(layout, kernel)
+    path = os.path.realpath(name)
+    found = mount_at(path)
+    if found is None or not found.ours:
+        raise MountError(
+            f"{name} is no fakecgroup mount: mount one, with this machine's part of the cases (4 CPUs, 2 nodes): "
+            f"fakecgroup mount {name} --layout {layout} --kernel {kernel} --cpus 4 --numa-nodes 2"
+        )
+    return MountTarget(path)
+
+
+def _oracle(command: str, kernel: str, layout: str, *words: str) -> int:
+    """Leaves it to scripts/oracle, which boots kernels."""
+    if not _ORACLE.exists():
+        raise MountError(
+            "booting a kernel takes scripts/oracle, which is in the project's checkout, not in the package"
+        )
+    return subprocess.run([_ORACLE, command, "--kernel", kernel, "--layout", layout, *words], check=False).returncode
+
+
+def _progress() -> Callable[[int, int], None]:
+    """A counter on a terminal; silence elsewhere."""
+    if not sys.stderr.isatty():
+        return lambda done, of: None
+
+    def show(done: int, of: int) -> None:
+        print(f"\r{done}/{of} cases", end="" if done < of else "\r\033[K", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _print(tallies: Sequence[Tally], options: argparse.Namespace, kernel: str) -> None:
+    if options.output == "json":
+        families = [
+            {
+                "family": tally.family,
+                "cases": tally.cases,
+                "operations": tally.compared,
+                "not_compared": tally.skipped,
+                "differences": [
+                    {
+                        "case": d.case.name,
+                        "index": d.index,
+                        "operation": list(d.op),
+                        "kernel": list(d.expected),
+                        "target": list(d.got),
+                    }
+                    for d in tally.differences
+                ],
+            }
+            for tally in tallies
+        ]
+        print(json.dumps({"layout": options.layout, "kernel": kernel, "target": options.target, "families": families}))
+        return
+    shown = [difference for tally in tallies for difference in tally.differences][: options.show]
+    for difference in shown:
+        print(difference)
+    rows = [("family", "cases", "operations", "not compared", "differences")]
+    rows += [(t.family, str(t.cases), str(t.compared), str(t.skipped), str(len(t.differences))) for t in tallies]
+    rows.append(
+        (
+            f"{options.layout} {kernel}",
+            str(sum(t.cases for t in tallies)),
+            str(sum(t.compared for t in tallies)),
+            str(sum(t.skipped for t in tallies)),
+            str(sum(len(t.differences) for t in tallies)),
+        )
+    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print(
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+            sep="  ",
+        )
