@@ -27,6 +27,7 @@ from .personality import Personality, Version
 
 if TYPE_CHECKING:
     from .caller import Caller
+    from .machine import Machine
     from .openfile import OpenFile
 
 PAGE_SIZE = 4096
@@ -48,6 +49,7 @@ class CFType:
     build option it needs. `max_write` in bytes: a longer write is E2BIG (kernfs, atomic_write_len).
     `mark` groups files that the core shows and hides together. `poll` gives the events beside POLLIN and POLLOUT of a
     file that has its own; the others have one after each change (kernfs_notify).
+    `huge_page` in bytes: only machines that have huge pages of this size have the file.
     """
 
     name: str
@@ -58,6 +60,7 @@ class CFType:
     config: str | None = None
     max_write: int = PAGE_SIZE
     mark: str | None = None
+    huge_page: int | None = None
     show: Callable[[Any], str] | None = None
     show_records: Callable[[Any, OpenFile], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None
@@ -77,10 +80,11 @@ class CFType:
         writable = self.write or self.write_u64 or self.write_s64 or self.write_of
         return (0o444 if readable else 0) | (0o200 if writable else 0)
 
-    def exists_in(self, kernel: Personality) -> bool:
-        """True where `kernel` has this file."""
+    def exists_in(self, kernel: Personality, machine: Machine) -> bool:
+        """True where `kernel` has this file on `machine`."""
         return (
-            (self.since is None or kernel.version >= self.since)
+            (self.huge_page is None or self.huge_page in machine.huge_pages)
+            and (self.since is None or kernel.version >= self.since)
             and (self.until is None or kernel.version < self.until)
             and kernel.has(self.config)
         )

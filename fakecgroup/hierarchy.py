@@ -91,7 +91,9 @@ class Hierarchy:
         tables: list[tuple[str | None, Iterable[CFType]]] = [(None, core)]
         for controller in self.controllers.values():
             tables.append((controller.name, controller.dfl if self.dfl else controller.legacy))
-        rows = [(row, owner) for owner, table in tables for row in table if row.exists_in(self.personality)]
+        rows = [
+            (row, owner) for owner, table in tables for row in table if row.exists_in(self.personality, self.machine)
+        ]
         return {
             row.name: TableEntry(row, owner, number)
             for number, (row, owner) in enumerate(rows, start=1)

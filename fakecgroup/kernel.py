@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
 from itertools import count
 
@@ -18,7 +18,7 @@ from .core import dfl, legacy
 from .css import Controller
 from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
-from .machine import Machine
+from .machine import HUGE_PAGES, Machine
 from .openfile import OpenFile
 from .personality import choose
 from .refuse import refuse
@@ -51,8 +51,8 @@ class Kernel:
 
     `layout` is "v2" (the root is the unified hierarchy) or "v1" (the root is what systemd makes of
     /sys/fs/cgroup: a directory per hierarchy), `version` such as "6.12" (None: the layout's default). `cpus` and
-    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0". `processes` says which tasks there
-    are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each
+    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0", `huge_pages` are
+    sizes in bytes. `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each
     poll event on a file.
 
     Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
@@ -68,12 +68,13 @@ class Kernel:
         numa_nodes: int = 1,
         memory: int = 8 << 30,
         block_devices: Sequence[str] = (),
+        huge_pages: Collection[int] = HUGE_PAGES,
         processes: Processes | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.layout = layout
         self.personality = choose(layout, version)
-        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices))
+        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages))
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self._clock = clock

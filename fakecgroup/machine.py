@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPUs, NUMA nodes (both counted from 0, all online), memory in bytes, whole disks as "major:minor"."""
+    """CPUs, NUMA nodes (both counted from 0, all online), memory in bytes, whole disks as "major:minor",
+    and the sizes of huge pages in bytes (how many there are shows in no file).
+    """
 
     cpus: int = 4
     numa_nodes: int = 1
     memory: int = 8 << 30
     block_devices: tuple[str, ...] = ()
+    huge_pages: frozenset[int] = frozenset(HUGE_PAGES)
 
     def __post_init__(self) -> None:
         for name in ("cpus", "numa_nodes", "memory"):
@@ -22,3 +28,6 @@ class Machine:
             major, _, minor = device.partition(":")
             if not (major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit()):
                 raise ValueError(f"a block device is named by its numbers, such as 259:0, not {device!r}")
+        for size in self.huge_pages:
+            if size not in HUGE_PAGES:
+                raise ValueError(f"there are no huge pages of {size} bytes: 2 MiB and 1 GiB are known")

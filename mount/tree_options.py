@@ -6,12 +6,13 @@ import argparse
 import os
 
 from fakecgroup import Kernel, Processes, personalities
+from fakecgroup.machine import HUGE_PAGES
 
 from .size import SUFFIXES, parse_size
 
 
 def add_tree_options(parser: argparse.ArgumentParser) -> None:
-    """Adds --layout, --kernel, --cpus, --numa-nodes and --memory."""
+    """Adds the options that say which kernel on which machine."""
     known = ", ".join(f"{version} for {layout}" for layout, version in personalities())
     group = parser.add_argument_group("the tree")
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
@@ -28,6 +29,21 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         help=f"suffixes: {SUFFIXES}; default: this machine's",
     )
+    group.add_argument("--swap", type=_swap, metavar="SIZE", default=0, help="default: none; it shows in no file yet")
+    group.add_argument(
+        "--hugepages",
+        type=_huge_pages,
+        metavar="SIZE=N,...",
+        default=HUGE_PAGES,
+        help="such as 2Mi=64,1Gi=0: which sizes have files (default: both, no page of either)",
+    )
+    group.add_argument(
+        "--block-devices",
+        type=_block_devices,
+        metavar="M:N,...",
+        default=(),
+        help="whole disks by number, such as 259:0,259:1 (default: none)",
+    )
 
 
 def make_kernel(options: argparse.Namespace, processes: Processes | None = None) -> Kernel:
@@ -38,6 +54,8 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
         cpus=options.cpus,
         numa_nodes=options.numa_nodes,
         memory=options.memory,
+        block_devices=options.block_devices,
+        huge_pages=options.hugepages,
         processes=processes,
     )
 
@@ -60,3 +78,33 @@ def _size(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError("a machine without memory cannot be played")
     return value
+
+
+def _swap(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _huge_pages(text: str) -> frozenset[int]:
+    """The sizes in bytes of `SIZE=N,...`."""
+    sizes = set()
+    for pair in text.split(","):
+        size, equals, number = pair.partition("=")
+        if not equals or not number.isdecimal():
+            raise argparse.ArgumentTypeError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
+        sizes.add(_swap(size))
+        if _swap(size) not in HUGE_PAGES:
+            raise argparse.ArgumentTypeError(f"there are no huge pages of {size}: 2Mi and 1Gi are known")
+    return frozenset(sizes)
+
+
+def _block_devices(text: str) -> tuple[str, ...]:
+    """The devices of `M:N,...`."""
+    devices = tuple(text.split(",")) if text else ()
+    for device in devices:
+        numbers = device.split(":")
+        if len(numbers) != 2 or not all(number.isascii() and number.isdecimal() for number in numbers):
+            raise argparse.ArgumentTypeError(f"{device!r} is no block device: write its numbers, such as 259:0")
+    return devices

@@ -5,6 +5,7 @@ Limits are kept in base pages, as multiples of the huge page; each size has one 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from errno import EINVAL
 
 from ..cftype import PAGE_SIZE, CFType, Where
@@ -105,6 +106,6 @@ def _legacy_rows(label: str, size: int) -> tuple[CFType, ...]:
 HUGETLB = Controller(
     "hugetlb",
     Hugetlb,
-    dfl=tuple(row for label, size in _SIZES.items() for row in _dfl_rows(label, size)),
-    legacy=tuple(row for label, size in _SIZES.items() for row in _legacy_rows(label, size)),
+    dfl=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _dfl_rows(label, size)),
+    legacy=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _legacy_rows(label, size)),
 )

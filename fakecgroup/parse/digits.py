@@ -4,7 +4,6 @@ U64 = 1 << 64
 _VALUE = {c: int(c, 16) for c in "0123456789abcdefABCDEF"}
 
 
-
 def s64(value: int) -> int:
     """`value` as it is once kept in 64 bits with sign."""
     return (value + U64 // 2) % U64 - U64 // 2
