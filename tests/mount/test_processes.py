@@ -183,6 +183,7 @@ def test_v1_lists_threads_in_tasks(cpu_group: Path) -> None:
     finally:
         stop.set()
         thread.join()
+        eventually(lambda: (cpu_group / "tasks").read_text() == "")  # join returns a little before it is gone
 
 
 def test_v1_forgets_a_thread_that_has_ended(cpu_group: Path) -> None:
