@@ -10,10 +10,10 @@ What the kernel would refuse raises ``OSError`` with its errno; there are no exc
 ValueError for a `Kernel` that cannot be made.
 """
 
-from .caller import ROOT, Caller
+from .caller import ROOT, Caller, EventFd
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
 from .tasks import Processes, ProcessTable, TaskInfo
 
-__all__ = ["ROOT", "Caller", "Kernel", "OpenFile", "ProcessTable", "Processes", "TaskInfo", "personalities"]
+__all__ = ["ROOT", "Caller", "EventFd", "Kernel", "OpenFile", "ProcessTable", "Processes", "TaskInfo", "personalities"]

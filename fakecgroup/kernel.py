@@ -51,9 +51,9 @@ class Kernel:
 
     `layout` is "v2" (the root is the unified hierarchy) or "v1" (the root is what systemd makes of
     /sys/fs/cgroup: a directory per hierarchy), `version` such as "6.12" (None: the layout's default). `cpus` and
-    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0", `huge_pages` are
-    sizes in bytes. `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for timestamps, `on_notify` hears of each
-    poll event on a file.
+    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0", `huge_pages` are sizes in bytes.
+    `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
+    timestamps, `on_notify` hears of each poll event on a file.
 
     Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
     The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
 
 

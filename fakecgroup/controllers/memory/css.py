@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from errno import EINVAL, ENOMEM
 from types import MappingProxyType
 
+from ...caller import EventFd
 from ...cftype import PAGE_SIZE
 from ...css import Css
 from ...parse import memparse, strstrip
@@ -50,6 +51,8 @@ class Memory(Css):
     swappiness: int = 60
     oom_kill_disable: bool = False
     move_charge: int = 0
+    event_fds: tuple[EventFd, ...] = ()
+    oom_event_fds: tuple[EventFd, ...] = ()
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
 
     def online(self) -> None:
@@ -68,6 +71,9 @@ class Memory(Css):
             self.use_hierarchy = parent.use_hierarchy
 
     def offline(self) -> None:
+        """Every eventfd hears of it (memcg_event_remove)."""
+        for event in self.event_fds:
+            event.signal()
         if self.charged and isinstance(self.parent, Memory):
             self.parent.nr_children -= 1
             self.parent.uncharge(self.parent.child_pages(self.parent.nr_children))
@@ -92,7 +98,8 @@ class Memory(Css):
             for css in self.counters():
                 if css.usage + pages > getattr(css, attribute):
                     css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
-                    css.note_oom()
+                    if prefix != "memory.kmem.":
+                        css.note_oom()
                     raise refuse(ENOMEM)
         for css in self.counters():
             css.usage += pages
@@ -102,12 +109,21 @@ class Memory(Css):
             css.usage -= pages
 
     def note_oom(self) -> None:
-        """Counts for memory.events of this group and those above it (memcg_memory_event)."""
+        """Counts for memory.events of this group and those above it (memcg_memory_event), and on v1 signals who listens
+        here and below, unless oom_kill_disable is set (mem_cgroup_oom_notify).
+        """
         self.nr_oom_local += 1
         self.cgroup.notify("memory.events.local")
         for css in self.counters():
             css.nr_oom += 1
             css.cgroup.notify("memory.events")
+        if self.on_dfl or self.oom_kill_disable:
+            return
+        for cgroup in (self.cgroup, *self.cgroup.descendants()):
+            below = cgroup.csses["memory"]
+            assert isinstance(below, Memory)
+            for event in below.oom_event_fds:
+                event.signal()
 
 
 def parse_pages(text: str, unlimited: str, kernel: Personality) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from errno import EBADF, EBUSY, EINVAL
+from errno import EBUSY, EINVAL
 
 from ...cftype import PAGE_SIZE, CFType
 from ...css import Css
-from ...parse import scan_decimal, strstrip
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+from .events import write_event_control
 
 _MOVE_MASK = 3
 
@@ -193,14 +193,6 @@ def write_use_hierarchy(css: Memory, value: int) -> None:
     css.use_hierarchy = bool(value)
 
 
-def write_event_control(css: Memory, text: str) -> None:
-    """`EVENT_FD CONTROL_FD [ARGS]`: EINVAL for what is no such line, EBADF since no descriptor is known here."""
-    event, rest = scan_decimal(strstrip(text))
-    if event is None or not rest.startswith(" ") or not rest[1:2].isdigit():
-        raise refuse(EINVAL)
-    raise refuse(EBADF)
-
-
 LEGACY = (
     *_counter_rows("memory.", read_usage),
     _limit_row("memory.limit_in_bytes", lambda css: css.max, _resize),
@@ -208,7 +200,7 @@ LEGACY = (
     CFType("memory.stat", show=show_stat),
     CFType("memory.force_empty", write=write_force_empty),
     CFType("memory.use_hierarchy", read_u64=read_use_hierarchy, write_u64=write_use_hierarchy),
-    CFType("cgroup.event_control", mode=0o222, write=write_event_control),
+    CFType("cgroup.event_control", mode=0o222, write_of=write_event_control),
     CFType("memory.swappiness", read_u64=read_swappiness, write_u64=write_swappiness),
     CFType("memory.move_charge_at_immigrate", read_u64=read_move_charge, write_u64=write_move_charge),
     CFType("memory.oom_control", show=show_oom_control, write_u64=write_oom_control),
