@@ -23,9 +23,9 @@ class EventFd(NamedTuple):
 class Caller(NamedTuple):
     """Credentials of one call.
 
-    `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the
-    supplementary groups, `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`,
-    any other object, or None for a descriptor that is not open. Both are asked only when a decision hangs on them.
+    `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the supplementary groups,
+    `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`, any other object, or
+    None for a descriptor that is not open. Both are asked only when a decision hangs on them.
     """
 
     uid: int = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
 from typing import Any
 
-from fakecgroup import Caller, Kernel, OpenFile, ProcessTable
+from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
 from fakecgroup.core.dfl import frozen
 from fakecgroup.inode import Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
@@ -37,6 +37,21 @@ class _Handle:
     position: int = 0
 
 
+class _Other:
+    """What else can be open: an eventfd with the count of its signals, or a file outside the tree."""
+
+    def __init__(self, event: bool) -> None:
+        self.count = 0
+        self.event = EventFd(self._signal) if event else "file"
+
+    def _signal(self) -> None:
+        self.count += 1
+
+
+def _descriptor(name: str) -> int:
+    return int.from_bytes(name.encode("latin-1"), "big")
+
+
 @dataclass
 class _Actor:
     """A process or thread that does operations."""
@@ -46,12 +61,22 @@ class _Actor:
     gid: int = 0
     umask: int = 0o022
     handles: dict[str, _Handle] = field(default_factory=dict)
+    others: dict[str, _Other] = field(default_factory=dict)
     status: str = "signal 9"
     doomed: bool = False
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.uid, self.gid, self.tid)
+        return Caller(self.uid, self.gid, self.tid, files=self.file)
+
+    def file(self, descriptor: int) -> object:
+        """What a descriptor is open on, by the number that `_descriptor` gives a handle; 0 to 2 are always open."""
+        name = descriptor.to_bytes((descriptor.bit_length() + 7) // 8, "big").decode("latin-1")
+        if name in self.handles:
+            return self.handles[name].inode
+        if name in self.others:
+            return self.others[name].event
+        return "standard stream" if descriptor < 3 else None
 
 
 class _StepError(Exception):
@@ -108,7 +133,7 @@ class ModelTarget:
     def do(self, op: Op) -> Answer:
         method: Callable[..., Any] | None = getattr(self, f"_do_{op[0]}", None)
         if method is None:
-            raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into", "eventfd"))
+            raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into"))
         values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
         if self._layout == "v1":
             self._bury()
@@ -234,7 +259,17 @@ class ModelTarget:
         file = self.kernel.open(path, flags, caller)
         return _Handle(file.inode, flags, file)
 
+    def _do_eventfd(self, name: str) -> None:
+        self.actor.others[name] = _Other(event=True)
+
+    def _do_eventcount(self, name: str) -> int:
+        other = self.actor.others[name]
+        count, other.count = other.count, 0
+        return count
+
     def _handle(self, name: str) -> _Handle:
+        if name in self.actor.others:
+            raise UnsupportedError("a file outside the tree", ends=False)
         if name not in self.actor.handles:
             raise OSError(EBADF, "")
         return self.actor.handles[name]
@@ -276,6 +311,10 @@ class ModelTarget:
 
     def _do_open(self, name: str, path: str, flags: int, mode: int) -> None:
         self.actor.handles.pop(name, None)
+        self.actor.others.pop(name, None)
+        if path.startswith("/"):
+            self.actor.others[name] = _Other(event=False)
+            raise UnsupportedError("a file outside the tree", ends=False)
         self.actor.handles[name] = self._open(path, flags)
 
     def _do_close(self, name: str) -> None:
@@ -355,8 +394,10 @@ class ModelTarget:
     def _expand(self, data: bytes) -> bytes:
         if b"$" not in data:
             return data
-        for name in sorted(self.actors, key=len, reverse=True):
-            data = data.replace(b"$" + name.encode(), str(self.actors[name].tid).encode())
+        numbers = {name: _descriptor(name) for name in (*self.actor.handles, *self.actor.others)}
+        numbers |= {name: actor.tid for name, actor in self.actors.items()}
+        for name in sorted(numbers, key=len, reverse=True):
+            data = data.replace(b"$" + name.encode(), str(numbers[name]).encode())
         return data
 
     # -- processes --------------------------------------------------------------------------------

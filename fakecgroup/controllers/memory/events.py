@@ -1,0 +1,84 @@
+"""v1's cgroup.event_control: eventfds that hear of what happens in a group (mm/memcontrol.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from errno import EBADF, EINVAL
+from typing import TYPE_CHECKING
+
+from ...caller import EventFd
+from ...inode import CgroupFile, Inode
+from ...parse import strstrip
+from ...parse.digits import digits
+from ...permission import MAY_READ, require
+from ...refuse import refuse
+from .css import Memory, parse_pages
+
+if TYPE_CHECKING:
+    from ...caller import Caller
+    from ...openfile import OpenFile
+
+_LEVELS = ("low", "medium", "critical")
+_MODES = ("default", "hierarchy", "local")
+
+
+def write_event_control(css: Memory, text: str, of: OpenFile, writer: Caller) -> None:
+    """`EVENT_FD CONTROL_FD [ARGS]`, both descriptors of the writer; removal of the group signals the eventfd too
+    (memcg_write_event_control).
+
+    Raises EINVAL for what is no such line, then EBADF and EINVAL for the first descriptor, EBADF, EACCES without read
+    permission and EINVAL for the second, EINVAL for arguments that its file does not take.
+    """
+    text = strstrip(text)
+    event_fd, rest = _descriptor(text)
+    if rest[:1] != " ":
+        raise refuse(EINVAL)
+    control_fd, rest = _descriptor(rest[1:])
+    if rest[:1] not in ("", " "):
+        raise refuse(EINVAL)
+    event = writer.files(event_fd)
+    if not isinstance(event, EventFd):
+        raise refuse(EBADF if event is None else EINVAL)
+    control = writer.files(control_fd)
+    if control is None:
+        raise refuse(EBADF)
+    if isinstance(control, Inode):
+        require(control, MAY_READ, writer)
+    register = _REGISTER.get(control.row.name) if isinstance(control, CgroupFile) else None
+    if register is None or not isinstance(control, CgroupFile) or control.cgroup is not css.cgroup:
+        raise refuse(EINVAL)
+    register(css, rest[1:], event)
+    css.event_fds = (*css.event_fds, event)
+
+
+def _descriptor(text: str) -> tuple[int, str]:
+    """The number at the start, 0 where there is none, and what follows (simple_strtoul)."""
+    value, count = digits(text, 10)
+    return value & 0xFFFFFFFF, text[count:]
+
+
+def _register_threshold(css: Memory, args: str, event: EventFd) -> None:
+    """A size; nothing in a fake group crosses it."""
+    if args != strstrip(args):
+        raise refuse(EINVAL)
+    parse_pages(args, "-1", css.kernel)
+
+
+def _register_oom(css: Memory, args: str, event: EventFd) -> None:
+    """Any arguments; hears of a lack of memory in this group or one above it."""
+    css.oom_event_fds = (*css.oom_event_fds, event)
+
+
+def _register_pressure(css: Memory, args: str, event: EventFd) -> None:
+    """`low`, `medium` or `critical`, then perhaps a comma and a mode (vmpressure_register_event)."""
+    level, *mode = args.split(",")
+    if level not in _LEVELS or (mode and mode[0] not in _MODES):
+        raise refuse(EINVAL)
+
+
+_REGISTER: dict[str, Callable[[Memory, str, EventFd], None]] = {
+    "memory.usage_in_bytes": _register_threshold,
+    "memory.memsw.usage_in_bytes": _register_threshold,
+    "memory.oom_control": _register_oom,
+    "memory.pressure_level": _register_pressure,
+}
