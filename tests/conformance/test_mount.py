@@ -27,15 +27,32 @@ TREES = [("v2", "6.12"), ("v1", "6.1")]
 _FORKS = "a real process may fork whatever the limit"
 _FROZEN = "real processes are not frozen"
 _CHILDREN = "a mount does not hear of forks"
+_ONE = "one mount is one file system: its kernel asks for no other hierarchy"
+_TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
+_XATTR = "security and system attributes are judged by the mount's kernel, not by the one that is played"
 #: Cases that a mount answers differently, and why.
 GAPS: dict[tuple[str, str], str] = {
-    ("v2", "moving in is never refused"): _FORKS,
-    ("v2", "a limit holds for all below it"): _FORKS,
-    ("v2", "pids.events counts every refused fork"): _FORKS,
-    ("v2", "pids.events can be polled"): _FORKS,
+    **{
+        (layout, name): why
+        for layout in ("v2", "v1")
+        for name, why in (
+            ("moving in is never refused", _FORKS),
+            ("a limit holds for all below it", _FORKS),
+            ("pids.events counts every refused fork", _FORKS),
+            ("pids.events can be polled", _FORKS),
+        )
+    },
     ("v2", "freezing a process"): _FROZEN,
     ("v2", "the order of pids"): _CHILDREN,
     ("v2", "pids starts over after the controller was off"): _CHILDREN,
+    ("v1", "freezer with a task"): _FROZEN,
+    ("v1", "moving into and out of a frozen group"): _FROZEN,
+    ("v1", "killing a frozen task waits for the thaw"): _FROZEN,
+    ("v1", "nothing moves between hierarchies"): _ONE,
+    **{("v1", f"the order of pids ({h})"): _CHILDREN for h in ("pids", "systemd", "freezer")},
+    **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
+    **{("v1", f"names of attributes ({h})"): _XATTR for h in ("pids", "systemd")},
+    **{("v1", f"attributes and users ({h})"): _XATTR for h in ("pids", "systemd")},
 }
 
 
@@ -59,7 +76,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     layout, kernel = request.param
     directory = Path("/tmp") / f"fcg-conformance-{os.getpid()}-{time.monotonic_ns()}"
     directory.mkdir(mode=0o755)
-    machine = ["--cpus", "4", "--numa-nodes", "2", "--memory", "1Gi"]
+    machine = ["--cpus", "4", "--numa-nodes", "2", "--memory", "1Gi", "--block-devices", "259:0,259:1"]
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     options = ["--layout", layout, "--kernel", kernel, *machine]
     how = {"timeout": 30, "env": environment, "capture_output": True}
@@ -91,7 +108,8 @@ def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str
 @pytest.mark.parametrize(
     ("layout", "kernel", "tree", "name"),
     [
-        pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=True))
+        # the attributes' answers hang on the kernel of this machine, so that gap may be closed here
+        pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=why != _XATTR))
         for (layout, name), why in GAPS.items()
         for tree in TREES
         if tree[0] == layout

@@ -107,7 +107,7 @@ def _partitions() -> Iterator[Case]:
         return [("write", path, value), ("settle", 20), ("read", path)]
 
     def look(*groups: str) -> list[tuple[Any, ...]]:
-        return [("settle", 20), ("read", "cpuset.cpus.effective"), ("read", "cpuset.cpus.isolated"),
+        return [("settle", 100), ("read", "cpuset.cpus.effective"), ("read", "cpuset.cpus.isolated"),
             *(("read", f"{g}/cpuset.{n}") for g in groups for n in (
             "cpus", "cpus.effective", "cpus.exclusive", "cpus.exclusive.effective", "cpus.partition"))]  # fmt: skip
 
