@@ -103,7 +103,7 @@ def _hundredths(css: Io, text: str) -> int:
         fraction *= 10 ** (2 - places)
     else:
         step = 10 ** (places - 2)
-        fraction = (fraction + step // 2) // step
+        fraction = (fraction + step % _U64 // 2) % _U64 // (step % _U32)  # do_div takes a divisor of 32 bits
     value = s64(whole * 100 + fraction)
     if value < 0:
         raise refuse(EINVAL)
