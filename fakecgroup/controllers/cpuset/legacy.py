@@ -38,12 +38,20 @@ def read_relax_domain_level(css: Cpuset) -> int:
     return css.relax_domain_level
 
 
-def write_relax_domain_level(css: Cpuset, value: int) -> None:
-    """-1 to 4, from 6.1 on to 5, else EINVAL (update_relax_domain_level).
+def _relax_domain_level_max(css: Cpuset) -> int:
+    """How many levels of scheduling domains there are on a machine whose CPUs share nothing but their node.
 
-    On a real machine the end is where its levels of scheduling domains end; this is that of a machine with two nodes.
+    So many has one with a CPU, with CPUs in a node, and with CPUs in several nodes; 6.1 knows clusters too.
     """
-    if not -1 <= value <= (5 if css.kernel.at_least(6, 1) else 4):
+    if css.machine.cpus == 1:
+        return 1
+    levels = 3 if css.kernel.at_least(6, 1) else 2
+    return levels if css.machine.numa_nodes == 1 else levels + 2
+
+
+def write_relax_domain_level(css: Cpuset, value: int) -> None:
+    """-1 to the number of levels of scheduling domains, else EINVAL (update_relax_domain_level)."""
+    if not -1 <= value <= _relax_domain_level_max(css):
         raise refuse(EINVAL)
     css.relax_domain_level = value
 
