@@ -19,7 +19,8 @@ def test_what_is_shown_reads_back(bits: set[int]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("3,0-1", "0-1,3"), ("0-7:1/2", "0,2,4,6"), ("0 ,\t1,", "0-1"), ("0\n1", "0"), ("0 \n1", "0-1"), ("007", "7"), (",", "")],
+    [("3,0-1", "0-1,3"), ("0-7:1/2", "0,2,4,6"),
+     ("0 ,\t1,", "0-1"), ("0\n1", "0"), ("0 \n1", "0-1"), ("007", "7"), (",", "")],
 )  # fmt: skip
 def test_a_list_in_any_form_is_shown_in_the_shortest(text: str, shown: str) -> None:
     assert format_bitlist(parse_bitlist(text, 8, words=False)) == shown
@@ -27,7 +28,8 @@ def test_a_list_in_any_form_is_shown_in_the_shortest(text: str, shown: str) -> N
 
 @pytest.mark.parametrize(
     ("text", "errno"),
-    [("8", ERANGE), ("3-1", EINVAL), ("0:1/2", EINVAL), ("4294967296", EOVERFLOW), ("4294967295", EINVAL), ("9,x", ERANGE)],
+    [("8", ERANGE), ("3-1", EINVAL), ("0:1/2", EINVAL),
+     ("4294967296", EOVERFLOW), ("4294967295", EINVAL), ("9,x", ERANGE)],
 )  # fmt: skip
 def test_the_first_fault_in_a_list_decides(text: str, errno: int) -> None:
     with pytest.raises(OSError) as refused:
