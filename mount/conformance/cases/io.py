@@ -83,6 +83,33 @@ def _v2() -> Iterator[Case]:
         ["259:0 60", "259:0 0", "259:0 10001", "259:1 60", "default 30", "259:0 default",
         "259:0 default x", "259:0 70"]), ("write", "io.cost.qos", "259:0 enable=0"),
         *each_read_back("a/io.weight", ["259:0 80"])))  # fmt: skip
+    yield Case("io.cost.qos parses numbers", "v2", tuple(each_read_back("io.cost.qos", [
+        "259:0 rlat=00000000000000000000007", "259:0 rlat=000000000000000000000007", "259:0 rlat=18446744073709551616",
+        "259:0 rlat=4294967297", "259:0 wlat=0x10", "259:0 wlat=010", "259:0 rlat=08", "259:0 rlat=-1", "259:0 rlat=+1",
+        "259:0 rlat=", "259:0 rlat=5x", "259:0 enable=1x", "259:0 ctrl=", "259:0 rpct=1.005 wpct=1.5",
+        "259:0 rpct=100.00", "259:0 rpct=100.01", "259:0 rpct=1.-5", "259:0 rpct=.5", "259:0 rpct=7x wpct=1.abc",
+        "259:0 rpct=+7", "259:0 rpct=0x7", "259:0 rpct=0000000000000000000000000000006",
+        "259:0 rpct=00000000000000000000000000000008", "259:0 rpct=5.9999999999", "259:0 wpct=5.00000000000005",
+        "259:0 max=99999999999999999999", "259:0 rpct=9223372036854775808", "259:0 ctrl=auto rlat=9",
+        "259:0 rlat=9 ctrl=auto", "259:0\trlat=11\nwlat=12", "259:0 rlat=13\rwlat=14"])))  # fmt: skip
+    yield Case("io.cost.model parses numbers", "v2", tuple(each_read_back("io.cost.model", [
+        "259:0 rbps=18446744073709551615 wbps=4294967297", "259:0 rbps=18446744073709551616", "259:0 rseqiops=0x10",
+        "259:0 rbps=000000000000000000000000000000008", "259:0 wrandiops=7 model=linear",
+        "259:0 rbps=-1"])))  # fmt: skip
+    yield Case("io.cost is there after a write that was refused", "v2", (
+        ("write", "io.cost.model", "259:1 nosuch=1"), ("read", "io.cost.qos"), ("read", "io.cost.model")))
+    stats = (("read", "a/b/io.stat"), ("read", "a/io.stat"))
+    yield Case("io.stat shows the disks that were configured here or below", "v2", (
+        *child("v2", "io", "a", "a/b"), *stats, ("write", "a/b/io.max", "259:0 junk"), *stats,
+        ("write", "a/b/io.weight", "259:1 60"), *stats, ("write", "a/io.max", "259:1 "), *stats,
+        ("write", "a/cgroup.subtree_control", "-io"), ("write", "a/cgroup.subtree_control", "+io"), *stats,
+        ("write", "io.cost.qos", "259:0 enable=1"), ("read", "io.stat"), *stats))  # fmt: skip
+    yield Case("io has the memory controller with it", "v2", (
+        *child("v2", "io", "a"), ("mkdir", "a/b"), ("read", "cgroup.stat"), ("read", "a/cgroup.stat"), ("listdir", "a"),
+        ("write", "cgroup.subtree_control", "+memory"), ("read", "cgroup.stat"), ("write", "a/memory.max", "1M"),
+        ("write", "cgroup.subtree_control", "-memory"), ("read", "cgroup.stat"),
+        ("write", "cgroup.subtree_control", "+memory"), ("read", "a/memory.max"),
+        ("write", "cgroup.subtree_control", "-io"), ("read", "cgroup.stat")))  # fmt: skip
     yield Case("the root has no io limits", "v2", (("read", "io.max"), ("write", "io.max", "259:0 rbps=1000"),
         ("read", "io.weight"), ("write", "io.stat", "1")))
 
@@ -114,6 +141,12 @@ def _v1() -> Iterator[Case]:
     yield from parser_cases("v1", "blkio/a/blkio.reset_stats", setup, "1")
     for name in ("io_serviced", "io_serviced_recursive", "io_service_bytes", "io_service_bytes_recursive"):
         yield from short_parser_cases("v1", f"blkio/a/blkio.throttle.{name}", setup)
+    counters = (("read", "blkio/a/blkio.throttle.io_serviced"),
+                ("read", "blkio/a/blkio.throttle.io_service_bytes_recursive"))  # fmt: skip
+    yield Case("blkio.throttle counts the disks that were configured here or below", "v1", (
+        *setup, ("mkdir", "blkio/a/b"), *counters,
+        ("write", "blkio/a/b/blkio.throttle.read_bps_device", "259:0 junk"), *counters,
+        ("write", "blkio/a/blkio.throttle.write_iops_device", "259:1 5"), *counters))  # fmt: skip
     yield Case("blkio has no weights without bfq", "v1", (
         *setup, *(("read", f"blkio/a/blkio.{n}") for n in ("weight", "weight_device", "leaf_weight", "bfq.weight",
         "sectors", "time"))))  # fmt: skip
