@@ -38,11 +38,13 @@ class Cpuset(CpusetState):
         parent = self.parent
         if self.on_dfl:
             self.effective_cpus, self.effective_mems = parent.effective_cpus, parent.effective_mems
-            self.follows_parent = True
+            if not self.kernel.at_least(6, 12):
+                self.follows_parent = True
             return
         self.spread_page, self.spread_slab = parent.spread_page, parent.spread_slab
-        exclusive = any(css.cpu_exclusive or css.mem_exclusive for css in parent.children())
-        if self.cgroup.clone_children and not exclusive:
+        if self.cgroup.clone_children and not any(
+            sibling.cpu_exclusive or sibling.mem_exclusive for sibling in parent.children()
+        ):
             self.cpus = self.effective_cpus = parent.cpus
             self.mems = self.effective_mems = parent.mems
 

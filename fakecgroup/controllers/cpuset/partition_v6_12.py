@@ -9,6 +9,7 @@ from copy import copy
 from errno import EINVAL
 
 from ...refuse import refuse
+from .exclusive import claimed, granted, leaves_tasks_without_cpu, partition_populated, without_siblings
 from .rules import Rules, become_exclusive, notify_partition
 from .state import MEMBER, CpusetState, Partition
 from .validate import validate_change
@@ -21,50 +22,6 @@ NO_CPUS = "Parent unable to distribute cpu downstream"
 EMPTY = "cpuset.cpus and cpuset.cpus.exclusive are empty"
 NO_ACCESS = "Enable partition not permitted"
 REMOTE_BELOW = "Have remote partition underneath"
-
-
-def claimed(css: CpusetState) -> int:
-    """The CPUs it would have for itself (user_xcpus)."""
-    return css.exclusive or css.cpus
-
-
-def granted(css: CpusetState) -> int:
-    """What of its claim a partition gets: what the parent may give and, unless cpuset.cpus.exclusive says so, no
-    sibling has (compute_effective_exclusive_cpumask, compute_excpus)."""
-    cpus = claimed(css) & css.above.exclusive_effective
-    return cpus if css.exclusive else without_siblings(css, cpus)[0]
-
-
-def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
-    """`cpus` less what the siblings hold, and whether that took any away."""
-    conflict = False
-    for sibling in css.siblings():
-        held = sibling.exclusive if cpus & sibling.exclusive else sibling.exclusive_effective
-        conflict |= bool(cpus & held)
-        cpus &= ~held
-    return cpus, conflict
-
-
-def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
-    """Tasks here or below, but for those of partitions below and of `leaving` (partition_is_populated)."""
-    if css.has_own_tasks():
-        return True
-    below = list(css.children())
-    while below:
-        member = below.pop()
-        if member is leaving:
-            below.extend(member.children())
-        elif not member.partition.valid:
-            if member.populated():
-                return True
-            below.extend(member.children())
-    return css.populated() if not list(css.children()) else False
-
-
-def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -> bool:
-    """With `cpus` in the partition `css`, it or its parent would have tasks and no CPU (tasks_nocpu_error)."""
-    takes_all = not parent.effective_cpus & ~cpus
-    return (takes_all and partition_populated(parent, css)) or (not cpus and partition_populated(css))
 
 
 class ExclusivePartitions(Rules):

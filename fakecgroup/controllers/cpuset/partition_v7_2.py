@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from copy import copy
 
-from .partition_v6_12 import NO_CPUS, ExclusivePartitions, claimed, granted, without_siblings
+from .exclusive import claimed, granted, without_siblings
+from .partition_v6_12 import NO_CPUS, ExclusivePartitions
 from .state import MEMBER, CpusetState
 from .validate import validate_change
 

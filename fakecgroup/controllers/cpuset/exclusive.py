@@ -1,0 +1,51 @@
+"""Exclusive CPUs, from 6.12 on: who claims them, who holds them, and whether tasks can do without."""
+
+from __future__ import annotations
+
+from .state import CpusetState
+
+
+def claimed(css: CpusetState) -> int:
+    """The CPUs it would have for itself (user_xcpus)."""
+    return css.exclusive or css.cpus
+
+
+def granted(css: CpusetState) -> int:
+    """What a partition gets of its claim (compute_effective_exclusive_cpumask; compute_excpus on 7.2).
+
+    That is what its parent may give; without cpuset.cpus.exclusive also only what no sibling holds.
+    """
+    cpus = claimed(css) & css.above.exclusive_effective
+    return cpus if css.exclusive else without_siblings(css, cpus)[0]
+
+
+def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
+    """`cpus` less what the siblings hold, and whether that took any away."""
+    conflict = False
+    for sibling in css.siblings():
+        held = sibling.exclusive if cpus & sibling.exclusive else sibling.exclusive_effective
+        conflict |= bool(cpus & held)
+        cpus &= ~held
+    return cpus, conflict
+
+
+def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
+    """Tasks here or below, but for those of partitions below and of `leaving` itself (partition_is_populated)."""
+    if css.has_own_tasks():
+        return True
+    below = list(css.children())
+    if not below:
+        return css.populated()
+    while below:
+        member = below.pop()
+        if member is leaving:
+            below.extend(member.children())
+        elif not member.partition.valid and member.populated():
+            return True
+    return False
+
+
+def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -> bool:
+    """With `cpus` in the partition `css`, it or its parent would have tasks and no CPU (tasks_nocpu_error)."""
+    takes_all = not parent.effective_cpus & ~cpus
+    return (takes_all and partition_populated(parent, css)) or (not cpus and partition_populated(css))
