@@ -169,17 +169,18 @@ def _command(kernel: Kernel, directory: Path, memory: Path, log: Path) -> list[s
 
 def guest() -> Path:
     """The guest's initramfs, built again when its source is newer."""
-    source = Path(__file__).with_name("guest.c")
+    sources = sorted(Path(__file__).with_name("guest").glob("*.[ch]"))
     home = cache_directory() / "guest"
     image = home / "initramfs"
-    if image.exists() and image.stat().st_mtime > source.stat().st_mtime:
+    if image.exists() and image.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return image
     check_programs()
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:
         init = Path(directory) / "init"
         flags = ["-static", "-O2", "-Wall", "-Wno-format-truncation", "-Wno-unused-result"]
-        built = subprocess.run(["gcc", *flags, "-o", str(init), str(source)], capture_output=True, text=True)
+        files = [str(source) for source in sources if source.suffix == ".c"]
+        built = subprocess.run(["gcc", *flags, "-o", str(init), *files], capture_output=True, text=True)
         if built.returncode != 0:
             raise OracleError("building the guest failed: " + (built.stderr.splitlines() or ["gcc said nothing"])[0])
         packed = subprocess.run(

@@ -1,4 +1,4 @@
-"""The shared memory between host and guest: cases in, answers out.  ``guest.c`` is the other end.
+"""The shared memory between host and guest: cases in, answers out.  ``guest/`` is the other end.
 
     header       u32 magic, layout, cases, first; u64 in, out, out_size; u64 out_used, progress; u32 state, current
     a case       u32 size of what follows, u32 operations, operations

@@ -1,0 +1,395 @@
+/* The operations: one system call each, or a few. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+static void put_stat(struct answer *a, struct stat *st)
+{
+	char b[160];
+	put_bytes(a, b, snprintf(b, sizeof b, "%u %lu %u %u %lld %ld %lld", st->st_mode, (unsigned long)st->st_nlink,
+				 st->st_uid, st->st_gid, (long long)st->st_size, (long)st->st_blksize,
+				 (long long)st->st_blocks));
+}
+
+static void read_all(int fd, struct answer *a)
+{
+	static __thread char buf[ANSWER_MAX];
+	size_t n = 0;
+	for (;;) {
+		ssize_t r = read(fd, buf + n, sizeof buf - n);
+		if (r < 0)
+			return fail(a, errno, S_READ);
+		if (r == 0)
+			break;
+		n += r;
+	}
+	put_bytes(a, buf, n);
+}
+
+static void op_read(struct answer *a, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(a, errno, S_OPEN);
+	read_all(fd, a);
+	close(fd);
+}
+
+static void op_write(struct op *op, struct answer *a)
+{
+	uint32_t len;
+	int fd = open(op->arg[1], O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(a, errno, S_OPEN);
+	char *data = expand(op->arg[2], op->len[2], &len);
+	ssize_t r = write(fd, data, len);
+	int err = errno;
+	free(data);
+	if (r < 0) {
+		close(fd);
+		return fail(a, err, S_WRITE);
+	}
+	if (close(fd) < 0)
+		return fail(a, errno, S_CLOSE);
+	if ((uint32_t)r == len)
+		ok(a);
+	else
+		put_int(a, r);
+}
+
+static void op_list(struct answer *a, const char *path)
+{
+	DIR *d = opendir(path);
+	if (!d)
+		return fail(a, errno, S_OPEN);
+	ok(a);
+	a->type = V_LIST;
+	struct dirent *e;
+	while ((e = readdir(d)))
+		put_item(a, e->d_name, strlen(e->d_name));
+	closedir(d);
+}
+
+static void op_until(struct op *op, struct answer *a)
+{
+	for (int i = 0; i < 400; i++) {
+		op_read(a, op->arg[1]);
+		if (a->err || memmem(a->data, a->len, op->arg[2], op->len[2]))
+			return;
+		nap(5000);
+	}
+}
+
+static long long num(const char *s) { return strtoll(s, NULL, 10); }
+
+static void op_as(struct answer *a, uid_t uid, gid_t gid)
+{
+	/* Raw calls: only this thread.  The saved uid stays 0, which is the way back. */
+	syscall(SYS_setresuid, 0, 0, 0);
+	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, gid, gid, gid) < 0 ||
+	    syscall(SYS_setresuid, uid, uid, 0) < 0)
+		return fail(a, errno, 0);
+	ok(a);
+}
+
+static void op_events(struct answer *a, int fd)
+{
+	char buf[8192] __attribute__((aligned(8))), line[400];
+	ok(a);
+	a->type = V_LIST;
+	for (;;) {
+		struct pollfd p = { fd, POLLIN, 0 };
+		if (poll(&p, 1, 60) != 1)
+			return;
+		ssize_t n = read(fd, buf, sizeof buf);
+		if (n <= 0)
+			return;
+		for (char *q = buf; q < buf + n;) {
+			struct inotify_event *e = (void *)q;
+			put_item(a, line, snprintf(line, sizeof line, "%d %u %s", e->wd, e->mask, e->len ? e->name : ""));
+			q += sizeof *e + e->len;
+		}
+	}
+}
+
+#define IS(x) (!strcmp(name, x))
+void do_op(struct op *op, struct answer *a)
+{
+	const char *name = op->arg[0];
+	char **v = op->arg;
+	struct stat st;
+	int fd;
+	uint32_t len;
+
+	ok(a);
+	if (IS("mkdir"))
+		result(a, mkdir(v[1], num(v[2])));
+	else if (IS("rmdir"))
+		result(a, rmdir(v[1]));
+	else if (IS("write"))
+		op_write(op, a);
+	else if (IS("read"))
+		op_read(a, v[1]);
+	else if (IS("until"))
+		op_until(op, a);
+	else if (IS("listraw"))
+		op_list(a, v[1]);
+	else if (IS("stat")) {
+		if (lstat(v[1], &st) < 0)
+			fail(a, errno, 0);
+		else
+			put_stat(a, &st);
+	} else if (IS("rename"))
+		result(a, syscall(SYS_renameat2, AT_FDCWD, v[1], AT_FDCWD, v[2], (unsigned)num(v[3])));
+	else if (IS("unlink"))
+		result(a, unlink(v[1]));
+	else if (IS("symlink"))
+		result(a, symlink(v[1], v[2]));
+	else if (IS("link"))
+		result(a, link(v[1], v[2]));
+	else if (IS("readlink")) {
+		char buf[4096];
+		ssize_t n = readlink(v[1], buf, sizeof buf);
+		if (n < 0)
+			fail(a, errno, 0);
+		else
+			put_bytes(a, buf, n);
+	} else if (IS("mknod"))
+		result(a, mknod(v[1], num(v[2]), num(v[3])));
+	else if (IS("creat")) {
+		fd = open(v[1], O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, (mode_t)num(v[2]));
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			close(fd);
+	} else if (IS("truncate"))
+		result(a, truncate(v[1], num(v[2])));
+	else if (IS("chmod"))
+		result(a, chmod(v[1], num(v[2])));
+	else if (IS("chown"))
+		result(a, lchown(v[1], num(v[2]), num(v[3])));
+	else if (IS("utimens")) {
+		struct timespec t[2] = { { num(v[2]), 0 }, { num(v[3]), 0 } };
+		result(a, utimensat(AT_FDCWD, v[1], t, 0));
+	} else if (IS("mtime")) {
+		if (lstat(v[1], &st) < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, st.st_mtim.tv_sec);
+	} else if (IS("access"))
+		result(a, access(v[1], num(v[2])));
+	else if (IS("statfs")) {
+		struct statfs f;
+		char b[160];
+		if (statfs(v[1], &f) < 0)
+			fail(a, errno, 0);
+		else
+			put_bytes(a, b, snprintf(b, sizeof b, "%ld %ld %ld %ld %lld %lld", (long)f.f_type, (long)f.f_bsize,
+						 (long)f.f_frsize, (long)f.f_namelen, (long long)f.f_blocks,
+						 (long long)f.f_files));
+	} else if (IS("setxattr"))
+		result(a, lsetxattr(v[1], v[2], v[3], op->len[3], num(v[4])));
+	else if (IS("getxattr")) {
+		static __thread char buf[70000];
+		ssize_t n = lgetxattr(v[1], v[2], num(v[3]) ? buf : NULL, num(v[3]));
+		if (n < 0)
+			fail(a, errno, 0);
+		else if (!num(v[3]))
+			put_int(a, n);
+		else
+			put_bytes(a, buf, n);
+	} else if (IS("listxattr")) {
+		static __thread char buf[70000];
+		ssize_t n = llistxattr(v[1], buf, sizeof buf);
+		if (n < 0)
+			fail(a, errno, 0);
+		else {
+			a->type = V_LIST;
+			for (char *p = buf; p < buf + n; p += strlen(p) + 1)
+				put_item(a, p, strlen(p));
+		}
+	} else if (IS("removexattr"))
+		result(a, lremovexattr(v[1], v[2]));
+	else if (IS("open")) {
+		fd = open(v[2], num(v[3]) | O_CLOEXEC, (mode_t)num(v[4]));
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			keep(v[1], fd);
+	} else if (IS("close")) {
+		struct handle *h = handle(v[1]);
+		if (h)
+			h->name[0] = 0;
+		result(a, close(h ? h->fd : -1));
+	} else if (IS("fread") || IS("fpread")) {
+		static __thread char buf[ANSWER_MAX];
+		size_t n = num(v[2]);
+		if (n > sizeof buf)
+			n = sizeof buf;
+		ssize_t r = name[1] == 'p' ? pread(handle_fd(v[1]), buf, n, num(v[3])) : read(handle_fd(v[1]), buf, n);
+		if (r < 0)
+			fail(a, errno, 0);
+		else
+			put_bytes(a, buf, r);
+	} else if (IS("fwrite") || IS("fpwrite")) {
+		char *data = expand(v[2], op->len[2], &len);
+		ssize_t r = name[1] == 'p' ? pwrite(handle_fd(v[1]), data, len, num(v[3])) : write(handle_fd(v[1]), data, len);
+		int err = errno;
+		free(data);
+		if (r < 0)
+			fail(a, err, 0);
+		else if ((uint32_t)r == len)
+			ok(a);
+		else
+			put_int(a, r);
+	} else if (IS("lseek")) {
+		long long r = lseek(handle_fd(v[1]), num(v[2]), num(v[3]));
+		if (r < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, r);
+	} else if (IS("ftruncate"))
+		result(a, ftruncate(handle_fd(v[1]), num(v[2])));
+	else if (IS("fsync"))
+		result(a, fsync(handle_fd(v[1])));
+	else if (IS("fstat")) {
+		if (fstat(handle_fd(v[1]), &st) < 0)
+			fail(a, errno, 0);
+		else
+			put_stat(a, &st);
+	} else if (IS("poll")) {
+		struct pollfd p = { handle_fd(v[1]), num(v[2]), 0 };
+		int r = poll(&p, 1, 0);
+		if (r < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, r ? p.revents : 0);
+	} else if (IS("eventfd")) {
+		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			keep(v[1], fd);
+	} else if (IS("eventcount")) {
+		uint64_t n = 0;
+		if (read(handle_fd(v[1]), &n, sizeof n) < 0 && errno != EAGAIN)
+			fail(a, errno, 0);
+		else
+			put_int(a, n);
+	} else if (IS("inotify")) {
+		fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			keep(v[1], fd);
+	} else if (IS("watch")) {
+		int wd = inotify_add_watch(handle_fd(v[1]), v[2], num(v[3]));
+		if (wd < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, wd);
+	} else if (IS("events"))
+		op_events(a, handle_fd(v[1]));
+	else if (IS("umask"))
+		put_int(a, umask(num(v[1])));
+	else if (IS("as"))
+		op_as(a, num(v[1]), num(v[2]));
+	else if (IS("fork"))
+		op_fork(op, a, NULL);
+	else if (IS("clone_into"))
+		op_fork(op, a, v[2]);
+	else if (IS("thread"))
+		op_thread(op, a);
+	else if (IS("in"))
+		op_in(op, a);
+	else if (IS("exit")) {
+		if (getpid() != syscall(SYS_gettid))
+			syscall(SYS_exit, 0);
+		_exit(num(v[1]));
+	} else if (IS("kill")) {
+		struct slot *s = find(v[1]);
+		if (!s)
+			return fail(a, E_NOHELPER, 0);
+		result(a, kill(s->pid, num(v[2])));
+		if (num(v[2]) == SIGKILL)
+			until_dead(s->pid, 200);
+	} else if (IS("state")) {
+		struct slot *s = find(v[1]);
+		if (!s)
+			return fail(a, E_NOHELPER, 0);
+		char c = 0;
+		for (int i = 0; i < 40; i++) {
+			c = state_of(s->pid);
+			if (c != 'R')
+				break;
+			nap(5000);
+		}
+		put_bytes(a, c ? &c : "gone", c ? 1 : 4);
+	} else if (IS("wait")) {
+		struct slot *s = find(v[1]);
+		int status = 0;
+		char b[40];
+		if (!s)
+			return fail(a, E_NOHELPER, 0);
+		pid_t r = 0;
+		for (int i = 0; i < 1000; i++) {
+			r = waitpid(s->pid, &status, WNOHANG);
+			if (r)
+				break;
+			nap(1000);
+		}
+		if (r < 0)
+			fail(a, errno, 0);
+		else if (r == 0)
+			fail(a, E_BLOCKED, 0);
+		else if (WIFSIGNALED(status))
+			put_bytes(a, b, sprintf(b, "signal %d", WTERMSIG(status)));
+		else
+			put_bytes(a, b, sprintf(b, "exit %d", WEXITSTATUS(status)));
+	} else if (IS("proc")) {
+		struct slot *s = find(v[1]);
+		char path[300];
+		if (!s)
+			return fail(a, E_NOHELPER, 0);
+		snprintf(path, sizeof path, "/proc/%d/%s", s->pid, v[2]);
+		op_read(a, path);
+	} else if (IS("alloc")) {
+		size_t n = num(v[1]);
+		char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return fail(a, errno, 0);
+		for (size_t i = 0; i < n; i += 4096)
+			p[i] = 1;
+	} else if (IS("settle"))
+		nap(num(v[1]) * 1000);
+	else if (IS("affinity")) {
+		struct slot *s = find(v[1]);
+		unsigned long mask[16] = { 0 };
+		if (!s)
+			return fail(a, E_NOHELPER, 0);
+		long r = syscall(SYS_sched_getaffinity, s->pid, sizeof mask, mask);
+		if (r < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, mask[0]);
+	} else
+		fail(a, E_BADOP, 0);
+}
