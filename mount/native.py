@@ -2,6 +2,15 @@
 
 Names and attributes are cached by nobody (their timeouts are 0), so what programs see is what the model says at that
 moment. The kernel module leaves permissions to us, as there is no `default_permissions`: the model judges them.
+
+What the kernel in between keeps for itself, so that no FUSE file system can do as a cgroup file system does:
+
+* statfs shows FUSE's type, and mountinfo `fuse.fakecgroup`;
+* the directories of v1 are one mount: a rename between two hierarchies, or unlink of one's root, is refused with
+  another errno than EXDEV and EROFS;
+* a write of no bytes and the position of an open file do not reach us;
+* setxattr looks at system.posix_acl_access and security.* before we do;
+* inotify tells of what programs do, not of what changes by itself.
 """
 
 from __future__ import annotations
