@@ -23,6 +23,7 @@ FAMILIES = (
     "delegation",
     "cpu",
     "memory",
+    "kernel_memory",
     "pids",
     "cpuset",
     "io",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..case import Case
+from ..case import Case, bytes_data
 from .place import child
 from .values import padded
 
@@ -83,3 +83,17 @@ def cases() -> Iterator[Case]:
         *_rule("a", "deny", "c 1:3 w"),
         ("in", "w", "open", "h", "/dev/null", "O_RDWR"), ("in", "w", "open", "h", "/dev/null",
         "O_RDONLY")))  # fmt: skip
+    odd = [
+        "c 1:3 \nr", "c 1:3 r\nx", "c 1:3\nr", "c 1:3\n\n", "c 000000000001:3 r", "c 00000000001:4 r",
+        "c 1:00000000005 r", "c 4294967295:* r", "c *:4294967295 w", bytes_data(b"c\xa01:6 r"), "c\v1:7\fr",
+        "c 1:8 rrr", "c 1:9 rrrx",
+    ]  # fmt: skip
+    yield Case("devices rules at their edges", "v1", (
+        *setup, *_rule("a", "deny", "a"), *(op for rule in odd for op in _rule("a", "allow", rule)),
+        ("mkdir", "devices/a/b"), ("read", "devices/a/b/devices.list"), *_rule("a/b", "allow", "c 1:77 \nr"),
+        *_rule("a", "deny", "c 1:3 \n", "a", "a/b"), *_rule("a", "deny", "c *:* r", "a", "a/b")))  # fmt: skip
+    yield Case("devices rules and rename, who may write", "v1", (
+        *setup, *_rule("a", "deny", "c 1:3 w"), ("rename", "devices/a", "devices/z"), *_rule("z", "deny", "a"),
+        ("mkdir", "devices/z/y"), *_rule("z", "allow", "c 1:3 r"), *_rule("z/y", "allow", "c 1:3 r"),
+        ("chmod", "devices/z/devices.deny", "0222"), ("as", 1000, 1000), ("write", "devices/z/devices.deny", "x"),
+        ("write", "devices/z/devices.deny", "c 1:3 r")))  # fmt: skip

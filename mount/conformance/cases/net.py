@@ -29,3 +29,7 @@ def cases() -> Iterator[Case]:
         ("read", f"{here}/a/b/net_cls.classid"), ("read", f"{here}/a/b/net_prio.ifpriomap"),
         ("write", classid, "7"), ("write", priomap, "lo 2"), ("read", f"{here}/a/b/net_cls.classid"),
         ("read", f"{here}/a/b/net_prio.ifpriomap")))  # fmt: skip
+    yield Case("net_prio.ifpriomap and numbers that are too big", "v1", (
+        *setup, *each_read_back(priomap, ["lo 18446744073709551617", "lo 99999999999999999999", "lo 4294967297",
+        "lo 0", "lo", "aaaaaaaaaaaaaaaa 1", "aaaaaaaaaaaaaaaaa 1", "lo\n5", "lo \n\t6", "\nlo 7",
+        "lo\v8"])))  # fmt: skip
