@@ -225,8 +225,12 @@ class ExclusivePartitions(Rules):
         """A partition always, another cpuset if it is to have other CPUs than it has."""
         if child.partition.valid:
             return True
-        self.last = child.cpus & child.above.effective_cpus
+        self.last = self._shared(child)
         return self.last != child.effective_cpus
+
+    def _shared(self, css: CpusetState) -> int:
+        """What the tasks of no partition share with the parent's (compute_effective_cpumask)."""
+        return css.cpus & css.above.effective_cpus
 
     def _update_tree(self, css: CpusetState, force: bool = False) -> None:
         """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
@@ -248,7 +252,7 @@ class ExclusivePartitions(Rules):
         if remote or (parent.partition.valid and css.partition.valid):
             effective = self._left_over(css)
         else:
-            effective = css.cpus & parent.effective_cpus
+            effective = self._shared(css)
         new = css.partition
         if not remote:
             revise = css.partition.valid and not effective

@@ -35,10 +35,10 @@ class UnclaimedPartitions(ExclusivePartitions):
         return css.exclusive_effective
 
     def _concerned(self, child: CpusetState) -> bool:
-        if child.partition.valid:
-            return False
-        self.last = child.cpus & child.above.effective_cpus or child.above.effective_cpus
-        return self.last != child.effective_cpus
+        return not child.partition.valid and super()._concerned(child)
+
+    def _shared(self, css: CpusetState) -> int:
+        return css.cpus & css.above.effective_cpus or css.above.effective_cpus
 
     def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
         if css.partition.valid or css.exclusive:
