@@ -39,8 +39,8 @@ class Memory(Css):
     usage: int = 0
     nr_children: int = 0
     charged: bool = False  # to its parent
-    nr_oom: int = 0  # refused charges here and below
-    nr_oom_local: int = 0
+    events: Mapping[str, int] = MappingProxyType({})  # here and below
+    events_local: Mapping[str, int] = MappingProxyType({})
     oom_group: bool = False
     # v1
     memsw_max: int = PAGE_COUNTER_MAX
@@ -99,6 +99,7 @@ class Memory(Css):
                 if css.usage + pages > getattr(css, attribute):
                     css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
                     if prefix != "memory.kmem.":
+                        css.note_event("max")
                         css.note_oom()
                     raise refuse(ENOMEM)
         for css in self.counters():
@@ -108,15 +109,19 @@ class Memory(Css):
         for css in self.counters():
             css.usage -= pages
 
-    def note_oom(self) -> None:
-        """Counts for memory.events of this group and those above it (memcg_memory_event), and on v1 signals who listens
-        here and below, unless oom_kill_disable is set (mem_cgroup_oom_notify).
-        """
-        self.nr_oom_local += 1
+    def note_event(self, name: str) -> None:
+        """Counts for memory.events of this group and those above it (memcg_memory_event)."""
+        self.events_local = {**self.events_local, name: self.events_local.get(name, 0) + 1}
         self.cgroup.notify("memory.events.local")
         for css in self.counters():
-            css.nr_oom += 1
+            css.events = {**css.events, name: css.events.get(name, 0) + 1}
             css.cgroup.notify("memory.events")
+
+    def note_oom(self) -> None:
+        """Nothing could be reclaimed: v1 signals who listens here and below, unless oom_kill_disable is set
+        (mem_cgroup_oom_notify).
+        """
+        self.note_event("oom")
         if self.on_dfl or self.oom_kill_disable:
             return
         for cgroup in (self.cgroup, *self.cgroup.descendants()):

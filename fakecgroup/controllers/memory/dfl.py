@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from errno import EAGAIN, EINVAL
 
 from ...cftype import PAGE_SIZE, CFType, Where
@@ -24,7 +25,7 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
     def write(css: Memory, text: str) -> None:
         pages = parse_pages(text, "max", css.kernel)
         setattr(css, attribute, pages)
-        if attribute == "max" and pages < css.usage and not css.kernel.at_least(7, 2):
+        if attribute == "max" and pages < css.usage:
             css.note_oom()  # memory_max_write: nobody is there to be killed
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
@@ -100,21 +101,21 @@ def _check_reclaim_option(option: str, takes_max: bool) -> None:
         raise refuse(EINVAL)
 
 
-def _events(css: Memory, nr_oom: int) -> str:
+def _events(css: Memory, counts: Mapping[str, int]) -> str:
     names = ["low", "high", "max", "oom", "oom_kill"]
     if css.kernel.at_least(6, 1):
         names.append("oom_group_kill")
     if css.kernel.at_least(7, 2):
         names.append("sock_throttled")
-    return "".join(f"{name} {nr_oom if name in ('max', 'oom') else 0}\n" for name in names)
+    return "".join(f"{name} {counts.get(name, 0)}\n" for name in names)
 
 
 def show_events(css: Memory) -> str:
-    return _events(css, css.nr_oom)
+    return _events(css, css.events)
 
 
 def show_events_local(css: Memory) -> str:
-    return _events(css, css.nr_oom_local)
+    return _events(css, css.events_local)
 
 
 def show_swap_events(css: Memory) -> str:
