@@ -55,6 +55,7 @@ def ask(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[st
     """Have a kernel answer cases.  A case that wedges or kills the machine is recorded as ``hang``; the machine is
     booted again for the cases after it.  Raises OracleError when the machine does not come up.
     """
+    check_programs()
     answered: list[Answered] = []
     for start in range(0, len(cases), BATCH):
         part = cases[start : start + BATCH]
@@ -174,7 +175,6 @@ def guest() -> Path:
     image = home / "initramfs"
     if image.exists() and image.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return image
-    check_programs()
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:
         init = Path(directory) / "init"

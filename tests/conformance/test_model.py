@@ -12,9 +12,6 @@ from mount.conformance.recording import Recording
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
 
-#: Cases the model still answers differently: (layout, name) and why.
-KNOWN_GAPS: dict[tuple[str, str], str] = {}
-
 PARTS = [
     (layout, kernel, family)
     for layout, kernel in recording.available()
@@ -34,20 +31,6 @@ def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: s
     differences = [
         str(difference)
         for one in load(layout, kernel).family(family)
-        if (layout, one.case.name) not in KNOWN_GAPS
         for difference in replay(one, target).differences
     ]
     assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])
-
-
-@pytest.mark.parametrize(
-    ("layout", "name"),
-    [pytest.param(*key, marks=pytest.mark.xfail(reason=why, strict=True)) for key, why in KNOWN_GAPS.items()],
-)
-def test_a_known_gap_is_closed(layout: str, name: str) -> None:
-    for of_layout, kernel in recording.available():
-        if of_layout == layout:
-            target = ModelTarget(layout, kernel)
-            for one in load(layout, kernel).cases:
-                if one.case.name == name:
-                    assert replay(one, target).differences == ()
