@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ Operations are JSON, one per line or as a list, or whole cases; FILE - is standa
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 it failed (one line on stderr), 2 the command line is wrong."""
     options = _parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
     try:
         return int(options.run(options))
     except (OracleError, CaseError, recording.RecordingError) as error:
