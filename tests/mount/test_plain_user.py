@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,31 @@ def some_user() -> int:
     return uids[-1]
 
 
+def python_path() -> str:
+    """Where a Python of the system's finds the checkout and fusepy."""
+    spec = importlib.util.find_spec("fuse")
+    places = [str(REPOSITORY)] + ([os.path.dirname(spec.origin)] if spec is not None and spec.origin else [])
+    return ":".join(places)
+
+
+@cache
+def command(uid: int) -> tuple[str, ...]:
+    """`fakecgroup` for a user: with this Python, or with the system's where this one is root's alone."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        tried = subprocess.run(
+            # by way of a shell, as setpriv still has root's capabilities when it looks for the program
+            ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups",
+             "sh", "-c", f"exec {python} -c 'import mount.cli'"],  # fmt: skip
+            env={"PYTHONPATH": python_path()},
+            cwd="/",
+            capture_output=True,
+            check=False,
+        )
+        if tried.returncode == 0:
+            return (python, *COMMAND[1:])
+    pytest.skip("neither this Python and checkout nor the system's can be used by a plain user")
+
+
 @pytest.fixture
 def home(public_directory: Callable[[], Path]) -> Path:
     """A directory for anyone to work in."""
@@ -60,8 +88,8 @@ def as_user(home: Path, tmp_path_factory: pytest.TempPathFactory) -> As:
         tree = home / "tree"
         tree.mkdir(exist_ok=True)
         os.chown(tree, user, user)
-        words = " ".join(f"'{word}'" for word in COMMAND)
-        function = f'fakecgroup() {{ PYTHONPATH={REPOSITORY} {words} "$@"; }}\n'
+        words = " ".join(f"'{word}'" for word in command(user))
+        function = f'fakecgroup() {{ PYTHONPATH={python_path()} {words} "$@"; }}\n'
         device = tmp_path_factory.mktemp("device")
         done = subprocess.run(
             ["unshare", "-m", "sh", "-c", PROLOGUE, "sh", str(device), str(user), function + script],
@@ -165,8 +193,9 @@ def test_a_closed_device_is_explained(home: Path) -> None:
     (home / "device").mkdir()
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script, "sh", str(home / "device"), "setpriv", "--reuid", str(some_user()),
-         "--clear-groups", *COMMAND, "mount", str(home / "tree")],
-        cwd=REPOSITORY, env={**os.environ, "HOME": str(home)}, capture_output=True, text=True, timeout=30, check=False,
+         "--clear-groups", *command(some_user()), "mount", str(home / "tree")],
+        cwd="/", env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": python_path()},
+        capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert "/dev/fuse: Permission denied: its mode must let you read and write" in done.stderr
