@@ -35,9 +35,7 @@ def cores_under_load(
     cores: dict[str, float] = {}
 
     def share(amount: float, siblings: Sequence[WantedCgroup]) -> None:
-        parts = fair_parts(
-            amount, [(weight(cgroup.limits.shares or 1), usable[cgroup.path]) for cgroup in siblings]
-        )
+        parts = fair_parts(amount, [(weight(cgroup.limits.shares or 1), usable[cgroup.path]) for cgroup in siblings])
         for cgroup, part in zip(siblings, parts, strict=True):
             cores[cgroup.path] = part
             share(part, children.get(cgroup.path, []))

@@ -28,8 +28,16 @@ from engine.shares import DEFAULT_PERIOD_US
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 _DEFAULT_EVICTION_MEMORY = "100Mi"
-_DURATION_UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
-                      "h": 3600 * 10**9}
+_DURATION_UNITS_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 
 
 @dataclass(frozen=True)
@@ -137,9 +145,7 @@ class _Reader:
     def error(self, name: str, message: str, todo: str = "", value: str | None = None) -> ConfigError:
         return ConfigError(f"{self.where}: {name}: {message}", path=self.where, value=value, todo=todo)
 
-    def node(
-        self, cpus: int, memory: int, max_pids: int, driver: Driver | None, runtime: Runtime
-    ) -> NodeConfig:
+    def node(self, cpus: int, memory: int, max_pids: int, driver: Driver | None, runtime: Runtime) -> NodeConfig:
         self.warn_of_fields()
         if not self.flag("cgroupsPerQOS", True):
             raise self.error("cgroupsPerQOS", "is false, so the kubelet makes no hierarchy", "set it to true")
@@ -368,5 +374,3 @@ def _duration_ns(text: str) -> int | None:
 
 def _float32(number: float) -> float:
     return float(struct.unpack("f", struct.pack("f", number))[0])
-
-

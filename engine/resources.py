@@ -78,11 +78,7 @@ def with_default_requests(pod: Pod) -> Pod:
     """
     if not pod.limits:
         return pod
-    asked = {
-        name: amount
-        for name, amount in aggregate_requests(pod).items()
-        if name in _POD_LEVEL
-    }
+    asked = {name: amount for name, amount in aggregate_requests(pod).items() if name in _POD_LEVEL}
     return replace(pod, requests={**pod.limits, **asked, **pod.requests})
 
 

@@ -71,9 +71,7 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
     pods = [pod for pod in pods if not pod.ended]  # filterOutInactivePods
     kubepods = kubepods_name(node.cgroup_root)
     path = components(kubepods, node.driver)
-    cgroups = [
-        WantedCgroup("/".join(path[: n + 1]), "root", "cgroupRoot") for n in range(len(path) - 1)
-    ]
+    cgroups = [WantedCgroup("/".join(path[: n + 1]), "root", "cgroupRoot") for n in range(len(path) - 1)]
     cgroups.append(_node_cgroup(node, "/".join(path)))
     for qos in ("Burstable", "BestEffort"):
         cgroups.append(_qos_cgroup(node, pods, qos))
@@ -219,9 +217,7 @@ def _pod_rules(node: NodeConfig, pod: Pod, qos: QosClass, limits: CgroupLimits) 
             rules["memory"] = undeclared.format("memory")
         else:
             rules["memory"] = f"ResourceConfigForPod: PodLimits memory = {limits.memory} bytes"
-    rules["pids"] = (
-        f"podPidsLimit = {limits.pids} tasks" if limits.pids is not None else "podPidsLimit is not set"
-    )
+    rules["pids"] = f"podPidsLimit = {limits.pids} tasks" if limits.pids is not None else "podPidsLimit is not set"
     return rules
 
 
@@ -244,9 +240,7 @@ def _container_rules(cfs: CfsQuota, container: Container, limits: CgroupLimits) 
         rules["quota"] = _quota_rule(text, milli or limits.quota_us * 1000 // cfs.period_us, cfs, limits.quota_us)
     else:
         rules["quota"] = f"{what}: no cpu limit"
-    rules["memory"] = (
-        f"{what}: limit memory = {limits.memory} bytes" if limits.memory else f"{what}: no memory limit"
-    )
+    rules["memory"] = f"{what}: limit memory = {limits.memory} bytes" if limits.memory else f"{what}: no memory limit"
     return rules
 
 
@@ -267,9 +261,7 @@ def _quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
 
 def _written(limits: CgroupLimits) -> CgroupLimits:
     """What libcontainer writes of a ResourceConfig: a zero is taken for "not set"."""
-    return replace(
-        limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=limits.pids or None
-    )
+    return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=limits.pids or None)
 
 
 def _path(name: CgroupName, driver: Driver) -> str:

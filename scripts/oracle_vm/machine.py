@@ -65,9 +65,7 @@ def ask(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[st
     return answered
 
 
-def _ask_batch(
-    kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]
-) -> list[Answered]:
+def _ask_batch(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]) -> list[Answered]:
     encoded = b"".join(wire.encode_case(case) for case in cases)
     found: dict[int, wire.RawCase] = {}
     first = 0

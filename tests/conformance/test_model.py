@@ -29,8 +29,6 @@ def load(layout: str, kernel: str) -> Recording:
 def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: str) -> None:
     target = ModelTarget(layout, kernel)
     differences = [
-        str(difference)
-        for one in load(layout, kernel).family(family)
-        for difference in replay(one, target).differences
+        str(difference) for one in load(layout, kernel).family(family) for difference in replay(one, target).differences
     ]
     assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])

@@ -20,9 +20,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 def oracle(*arguments: str, cache: Path, text: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     command = [sys.executable, str(SCRIPTS / "oracle"), *arguments]
-    return subprocess.run(
-        command, input=text, env=environment, capture_output=True, text=True, timeout=30, check=False
-    )
+    return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
 def load_wire() -> ModuleType:

@@ -21,9 +21,7 @@ def _example(example, name):
     expected = json.loads((example / "expected.json").read_text())[name]
     fields, where = read_config(example / f"{name}.kubelet.yaml")
     version = parse(expected["kubelet_version"], feature_gates(fields, where))
-    node = node_config(
-        fields, where, version=version, cpus=expected["cpus"], memory=expected["memory"], max_pids=32768
-    )
+    node = node_config(fields, where, version=version, cpus=expected["cpus"], memory=expected["memory"], max_pids=32768)
     return expected, node, read_pods([example / f"{name}.yaml"], version)
 
 

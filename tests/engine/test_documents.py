@@ -62,9 +62,7 @@ def test_anchors_that_multiply_are_not_expanded(tmp_path):
 
 
 def test_merge_keys_that_multiply_are_refused(tmp_path):
-    lines = ["a0: &a0 {x: 1, y: 2}"] + [
-        f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)
-    ]
+    lines = ["a0: &a0 {x: 1, y: 2}"] + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)]
     with pytest.raises(PodError, match="repeat more than"):
         _read(tmp_path, "\n".join(lines))
 

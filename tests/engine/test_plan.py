@@ -22,9 +22,7 @@ def _plan(wanted, kernel, driver="cgroupfs"):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_plan_makes_the_wanted_tree_and_then_has_nothing_to_do(
-    stub, version, make_node, make_pod, make_container
-):
+def test_the_plan_makes_the_wanted_tree_and_then_has_nothing_to_do(stub, version, make_node, make_pod, make_container):
     kernel = stub(version)
     wanted = wanted_tree(make_node(podPidsLimit=9), [make_pod(make_container(**LIMITED)), make_pod(n=2)])
     assert execute(_plan(wanted, kernel), kernel).failed == []
@@ -97,9 +95,7 @@ def test_a_cgroup_with_another_name_is_left_alone(stub, make_node, make_pod):
 
 
 def test_a_missing_reserved_cgroup_is_refused(stub, make_node):
-    node = make_node(
-        enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube"
-    )
+    node = make_node(enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube")
     with pytest.raises(ReservedCgroupMissingError, match="/kube: does not exist"):
         _plan(wanted_tree(node, []), stub(1))
 

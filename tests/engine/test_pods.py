@@ -84,7 +84,7 @@ def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object):
         (lambda p: p["metadata"].pop("uid"), "metadata.uid: is missing"),
         (lambda p: p["metadata"].update(uid="../../etc"), 'metadata.uid: "../../etc" is not a pod UID'),
         (lambda p: p["metadata"].update(uid="a/b"), "metadata.uid"),
-        (lambda p: p["metadata"].update(uid=12), "metadata.uid: \"12\" is not a text"),
+        (lambda p: p["metadata"].update(uid=12), 'metadata.uid: "12" is not a text'),
         (lambda p: p["metadata"].update(name="A b"), "metadata.name"),
         (lambda p: p["metadata"].update(namespace="x/y"), "metadata.namespace"),
         (lambda p: p.update(kind="Deployment"), "is not a Pod"),

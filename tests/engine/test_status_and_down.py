@@ -58,9 +58,7 @@ def test_status_marks_drift_what_is_missing_and_what_is_not_wanted(stub, make_no
 
 
 def test_status_shows_a_reserved_cgroup_that_is_missing(stub, make_node):
-    node = make_node(
-        enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube"
-    )
+    node = make_node(enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube")
     rows = compare(wanted_tree(node, []), _found(stub(1)), node.driver)
     assert ("cpu/kube/cpu.shares", "missing") in [(row.path, row.state) for row in rows]
 

@@ -57,10 +57,10 @@ def python_path() -> str:
 def command(uid: int) -> tuple[str, ...]:
     """`fakecgroup` for a user: with this Python, or with the system's where this one is root's alone."""
     for python in (sys.executable, "/usr/bin/python3"):
+        script = f"exec {python} -c 'import mount.cli'"
         tried = subprocess.run(
             # by way of a shell, as setpriv still has root's capabilities when it looks for the program
-            ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups",
-             "sh", "-c", f"exec {python} -c 'import mount.cli'"],  # fmt: skip
+            ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "sh", "-c", script],
             env={"PYTHONPATH": python_path()},
             cwd="/",
             capture_output=True,

@@ -29,8 +29,11 @@ def cases() -> Iterator[Case]:
                   padded("/p", " ", 4096),
                   "/caf\u00e9"]  # fmt: skip
         yield Case(f"release_agent takes any text{where}", "v1", (("read", agent), *each_read_back(agent, values)))
-        yield Case(f"cgroup.sane_behavior is fixed{where}", "v1", (("read", sane),
-            *each_read_back(sane, ["", "0", "1", "abc"])))
+        yield Case(
+            f"cgroup.sane_behavior is fixed{where}",
+            "v1",
+            (("read", sane), *each_read_back(sane, ["", "0", "1", "abc"])),
+        )
         yield Case(f"release_agent and sane_behavior are the root's alone{where}", "v1", (
             *make, ("read", f"{hierarchy}/a/release_agent"), ("read", f"{hierarchy}/a/cgroup.sane_behavior"),
             ("write", f"{hierarchy}/a/release_agent", "/x"), ("write", agent, "/x"), ("read", "pids/release_agent"),

@@ -18,17 +18,22 @@ def cases() -> Iterator[Case]:
     for name in ("max.depth", "max.descendants"):
         yield from parser_cases("v2", f"a/cgroup.{name}", one, "9", ["0", "1", "max", "2147483646", "2147483647", "-1"])
         values = ["5", "0", "max", "-1", "abc", "2147483647", "2147483648", "\n", ""]
-        yield Case(f"cgroup.{name} of the root", "v2", (("read", f"cgroup.{name}"),
-            *each_read_back(f"cgroup.{name}", values)))
+        yield Case(
+            f"cgroup.{name} of the root", "v2", (("read", f"cgroup.{name}"), *each_read_back(f"cgroup.{name}", values))
+        )
     yield from parser_cases("v2", "a/cgroup.freeze", one, "1", ["0", "1", "2", "-1"])
     yield from parser_cases("v2", "a/cgroup.pressure", one, "1", ["0", "1", "2", "-1"])
     yield from parser_cases("v2", "a/cgroup.kill", one, "1", ["0", "1", "2", "-1"])
     for name in ("controllers", "events", "stat", "stat.local", "type"):
-        yield from short_parser_cases("v2", f"a/cgroup.{name}", one, ["domain", "threaded ", "Threaded",
-            "domain threaded", "domain invalid"])
+        yield from short_parser_cases(
+            "v2", f"a/cgroup.{name}", one, ["domain", "threaded ", "Threaded", "domain threaded", "domain invalid"]
+        )
     for name in ("controllers", "stat", "type", "events", "freeze", "kill", "stat.local"):
-        yield Case(f"cgroup.{name} of the root", "v2", (("read", f"cgroup.{name}"),
-            *each_read_back(f"cgroup.{name}", ["", "0", "1", "abc"])))
+        yield Case(
+            f"cgroup.{name} of the root",
+            "v2",
+            (("read", f"cgroup.{name}"), *each_read_back(f"cgroup.{name}", ["", "0", "1", "abc"])),
+        )
     yield from _subtree_control()
     yield from _tree_limits()
     yield from _stat_and_events()
@@ -52,8 +57,9 @@ def _subtree_control() -> Iterator[Case]:
         {"repeat": ["+cpu ", 819]}, {"repeat": ["+cpu -cpu ", 400]}, {"repeat": ["+cpu ", 820]},
         {"repeat": ["x", 4096]}, "-io -pids -cpu",
     ]  # fmt: skip
-    yield Case("subtree_control parses its words", "v2", (("mkdir", "a"), ("read", SUBTREE),
-        *each_read_back(SUBTREE, tokens)))
+    yield Case(
+        "subtree_control parses its words", "v2", (("mkdir", "a"), ("read", SUBTREE), *each_read_back(SUBTREE, tokens))
+    )
     yield Case("subtree_control of a child without controllers", "v2", (
         ("mkdir", "a"), ("read", f"a/{SUBTREE}"), *each_read_back(f"a/{SUBTREE}", [
             "+pids", "-pids", "+nosuch", "+perf_event", "-perf_event", "+pids -pids", "-pids +pids", "", "\n",
@@ -67,8 +73,12 @@ def _subtree_control() -> Iterator[Case]:
         ("write", SUBTREE, "+pids"), ("mkdir", "a"), *each_read_back(f"a/{SUBTREE}",
         ["+pids +cpu", "+cpu +pids", "+pids -cpu", "-pids +memory",
         "+pids +nosuch", "-pids -nosuch", "-pids"])))  # fmt: skip
-    nested = (("write", SUBTREE, "+pids +cpu +memory"), ("mkdir", "a"), ("write", f"a/{SUBTREE}", "+pids +cpu"),
-    ("mkdir", "a/b"))
+    nested = (
+        ("write", SUBTREE, "+pids +cpu +memory"),
+        ("mkdir", "a"),
+        ("write", f"a/{SUBTREE}", "+pids +cpu"),
+        ("mkdir", "a/b"),
+    )
     yield Case("a controller in use below cannot be turned off", "v2", (
         *nested, ("write", f"a/b/{SUBTREE}", "+pids"), *each_read_back(f"a/{SUBTREE}",
         ["-pids", "-cpu", "-pids -cpu", "+cpu -pids"]),

@@ -22,11 +22,13 @@ _US = ["0", "1", "999", "1000", "1001", "50000", "99999", "100000", "100001", "9
 def _v2() -> Iterator[Case]:
     setup = child("v2", "cpu")
     weight, nice, quota, burst, idle = (f"a/cpu.{f}" for f in ("weight", "weight.nice", "max", "max.burst", "idle"))
-    yield from parser_cases("v2", weight, setup, "200", ["0", "1", "2", "3", "99", "100", "101", "9999", "10000",
-        "10001"])
+    yield from parser_cases(
+        "v2", weight, setup, "200", ["0", "1", "2", "3", "99", "100", "101", "9999", "10000", "10001"]
+    )
     yield from parser_cases("v2", nice, setup, "5", ["-21", "-20", "-19", "-1", "0", "1", "18", "19", "20"])
-    yield from parser_cases("v2", quota, setup, "20000 50000", [*_US, *(f"20000 {p}" for p in _US),
-        *(f"{q} 1000000" for q in _US)])
+    yield from parser_cases(
+        "v2", quota, setup, "20000 50000", [*_US, *(f"20000 {p}" for p in _US), *(f"{q} 1000000" for q in _US)]
+    )
     yield from parser_cases("v2", burst, (*setup, ("write", quota, "20000 50000")), "100", _US)
     unlimited = Case("cpu.max.burst without a quota", "v2", (*setup, *each_read_back(burst, [*_US, "17592186044416000",
                      "18446744073709550", "18446744073709551", "9223372036854775", "9223372036854776"])))  # fmt: skip
@@ -126,8 +128,9 @@ def _v1() -> Iterator[Case]:
     shares, period, quota, burst, idle = (
         f"{here}/a/cpu.{f}" for f in ("shares", "cfs_period_us", "cfs_quota_us", "cfs_burst_us", "idle")
     )
-    yield from parser_cases("v1", shares, setup, "512", ["0", "1", "2", "3", "1023", "1024", "1025", "262143",
-        "262144", "262145"])
+    yield from parser_cases(
+        "v1", shares, setup, "512", ["0", "1", "2", "3", "1023", "1024", "1025", "262143", "262144", "262145"]
+    )
     yield from parser_cases("v1", period, setup, "50000", _US)
     yield from parser_cases("v1", quota, setup, "50000", ["-1", "-2", *_US])
     yield from parser_cases("v1", burst, (*setup, ("write", quota, "50000")), "100", _US)
@@ -139,8 +142,14 @@ def _v1() -> Iterator[Case]:
         "cpuacct.usage_percpu_sys",
                  "cpuacct.usage_percpu_user", "cpuacct.usage_sys", "cpuacct.usage_user"):  # fmt: skip
         yield from short_parser_cases("v1", f"{here}/a/{file}", setup)
-    for file in ("cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.cfs_burst_us", "cpu.idle",
-        "cpuacct.usage"):
+    for file in (
+        "cpu.shares",
+        "cpu.cfs_period_us",
+        "cpu.cfs_quota_us",
+        "cpu.cfs_burst_us",
+        "cpu.idle",
+        "cpuacct.usage",
+    ):
         values = ["", "\n", "0", "1", "-1", "1024", "100000", "18446744073709551616", "abc"]
         yield Case(f"{file} of the root", "v1", (("read", f"{here}/{file}"), *each_read_back(f"{here}/{file}", values)))
     for file in ("cpu.uclamp.min", "cpu.uclamp.max"):

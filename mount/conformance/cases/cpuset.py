@@ -45,18 +45,27 @@ def _v2() -> Iterator[Case]:
             *setup, ("read", path), *(op for value in _LISTS for op in (("write", path, value), ("read", path),
             ("read", effective)))))  # fmt: skip
         yield Case(f"cpuset.{name} takes long lists", "v2", (*setup, *each_read_back(path, _LONG)))
-    yield from parser_cases("v2", "a/cpuset.cpus.partition", setup, "member", ["root", "member", "isolated", "root\n",
-        " member ", "Root", "rootx", "invalid"])
+    yield from parser_cases(
+        "v2",
+        "a/cpuset.cpus.partition",
+        setup,
+        "member",
+        ["root", "member", "isolated", "root\n", " member ", "Root", "rootx", "invalid"],
+    )
     for name in ("cpus.effective", "mems.effective", "cpus.exclusive.effective"):
         yield from short_parser_cases("v2", f"a/cpuset.{name}", setup)
     for name in ("cpus.effective", "mems.effective", "cpus.isolated", "cpus", "mems", "cpus.partition"):
-        yield Case(f"cpuset.{name} of the root", "v2", (("read", f"cpuset.{name}"),
-            *each_read_back(f"cpuset.{name}", ["", "0", "\n", "abc"])))
+        yield Case(
+            f"cpuset.{name} of the root",
+            "v2",
+            (("read", f"cpuset.{name}"), *each_read_back(f"cpuset.{name}", ["", "0", "\n", "abc"])),
+        )
     tree = child("v2", "cpuset", "a", "a/b", "a/b/c")
 
     def look(*groups: str) -> list[tuple[Any, ...]]:
-        return [("read", f"{g}/cpuset.{n}") for g in groups for n in ("cpus", "cpus.effective", "mems",
-            "mems.effective")]
+        return [
+            ("read", f"{g}/cpuset.{n}") for g in groups for n in ("cpus", "cpus.effective", "mems", "mems.effective")
+        ]
 
     def cpus(group: str, value: str) -> tuple[str, str, str]:
         return ("write", f"{group}/cpuset.cpus", value)
@@ -194,8 +203,15 @@ def _partitions() -> Iterator[Case]:
         ("fpread", "h", 100, 0)))  # fmt: skip
 
 
-_FLAGS = ("cpu_exclusive", "mem_exclusive", "mem_hardwall", "memory_migrate", "memory_spread_page",
-"memory_spread_slab", "sched_load_balance")
+_FLAGS = (
+    "cpu_exclusive",
+    "mem_exclusive",
+    "mem_hardwall",
+    "memory_migrate",
+    "memory_spread_page",
+    "memory_spread_slab",
+    "sched_load_balance",
+)
 
 
 def _v1() -> Iterator[Case]:
@@ -208,15 +224,26 @@ def _v1() -> Iterator[Case]:
         yield Case(f"cpuset.{name} takes long lists on v1", "v1", (*setup, *each_read_back(a + name, _LONG)))
     for name in _FLAGS:
         yield from parser_cases("v1", a + name, setup, "1", ["0", "1", "2"])
-    yield from parser_cases("v1", a + "sched_relax_domain_level", setup, "1", ["-2", "-1", "0", "1", "2", "3", "4",
-        "5", "6"])
+    yield from parser_cases(
+        "v1", a + "sched_relax_domain_level", setup, "1", ["-2", "-1", "0", "1", "2", "3", "4", "5", "6"]
+    )
     for name in ("effective_cpus", "effective_mems", "memory_pressure"):
         yield from short_parser_cases("v1", a + name, setup)
-    for name in ("cpus", "mems", *_FLAGS, "sched_relax_domain_level", "memory_pressure_enabled", "memory_pressure",
-        "effective_cpus"):
+    for name in (
+        "cpus",
+        "mems",
+        *_FLAGS,
+        "sched_relax_domain_level",
+        "memory_pressure_enabled",
+        "memory_pressure",
+        "effective_cpus",
+    ):
         path = f"cpuset/cpuset.{name}"
-        yield Case(f"cpuset.{name} of the v1 root", "v1", (("read", path), *each_read_back(path,
-            ["", "\n", "0", "1", "0-3", "abc", "4294967296"])))
+        yield Case(
+            f"cpuset.{name} of the v1 root",
+            "v1",
+            (("read", path), *each_read_back(path, ["", "\n", "0", "1", "0-3", "abc", "4294967296"])),
+        )
     tree = child("v1", "cpuset", "a", "a/b", "c")
     give = (("write", a + "cpus", "0-2"), ("write", a + "mems", "0-1"))
     yield Case("tasks need CPUs and nodes", "v1", (

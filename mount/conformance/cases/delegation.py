@@ -67,8 +67,13 @@ def _everywhere(layout: str, p: str, files: tuple[str, ...], where: str) -> Iter
         ("rmdir", f"{p}a/u"), ("rename", f"{p}a/u", f"{p}a/v"), ("mkdir", f"{p}a/w"), user, ("rmdir", f"{p}a/u"),
         ("as", 0, 0), ("rmdir", f"{p}a/w")))  # fmt: skip
     own = tuple(("chown", f"{p}{d}/{file}", 1000, 1000) for d in ("a", "a/c", "b") for file in files)
-    two = (*make, ("mkdir", f"{p}a/d"), ("mkdir", f"{p}b"), *(("chown", f"{p}{d}", 1000, 1000) for d in ("a", "a/c",
-    "b")), *own)
+    two = (
+        *make,
+        ("mkdir", f"{p}a/d"),
+        ("mkdir", f"{p}b"),
+        *(("chown", f"{p}{d}", 1000, 1000) for d in ("a", "a/c", "b")),
+        *own,
+    )
     for file in files[:2]:
         yield Case(f"moving a process of one's own with {file}{where}", layout, (
             *two, user, ("fork", "w"), ("write", f"{p}a/{file}", "$w"), ("write", f"{p}a/c/{file}", "$w"),

@@ -11,8 +11,10 @@ from .values import padded
 
 
 def _rule(group: str, verb: str, rule: Any, *look: str) -> list[tuple[Any, ...]]:
-    return [("write", f"devices/{group}/devices.{verb}", rule),
-        *(("read", f"devices/{g}/devices.list") for g in look or (group,))]
+    return [
+        ("write", f"devices/{group}/devices.{verb}", rule),
+        *(("read", f"devices/{g}/devices.list") for g in look or (group,)),
+    ]
 
 
 def cases() -> Iterator[Case]:
@@ -31,16 +33,38 @@ def cases() -> Iterator[Case]:
         padded("c 7:7 rwm", " ", 4096), padded("c 7:8 rwm", " ", 4097),
     ]  # fmt: skip
     for verb in ("allow", "deny"):
-        start = _rule("a", "deny", "a") if verb == "allow" else [*_rule("a", "deny", "a"),
-        *(("write", "devices/a/devices.allow", r) for r in ("c *:* rwm", "b *:* rwm", "c 1:3 rwm", "b 8:0 r"))]
-        yield Case(f"devices.{verb} parses rules", "v1", (*setup, ("read", "devices/a/devices.list"), *start,
-            *(op for rule in rules for op in _rule("a", verb, rule))))
+        start = (
+            _rule("a", "deny", "a")
+            if verb == "allow"
+            else [
+                *_rule("a", "deny", "a"),
+                *(("write", "devices/a/devices.allow", r) for r in ("c *:* rwm", "b *:* rwm", "c 1:3 rwm", "b 8:0 r")),
+            ]
+        )
+        yield Case(
+            f"devices.{verb} parses rules",
+            "v1",
+            (
+                *setup,
+                ("read", "devices/a/devices.list"),
+                *start,
+                *(op for rule in rules for op in _rule("a", verb, rule)),
+            ),
+        )
         whole = ["a", "a\n", " a", "a *:* rwm", "a 1:3 r", "a x", "all", "ab", "A", "a\0"]
         yield Case(f"devices.{verb} of everything", "v1", (
             *setup, *(op for rule in whole for op in (*_rule("a", "deny", "a"), *_rule("a", "allow", "c 5:5 r"),
             *_rule("a", verb, rule)))))  # fmt: skip
-    yield Case("devices.list cannot be written", "v1", (*setup, ("write", "devices/a/devices.list", "a"),
-        ("read", "devices/a/devices.allow"), ("read", "devices/a/devices.deny")))
+    yield Case(
+        "devices.list cannot be written",
+        "v1",
+        (
+            *setup,
+            ("write", "devices/a/devices.list", "a"),
+            ("read", "devices/a/devices.allow"),
+            ("read", "devices/a/devices.deny"),
+        ),
+    )
     yield Case("rules are merged and taken apart", "v1", (
         *setup, *_rule("a", "deny", "a"), *_rule("a", "allow", "c 1:3 r"), *_rule("a", "allow", "c 1:3 w"),
         *_rule("a", "allow", "c 1:* r"), *_rule("a", "allow", "b 8:0 rwm"),

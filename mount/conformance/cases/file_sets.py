@@ -14,8 +14,14 @@ CORE_V2 = (
     "stat.local",
     "subtree_control", "threads", "type",
 )  # fmt: skip
-CORE_V1 = ("cgroup.clone_children", "cgroup.procs", "cgroup.sane_behavior", "notify_on_release", "release_agent",
-"tasks")
+CORE_V1 = (
+    "cgroup.clone_children",
+    "cgroup.procs",
+    "cgroup.sane_behavior",
+    "notify_on_release",
+    "release_agent",
+    "tasks",
+)
 FILES_V2: dict[str, tuple[str, ...]] = {
     "cgroup": CORE_V2,
     "cpu": ("max", "max.burst", "weight", "weight.nice", "idle", "stat", "stat.local", "pressure", "uclamp.min",
@@ -57,8 +63,9 @@ def cases() -> Iterator[Case]:
         yield Case(f"files of {controller} in the root", "v2", tuple(_look("", files)))
         yield Case(f"files of {controller} in a child without controllers", "v2", (("mkdir", "a"), *_look("a/", files)))
         if controller in CONTROLLERS_V2:
-            yield Case(f"files of {controller} in a child with it", "v2", (*child("v2", controller),
-                *_look("a/", files)))
+            yield Case(
+                f"files of {controller} in a child with it", "v2", (*child("v2", controller), *_look("a/", files))
+            )
             yield Case(f"list of a child with {controller}", "v2", (
                 *child("v2", controller), ("listdir", "a"), ("listraw", "a"), ("read",
                 "a/cgroup.controllers")))  # fmt: skip
@@ -80,8 +87,9 @@ def cases() -> Iterator[Case]:
         ("listdir", "."), ("mkdir", "a/cgroup.x"), ("mkdir", "a/memory.max"), ("listraw", "a"),
         ("rmdir", "a/memory.max"),
         ("listraw", "a")))  # fmt: skip
-    yield Case("nothing of the file system but cgroups", "v2", (("stat", "."), ("statfs", "."),
-        ("stat", "cgroup.procs")))
+    yield Case(
+        "nothing of the file system but cgroups", "v2", (("stat", "."), ("statfs", "."), ("stat", "cgroup.procs"))
+    )
     for hierarchy in HIERARCHIES_V1:
         yield Case(f"files of {hierarchy}", "v1", (
             ("stat", hierarchy), ("statfs", hierarchy), ("listdir", hierarchy), ("listraw", hierarchy),

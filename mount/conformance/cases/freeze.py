@@ -15,8 +15,12 @@ def cases() -> Iterator[Case]:
 
 def _v2() -> Iterator[Case]:
     tree = (("mkdir", "a"), ("mkdir", "a/b"), ("fork", "w"))
-    both = (("read", "a/cgroup.freeze"), ("read", "a/cgroup.events"), ("read", "a/b/cgroup.freeze"),
-    ("read", "a/b/cgroup.events"))
+    both = (
+        ("read", "a/cgroup.freeze"),
+        ("read", "a/cgroup.events"),
+        ("read", "a/b/cgroup.freeze"),
+        ("read", "a/b/cgroup.events"),
+    )
     yield Case("freezing an empty tree", "v2", (
         *tree, ("write", "a/cgroup.freeze", "1"), *both, ("mkdir", "a/c"), ("read", "a/c/cgroup.freeze"),
         ("read", "a/c/cgroup.events"),
@@ -70,12 +74,16 @@ def _v1() -> Iterator[Case]:
         "\0", "1", "0", "FROZENX",
              "FROZE", "FROZEN THAWED", "THAWED\0x", {"join": ["FROZEN", {"repeat": [" ", 4090]}]},
              {"join": ["THAWED", {"repeat": [" ", 4091]}]}]  # fmt: skip
-    yield Case("freezer.state takes two words", "v1", (("mkdir", "freezer/a"), ("read", state),
-        *each_read_back(state, words)))
+    yield Case(
+        "freezer.state takes two words", "v1", (("mkdir", "freezer/a"), ("read", state), *each_read_back(state, words))
+    )
     for name in ("self_freezing", "parent_freezing"):
         yield from short_parser_cases("v1", f"freezer/a/freezer.{name}", (("mkdir", "freezer/a"),))
-    look = tuple(("read", f"freezer/{d}/freezer.{f}") for d in ("a", "a/b") for f in ("state", "self_freezing",
-    "parent_freezing"))
+    look = tuple(
+        ("read", f"freezer/{d}/freezer.{f}")
+        for d in ("a", "a/b")
+        for f in ("state", "self_freezing", "parent_freezing")
+    )
     tree = (("mkdir", "freezer/a"), ("mkdir", "freezer/a/b"), ("fork", "w"))
     yield Case("freezer without tasks", "v1", (
         *tree, *look, ("write", state, "FROZEN"), *look, ("write", "freezer/a/b/freezer.state", "THAWED"), *look,

@@ -21,8 +21,9 @@ def cases() -> Iterator[Case]:
             yield Case(f"{name} ({controller})", layout, (*child(layout, controller), *ops))
 
 
-def _on(layout: str, controller: str, value: str, other: str, ro: str, wo: str) -> Iterator[tuple[str,
-    list[tuple[Any, ...]]]]:
+def _on(
+    layout: str, controller: str, value: str, other: str, ro: str, wo: str
+) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     directory = at(layout, controller, "a")
     rw, r, w = (f"{directory}/{name}" for name in (value, ro, wo))
     off = ("write", "cgroup.subtree_control", f"-{controller}")

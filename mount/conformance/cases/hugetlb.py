@@ -30,13 +30,23 @@ def cases() -> Iterator[Case]:
         setup = child("v1", "hugetlb")
         for name in ("limit_in_bytes", "rsvd.limit_in_bytes"):
             yield from parser_cases("v1", f"hugetlb/a/hugetlb.{size}.{name}", setup, "4G", _SIZES)
-        for name in ("usage_in_bytes", "max_usage_in_bytes", "failcnt", "rsvd.usage_in_bytes",
-            "rsvd.max_usage_in_bytes", "rsvd.failcnt", "numa_stat"):
+        for name in (
+            "usage_in_bytes",
+            "max_usage_in_bytes",
+            "failcnt",
+            "rsvd.usage_in_bytes",
+            "rsvd.max_usage_in_bytes",
+            "rsvd.failcnt",
+            "numa_stat",
+        ):
             yield from short_parser_cases("v1", f"hugetlb/a/hugetlb.{size}.{name}", setup)
         for name in ("limit_in_bytes", "rsvd.limit_in_bytes", "failcnt", "max_usage_in_bytes"):
             path = at("v1", "hugetlb", f"hugetlb.{size}.{name}")
-            yield Case(f"hugetlb.{size}.{name} of the root", "v1", (("read", path),
-                *each_read_back(path, ["", "\n", "-1", "0", "4G", "abc"])))
+            yield Case(
+                f"hugetlb.{size}.{name} of the root",
+                "v1",
+                (("read", path), *each_read_back(path, ["", "\n", "-1", "0", "4G", "abc"])),
+            )
         yield Case(f"hugetlb.{size} of parent and child on v1", "v1", (
             *child("v1", "hugetlb", "a", "a/b"), *each_read_back(f"hugetlb/a/hugetlb.{size}.limit_in_bytes", ["2G"]),
             *each_read_back(f"hugetlb/a/b/hugetlb.{size}.limit_in_bytes", ["4G", "-1"]),

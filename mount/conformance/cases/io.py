@@ -96,8 +96,11 @@ def _v2() -> Iterator[Case]:
         "259:0 rbps=18446744073709551615 wbps=4294967297", "259:0 rbps=18446744073709551616", "259:0 rseqiops=0x10",
         "259:0 rbps=000000000000000000000000000000008", "259:0 wrandiops=7 model=linear",
         "259:0 rbps=-1"])))  # fmt: skip
-    yield Case("io.cost is there after a write that was refused", "v2", (
-        ("write", "io.cost.model", "259:1 nosuch=1"), ("read", "io.cost.qos"), ("read", "io.cost.model")))
+    yield Case(
+        "io.cost is there after a write that was refused",
+        "v2",
+        (("write", "io.cost.model", "259:1 nosuch=1"), ("read", "io.cost.qos"), ("read", "io.cost.model")),
+    )
     stats = (("read", "a/b/io.stat"), ("read", "a/io.stat"))
     yield Case("io.stat shows the disks that were configured here or below", "v2", (
         *child("v2", "io", "a", "a/b"), *stats, ("write", "a/b/io.max", "259:0 junk"), *stats,
@@ -110,8 +113,11 @@ def _v2() -> Iterator[Case]:
         ("write", "cgroup.subtree_control", "-memory"), ("read", "cgroup.stat"),
         ("write", "cgroup.subtree_control", "+memory"), ("read", "a/memory.max"),
         ("write", "cgroup.subtree_control", "-io"), ("read", "cgroup.stat")))  # fmt: skip
-    yield Case("the root has no io limits", "v2", (("read", "io.max"), ("write", "io.max", "259:0 rbps=1000"),
-        ("read", "io.weight"), ("write", "io.stat", "1")))
+    yield Case(
+        "the root has no io limits",
+        "v2",
+        (("read", "io.max"), ("write", "io.max", "259:0 rbps=1000"), ("read", "io.weight"), ("write", "io.stat", "1")),
+    )
 
 
 def _v1() -> Iterator[Case]:

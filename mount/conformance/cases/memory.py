@@ -97,8 +97,13 @@ def _v2() -> Iterator[Case]:
         ["0", "2", "1"])))  # fmt: skip
 
 
-_LIMITS = ("limit_in_bytes", "memsw.limit_in_bytes", "soft_limit_in_bytes", "kmem.limit_in_bytes",
-"kmem.tcp.limit_in_bytes")
+_LIMITS = (
+    "limit_in_bytes",
+    "memsw.limit_in_bytes",
+    "soft_limit_in_bytes",
+    "kmem.limit_in_bytes",
+    "kmem.tcp.limit_in_bytes",
+)
 
 
 def _v1() -> Iterator[Case]:
@@ -107,8 +112,9 @@ def _v1() -> Iterator[Case]:
     for name in _LIMITS:
         before = (*setup, ("write", a + "limit_in_bytes", "0")) if name.startswith("memsw") else setup
         yield from parser_cases("v1", a + name, before, "8192", _SIZES)
-    yield from parser_cases("v1", a + "swappiness", setup, "10", ["0", "59", "60", "99", "100", "101", "199", "200",
-        "201"])
+    yield from parser_cases(
+        "v1", a + "swappiness", setup, "10", ["0", "59", "60", "99", "100", "101", "199", "200", "201"]
+    )
     yield from parser_cases("v1", a + "oom_control", setup, "1", ["0", "1", "2"])
     yield from parser_cases("v1", a + "use_hierarchy", setup, "1", ["0", "1", "2"])
     yield from parser_cases("v1", a + "move_charge_at_immigrate", setup, "1", ["0", "1", "2", "3", "4", "7",
@@ -121,11 +127,21 @@ def _v1() -> Iterator[Case]:
                  "kmem.tcp.usage_in_bytes", "stat", "numa_stat", "kmem.slabinfo", "force_empty",
                  "pressure_level"):  # fmt: skip
         yield from short_parser_cases("v1", a + name, setup)
-    for name in (*_LIMITS, "swappiness", "oom_control", "use_hierarchy", "move_charge_at_immigrate", "force_empty",
-        "failcnt"):
+    for name in (
+        *_LIMITS,
+        "swappiness",
+        "oom_control",
+        "use_hierarchy",
+        "move_charge_at_immigrate",
+        "force_empty",
+        "failcnt",
+    ):
         path = f"memory/memory.{name}"
-        yield Case(f"memory.{name} of the root", "v1", (("read", path), *each_read_back(path,
-            ["", "\n", "-1", "0", "1", "8192", "60", "abc"])))
+        yield Case(
+            f"memory.{name} of the root",
+            "v1",
+            (("read", path), *each_read_back(path, ["", "\n", "-1", "0", "1", "8192", "60", "abc"])),
+        )
     limit, memsw = a + "limit_in_bytes", a + "memsw.limit_in_bytes"
     both = (("read", limit), ("read", memsw))
     yield Case("memsw stays at or above the limit", "v1", (

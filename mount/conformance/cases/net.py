@@ -20,10 +20,19 @@ def cases() -> Iterator[Case]:
              "lo 4294967295", "lo 4294967296", "lo 18446744073709551616", "lo 5\nlo 6", "lo abc",
              "a_very_long_interface_name 5", "lo 2147483648", "lo 0"]  # fmt: skip
     yield Case("net_prio.ifpriomap parses a line", "v1", (*setup, ("read", priomap), *each_read_back(priomap, lines)))
-    yield Case("net_prio.ifpriomap of the root", "v1", (("read", f"{here}/net_prio.ifpriomap"),
-        *each_read_back(f"{here}/net_prio.ifpriomap", ["lo 3", "eth0 1", "lo 0"])))
-    yield Case("net_cls.classid of the root", "v1", (("read", f"{here}/net_cls.classid"),
-        *each_read_back(f"{here}/net_cls.classid", ["5", "abc", "0"])))
+    yield Case(
+        "net_prio.ifpriomap of the root",
+        "v1",
+        (
+            ("read", f"{here}/net_prio.ifpriomap"),
+            *each_read_back(f"{here}/net_prio.ifpriomap", ["lo 3", "eth0 1", "lo 0"]),
+        ),
+    )
+    yield Case(
+        "net_cls.classid of the root",
+        "v1",
+        (("read", f"{here}/net_cls.classid"), *each_read_back(f"{here}/net_cls.classid", ["5", "abc", "0"])),
+    )
     yield Case("what children inherit of net_cls and net_prio", "v1", (
         *setup, ("write", classid, "65537"), ("write", priomap, "lo 4"), ("mkdir", f"{here}/a/b"),
         ("read", f"{here}/a/b/net_cls.classid"), ("read", f"{here}/a/b/net_prio.ifpriomap"),

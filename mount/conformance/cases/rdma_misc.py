@@ -21,13 +21,46 @@ def cases() -> Iterator[Case]:
                     " "])  # fmt: skip
             for name in names:
                 path = at(layout, controller, f"{controller}.{name}")
-                yield Case(f"{controller}.{name} of the root", layout, (("read", path),
-                    *each_read_back(path, ["", "1", "sev 5"])))
+                yield Case(
+                    f"{controller}.{name} of the root",
+                    layout,
+                    (("read", path), *each_read_back(path, ["", "1", "sev 5"])),
+                )
         values = ["x", "x y", "x =1", "x junk=1", "x hca_handle", "x Hca_handle=1"]
-        values += [f"x hca_handle={limit}" for limit in (
-            "", "m", "max", "maxx", "MAX", "5x", "0x10", "0x", "08", "-1", "-0", "+1", "-", "--1", " 1", "1=2", "1.5",
-            "2147483647", "2147483648", "18446744073709551616", "-18446744073709551615", "0" * 22 + "1", "0" * 23 + "1",
-            "1 hca_object=2", "1  hca_object=2", "1\thca_object=2", "1\nhca_object=2", "1\nhca_object=q", "1 junk=1")]
+        values += [
+            f"x hca_handle={limit}"
+            for limit in (
+                "",
+                "m",
+                "max",
+                "maxx",
+                "MAX",
+                "5x",
+                "0x10",
+                "0x",
+                "08",
+                "-1",
+                "-0",
+                "+1",
+                "-",
+                "--1",
+                " 1",
+                "1=2",
+                "1.5",
+                "2147483647",
+                "2147483648",
+                "18446744073709551616",
+                "-18446744073709551615",
+                "0" * 22 + "1",
+                "0" * 23 + "1",
+                "1 hca_object=2",
+                "1  hca_object=2",
+                "1\thca_object=2",
+                "1\nhca_object=2",
+                "1\nhca_object=q",
+                "1 junk=1",
+            )
+        ]
         values += ["x  hca_handle=1", "x\thca_handle=q"]  # fmt: skip
         path = at(layout, "rdma", "a/rdma.max")
         yield Case("rdma.max looks at the limits first", layout, (
