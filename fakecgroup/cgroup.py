@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .inode import CgroupFile, Directory, Inode
+from .inode import DT_DIR, DT_REG, CgroupFile, Directory, Inode
 from .namehash import name_hash
 
 if TYPE_CHECKING:
@@ -129,23 +129,20 @@ class Cgroup(Directory):
             entry is not None and (entry.controller is None or entry.controller in self.csses)
         )
 
-    def entries(self) -> Iterator[tuple[str, int, int]]:
+    def entries(self) -> list[tuple[str, int, int]]:
         """In the order of the names' hashes, files and children alike."""
         if self.dead:
-            return
+            return []
         first = self.ino
         files = self.hierarchy.listing(self)
         if not self.children:
-            for _, name, number in files:
-                yield name, first + number, CgroupFile.format
-            return
+            return [(name, first + number, DT_REG) for _, name, number in files]
         signed = not self.hierarchy.personality.at_least(6, 2)
         children = [(name_hash(name, signed), name, 0) for name in self.children]
-        for _, name, number in sorted([*files, *children]):
-            if number:
-                yield name, first + number, CgroupFile.format
-            else:
-                yield name, self.children[name].ino, Directory.format
+        return [
+            (name, first + number, DT_REG) if number else (name, self.children[name].ino, DT_DIR)
+            for _, name, number in sorted([*files, *children])
+        ]
 
     def drop_files(self, names: list[str]) -> None:
         """These files are gone: whoever has one open gets ENODEV from now on."""

