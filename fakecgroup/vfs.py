@@ -62,12 +62,13 @@ class Vfs:
 
     def lookup(self, parent: Inode, name: str, caller: Caller) -> Inode:
         """The entry `name` of `parent`. Raises ENOTDIR, EACCES without search permission, ENOENT."""
-        found = self._find(parent, name, caller)
+        found = self.find(parent, name, caller)
         if found is None:
             raise refuse(ENOENT)
         return found
 
-    def _find(self, parent: Inode, name: str, caller: Caller) -> Inode | None:
+    def find(self, parent: Inode, name: str, caller: Caller) -> Inode | None:
+        """As `lookup`, with None where there is no such entry."""
         if not isinstance(parent, Directory):
             raise refuse(ENOTDIR)
         require(parent, MAY_EXEC, caller)
@@ -187,7 +188,7 @@ class Vfs:
 
     def link(self, inode: Inode, parent: Inode, name: str, caller: Caller) -> None:
         """Always refused: EEXIST, EPERM for a file that the caller could not write (may_linkat), EACCES, EPERM."""
-        if self._find(parent, name, caller) is not None:
+        if self.find(parent, name, caller) is not None:
             raise refuse(EEXIST)
         if _filesystem(inode) is not _filesystem(parent):
             raise refuse(EXDEV)
@@ -215,8 +216,8 @@ class Vfs:
             raise refuse(EINVAL)
         if flags & RENAME_EXCHANGE and flags & (RENAME_NOREPLACE | RENAME_WHITEOUT):
             raise refuse(EINVAL)
-        source = self._find(parent, name, caller)
-        target = self._find(new_parent, new_name, caller)
+        source = self.find(parent, name, caller)
+        target = self.find(new_parent, new_name, caller)
         if _filesystem(parent) is not _filesystem(new_parent):
             raise refuse(EXDEV)
         if parent.read_only:
@@ -247,7 +248,7 @@ class Vfs:
 
     def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
         """filename_create and may_create: the name is free, the directory lives and is writable."""
-        if self._find(parent, name, caller) is not None:
+        if self.find(parent, name, caller) is not None:
             raise refuse(EEXIST)
         return self._check_create(parent, caller)
 

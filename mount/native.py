@@ -318,7 +318,10 @@ class Session:
 
     def _lookup(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         name = self._buffer[_IN : size - 1].decode(_ENCODING, _ERRORS)
-        return self._entry(unique, self._vfs.lookup(self._nodes[node_id].inode, name, caller))
+        inode = self._vfs.find(self._nodes[node_id].inode, name, caller)
+        if inode is None:
+            return wire.OUT_HEADER.pack(_OUT, -ENOENT, unique)
+        return self._entry(unique, inode)
 
     def _forget(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
         self._drop(node_id, *wire.FORGET_IN.unpack_from(self._buffer, _IN))

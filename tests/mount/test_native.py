@@ -102,7 +102,7 @@ def test_a_bug_in_the_model_is_eio_and_logged(
     def broken(*arguments: object) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(device.kernel.vfs, "lookup", broken)
+    monkeypatch.setattr(device.kernel.vfs, "find", broken)
     with caplog.at_level(logging.ERROR):
         assert device.ask(wire.LOOKUP, body=b"cgroup.procs\0") == (EIO, b"")
     assert "KeyError: 'a bug'" in caplog.text
@@ -112,7 +112,7 @@ def test_after_a_bug_requests_are_answered(
     device: Device, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(device.kernel.vfs, "lookup", None)
+        patch.setattr(device.kernel.vfs, "find", None)
         device.ask(wire.LOOKUP, body=b"cgroup.procs\0")
     assert device.ask(wire.LOOKUP, body=b"cgroup.procs\0")[0] == 0
 
