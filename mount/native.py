@@ -20,13 +20,12 @@ import os
 import select
 import sys
 import time
-from bisect import bisect_right
 from collections.abc import Callable
 from errno import EAGAIN, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
 from io import FileIO
-from itertools import accumulate, count
+from itertools import count
 from struct import Struct
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from fakecgroup import Caller, Kernel, OpenFile
 from fakecgroup.cgroup import Cgroup
@@ -34,6 +33,7 @@ from fakecgroup.inode import CgroupFile, Inode, Stat
 
 from . import wire
 from .idmap import IdMap
+from .listing import DT_DIR, Listing
 from .processes import HostProcesses
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
@@ -64,8 +64,6 @@ _PAGE = 4096
 _NS = 1_000_000_000
 _ENCODING = sys.getfilesystemencoding()
 _ERRORS = sys.getfilesystemencodeerrors()
-_DT_DIR = 4
-_DT_REG = 8
 _ZOMBIES = 1000  # ms between two looks at them when nothing happens
 _CALLERS = 256  # whoever made the last requests; RELEASE comes from nobody
 
@@ -98,13 +96,6 @@ class Node:
         self.packed = b""
 
 
-class Listing(NamedTuple):
-    """A directory as READDIR sends it: the records end to end, and where the first n of them end."""
-
-    records: bytes
-    ends: list[int]
-
-
 class Session:
     """One mount: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
 
@@ -124,7 +115,6 @@ class Session:
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
-        self._file_names: dict[str, tuple[int, bytes]] = {}  # of interface files, as `_padded` makes them
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
         self._handlers = self._table()
         kernel.on_notify = self._notify
@@ -443,29 +433,12 @@ class Session:
         listing = self._listings[handle]
         if not offset or listing is None:
             listing = self._listings[handle] = self._list(self._nodes[node_id].inode)
-        if not 0 <= offset < len(listing.ends):  # lseek(2) goes anywhere
-            return wire.OUT_HEADER.pack(_OUT, 0, unique)
-        start = listing.ends[offset]
-        end = listing.ends[bisect_right(listing.ends, start + limit) - 1]
-        return wire.OUT_HEADER.pack(_OUT + end - start, 0, unique) + listing.records[start:end]
+        return _reply(unique, listing.part(offset, limit))
 
     def _list(self, inode: Inode) -> Listing:
         parent = inode.parent if isinstance(inode, Cgroup) else None
-        entries = [
-            (".", inode.ino, _DT_DIR),
-            ("..", inode.ino if parent is None else parent.ino, _DT_DIR),
-            *self._vfs.readdir(inode),
-        ]
-        pack, file_names = wire.DIRENT.pack, self._file_names
-        records = []
-        for position, (name, ino, kind) in enumerate(entries, start=1):
-            known = file_names.get(name)
-            if known is None:
-                known = _padded(name)
-                if kind == _DT_REG:
-                    file_names[name] = known
-            records.append(pack(ino, position, known[0], kind) + known[1])
-        return Listing(b"".join(records), list(accumulate(map(len, records), initial=0)))
+        above = inode.ino if parent is None else parent.ino
+        return Listing([(".", inode.ino, DT_DIR), ("..", above, DT_DIR), *self._vfs.readdir(inode)])
 
     def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         del self._listings[_FH.unpack_from(self._buffer, _IN)[0]]
@@ -558,12 +531,6 @@ class Session:
 
 def _reply(unique: int, data: bytes) -> bytes:
     return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
-
-
-def _padded(name: str) -> tuple[int, bytes]:
-    """A name's length in bytes, and its bytes filled up to a multiple of 8."""
-    raw = name.encode(_ENCODING, _ERRORS)
-    return len(raw), raw + bytes(-len(raw) % 8)
 
 
 def _sized(unique: int, data: bytes, limit: int) -> bytes:
