@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -55,8 +56,16 @@ def _serve_native(
     session = Session(attach(path, allow_other=allow_other), kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
+    _collect_seldom()
     ready()
     session.serve()
+
+
+def _collect_seldom() -> None:
+    """Only removed cgroups leave garbage in cycles: it is looked for after hundreds of them, and not in what stays."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 5)
 
 
 def _end_on_signal(path: str, session: Session, server: int) -> None:
