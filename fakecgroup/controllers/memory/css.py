@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from errno import EINVAL, ENOMEM
+from functools import cache
 from types import MappingProxyType
 
 from ...caller import EventFd
 from ...cftype import PAGE_SIZE
 from ...css import Css
 from ...parse import memparse, strstrip
-from ...personality import Personality
+from ...personality import Personality, Version
 from ...refuse import refuse
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
@@ -80,7 +81,7 @@ class Memory(Css):
 
     def child_pages(self, number: int) -> int:
         """What the kernel allocates for the child after `number` others."""
-        costs = _CHILD_PAGES[max(version for version in _CHILD_PAGES if version <= self.kernel.version)]
+        costs = _child_costs(self.kernel.version)
         return costs[number % len(costs)]
 
     def counters(self) -> Iterator[Memory]:
@@ -94,15 +95,16 @@ class Memory(Css):
 
     def charge(self, pages: int) -> None:
         """ENOMEM where a limit is in the way: nobody is there to be killed for it (try_charge)."""
+        counters = list(self.counters())
         for prefix, attribute in _LIMITS:
-            for css in self.counters():
+            for css in counters:
                 if css.usage + pages > getattr(css, attribute):
                     css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
                     if prefix != "memory.kmem.":
                         css.note_event("max")
                         css.note_oom()
                     raise refuse(ENOMEM)
-        for css in self.counters():
+        for css in counters:
             css.usage += pages
 
     def uncharge(self, pages: int) -> None:
@@ -129,6 +131,11 @@ class Memory(Css):
             assert isinstance(below, Memory)
             for event in below.oom_event_fds:
                 event.signal()
+
+
+@cache
+def _child_costs(version: Version) -> tuple[int, ...]:
+    return _CHILD_PAGES[max(known for known in _CHILD_PAGES if known <= version)]
 
 
 def parse_pages(text: str, unlimited: str, kernel: Personality) -> int:
