@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from .css import Csses
 from .inode import DT_DIR, DT_REG, CgroupFile, Directory, Inode
 from .namehash import name_hash
 
@@ -49,7 +50,7 @@ class Cgroup(Directory):
         self.parent = parent
         self.name = name
         self.children: dict[str, Cgroup] = {}
-        self.csses: dict[str, Css] = {}
+        self.csses = Csses(self)
         self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival; the root's are all others
         self.zombies: dict[int, int] = {}
         self.files: dict[str, CgroupFile] = {}
@@ -175,6 +176,16 @@ class Cgroup(Directory):
         if known is not None:
             known.events += 1
             self.hierarchy.notify(known)
+
+    # -- tasks -------------------------------------------------------------------------------------
+
+    @property
+    def frozen(self) -> bool:
+        """Its tasks stand still: by cgroup.freeze here or above, or by v1's freezer.
+
+        They stop at once, so nothing is ever freezing.
+        """
+        return any(ancestor.freeze for ancestor in self.lineage()) or any(css.freezing for css in self.csses.values())
 
     # -- population -------------------------------------------------------------------------------
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .cftype import CFType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .cgroup import Cgroup
     from .machine import Machine
     from .personality import Personality
@@ -22,6 +24,7 @@ class Css:
     """
 
     owner: tuple[int, int] = (0, 0)
+    freezing: bool = False  # the tasks in its cgroup stand still
 
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         self.cgroup = cgroup
@@ -62,6 +65,45 @@ class Css:
         """`count` tasks that its parent accounts for are in this new css's part of the tree."""
 
 
+class Csses(dict[str, Css]):
+    """The csses of one cgroup by controller.
+
+    A css that has nothing to do when its cgroup is made is made when it is first asked for; until then its
+    controller stands in its place. Most csses of most cgroups are never asked for.
+    """
+
+    __slots__ = ("_cgroup", "_owner")
+
+    def __init__(self, cgroup: Cgroup) -> None:
+        self._cgroup = cgroup
+        self._owner = cgroup.owner
+
+    def promise(self, controllers: Mapping[str, Controller], owner: tuple[int, int]) -> None:
+        """These are on; their csses come later, and the files then belong to `owner`."""
+        self._owner = owner
+        self.update(cast("Mapping[str, Css]", controllers))
+
+    def __getitem__(self, name: str) -> Css:
+        found: object = dict.__getitem__(self, name)
+        if isinstance(found, Css):
+            return found
+        assert isinstance(found, Controller)
+        parent = self._cgroup.parent
+        css = self[name] = found.css(self._cgroup, parent.csses.get(name) if parent is not None else None)
+        if self._owner != (0, 0):
+            css.owner = self._owner
+        return css
+
+    def get(self, name: str, default: Css | None = None) -> Css | None:  # type: ignore[override]
+        if name not in self:
+            return default
+        return self[name]
+
+    def made(self) -> list[Css]:
+        """Those that have been asked for."""
+        return [css for css in self.values() if isinstance(css, Css)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Controller:
     """One controller: its css type and its two tables of files.
@@ -82,3 +124,8 @@ class Controller:
     depends_on: tuple[str, ...] = ()
     config: str | None = None
     legacy_config: str | None = None
+
+    @property
+    def at_once(self) -> bool:
+        """Its css does something when the cgroup is made."""
+        return self.css.online is not Css.online

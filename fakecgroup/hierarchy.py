@@ -21,8 +21,9 @@ from .refuse import refuse
 if TYPE_CHECKING:
     from .caller import Caller
     from .machine import Machine
+    from .membership import Membership
     from .personality import Personality
-    from .tasks import Processes
+    from .tasks import Processes, TaskInfo
 
 S_ISGID = 0o2000
 S_ISVTX = 0o1000
@@ -51,6 +52,7 @@ class Environment(NamedTuple):
     personality: Personality
     machine: Machine
     processes: Processes
+    membership: Membership
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
     next_ino: Callable[[int], int]
@@ -72,6 +74,7 @@ class Hierarchy:
         self.personality = environment.personality
         self.machine = environment.machine
         self.processes = environment.processes
+        self.membership = environment.membership
         self.now = environment.now
         self.notify = environment.notify
         self.dfl = dfl
@@ -80,6 +83,7 @@ class Hierarchy:
         self.controllers = {controller.name: controller for controller in controllers}
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
+        self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
         self._listings: dict[object, list[Listed]] = {}
         self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
@@ -135,6 +139,15 @@ class Hierarchy:
             self.disable(cgroup, controller)
             raise
 
+    def _inherited(self, enabled: frozenset[str]) -> tuple[dict[str, Controller], list[Controller]]:
+        """The controllers that a new child gets of a parent that has these enabled: in time, and at once."""
+        known = self._inheritance.get(enabled)
+        if known is None:
+            given = [c for c in self.controllers.values() if not self.dfl or c.name in enabled]
+            promised = {controller.name: controller for controller in given if not controller.at_once}
+            known = self._inheritance[enabled] = (promised, [c for c in given if c.at_once])
+        return known
+
     def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
         """Gives `cgroup` a css; its files belong to whoever enables it."""
         self._add_css(cgroup, controller, (caller.uid, caller.gid))
@@ -180,11 +193,11 @@ class Hierarchy:
         parent.children[name] = cgroup
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
-        owner, enabled = (uid, gid), parent.subtree_control
+        promised, at_once = self._inherited(parent.subtree_control)
+        cgroup.csses.promise(promised, (uid, gid))
         try:
-            for controller in self.controllers.values():
-                if not self.dfl or controller.name in enabled:
-                    self._add_css(cgroup, controller, owner)
+            for controller in at_once:
+                self._add_css(cgroup, controller, (uid, gid))
         except OSError:
             self.rmdir(cgroup)
             raise
@@ -204,7 +217,7 @@ class Hierarchy:
         parent = cgroup.parent
         cgroup.dead = True
         cgroup.drop_files(list(cgroup.files))
-        for css in cgroup.csses.values():
+        for css in cgroup.csses.made():
             css.offline()
         del parent.children[cgroup.name]
         if cgroup.threaded:
@@ -272,6 +285,19 @@ class Hierarchy:
             self._charge(cgroup, 1)
             self._enter(tid, tgid, cgroup)
 
+    def adopt(self, task: TaskInfo, cgroup: Cgroup) -> None:
+        """The leader of a process that was forked in `cgroup` is heard of only now; it may be a zombie already."""
+        while cgroup.dead and cgroup.parent is not None:
+            cgroup = cgroup.parent
+        if cgroup.parent is None or task.tid in self._where:
+            return
+        self._charge(cgroup, 1)
+        if task.zombie:
+            self._where[task.tid] = cgroup
+            cgroup.zombies[task.tid] = task.tgid
+        else:
+            self._enter(task.tid, task.tgid, cgroup)
+
     def _enter(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
         if cgroup.parent is None:
             if tid != tgid:  # else it would be taken for a new thread of its process and follow the leader
@@ -321,8 +347,13 @@ class Hierarchy:
         if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
             self._charge(cgroup, -1)
 
-    def prune(self, cgroup: Cgroup) -> None:
-        """Brings the tasks of a cgroup up to date with what lives: threads come and go unannounced."""
+    def prune(self, *cgroups: Cgroup) -> None:
+        """Brings the tasks of cgroups up to date with what lives: children and threads come and go unannounced."""
+        self.membership.adopt_forked()
+        for cgroup in cgroups:
+            self._prune(cgroup)
+
+    def _prune(self, cgroup: Cgroup) -> None:
         for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
             self.task_reaped(tid)
         for tgid in dict.fromkeys(cgroup.tasks.values()):
@@ -342,12 +373,25 @@ class Hierarchy:
         if cgroup.parent is not None:
             self.prune(cgroup)
             return list(cgroup.tasks.items())
+        self.membership.adopt_forked()
         return [
             (tid, tgid)
             for tgid in self.processes.all()
             for tid in self.processes.threads(tgid)
             if self.cgroup_of(tid) is cgroup
         ]
+
+    def freeze_tasks(self, cgroup: Cgroup) -> None:
+        """Stops or continues the processes here and below after a change of what is frozen.
+
+        A process goes as its leader does: a single thread cannot be stopped.
+        """
+        self.membership.adopt_forked()
+        for member in (cgroup, *cgroup.descendants()):
+            for tid, tgid in member.tasks.items():
+                if tid == tgid:
+                    self.membership.freeze(tgid)
+        self.membership.adopt_forked()  # by those that had not stopped yet
 
     def on_populated(self, cgroup: Cgroup) -> None:
         """A cgroup became populated or empty; the core's own files follow from it."""
