@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ..errors import MountError
 from ..mountinfo import mount_at
 from . import recording
 from .recording import RecordingError
-from .replay import Difference, replay
+from .replay import Difference, Result, replay
 from .target import Target
 from .target_model import ModelTarget
 from .target_mount import MountTarget
@@ -34,6 +34,13 @@ class Tally:
     compared: int = 0
     skipped: int = 0
     differences: list[Difference] = field(default_factory=list)
+
+    def add(self, result: Result) -> None:
+        """Counts one more case."""
+        self.cases += 1
+        self.compared += result.compared
+        self.skipped += result.skipped
+        self.differences += result.differences
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--family", action="append", metavar="NAME", help="only cases of this family; may be given more than once"
     )
     parser.add_argument(
-        "--fuzz", type=int, metavar="N", help="about N random operations on the model and a booted kernel instead"
+        "--fuzz", type=_positive, metavar="N", help="about N random operations on the model and a booted kernel instead"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the random operations (default: 1)")
     parser.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
@@ -66,14 +73,16 @@ def run(options: argparse.Namespace) -> int:
     if (options.layout, kernel) not in personalities():
         known = ", ".join(version for layout, version in personalities() if layout == options.layout)
         raise MountError(f"no kernel {kernel!r} for layout {options.layout}: there is {known}")
+    form = f"-o{options.output}"
     if options.fuzz is not None:
-        return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}")
+        return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}", form)
     if options.target == "vm":
-        return _oracle("verify", kernel, options.layout, *(f"--family={name}" for name in options.family or ()))
+        families = (f"--family={name}" for name in options.family or ())
+        return _oracle("verify", kernel, options.layout, *families, f"--show={options.show}", form)
     tallies = compare(
         _target(options.target, options.layout, kernel), options.layout, kernel, options.family, _progress()
     )
-    _print(tallies, options, kernel)
+    print_tallies(tallies, options.layout, kernel, options.target, options.output, options.show)
     return 1 if any(tally.differences for tally in tallies) else 0
 
 
@@ -93,11 +102,7 @@ def compare(
     for number, case in enumerate(cases, start=1):
         progress(number, len(cases))
         tally = tallies.setdefault(case.family, Tally(case.family))
-        result = replay(case, target)
-        tally.cases += 1
-        tally.compared += result.compared
-        tally.skipped += result.skipped
-        tally.differences += result.differences
+        tally.add(replay(case, target))
     return list(tallies.values())
 
 
@@ -134,8 +139,23 @@ def _progress() -> Callable[[int, int], None]:
     return show
 
 
-def _print(tallies: Sequence[Tally], options: argparse.Namespace, kernel: str) -> None:
-    if options.output == "json":
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of operations: 1 or more")
+    return int(text)
+
+
+def print_tallies(
+    tallies: Sequence[Tally],
+    layout: str,
+    kernel: str,
+    target: str,
+    output: str,
+    show: int,
+    more: Mapping[str, object] | None = None,
+) -> None:
+    """A table after the first ``show`` differences, or as ``output`` "json" all of them, with ``more`` keys."""
+    if output == "json":
         families = [
             {
                 "family": tally.family,
@@ -155,16 +175,17 @@ def _print(tallies: Sequence[Tally], options: argparse.Namespace, kernel: str) -
             }
             for tally in tallies
         ]
-        print(json.dumps({"layout": options.layout, "kernel": kernel, "target": options.target, "families": families}))
+        head = {"layout": layout, "kernel": kernel, "target": target, "families": families}
+        print(json.dumps({**head, **(more or {})}))
         return
-    shown = [difference for tally in tallies for difference in tally.differences][: options.show]
+    shown = [difference for tally in tallies for difference in tally.differences][:show]
     for difference in shown:
         print(difference)
     rows = [("family", "cases", "operations", "not compared", "differences")]
     rows += [(t.family, str(t.cases), str(t.compared), str(t.skipped), str(len(t.differences))) for t in tallies]
     rows.append(
         (
-            f"{options.layout} {kernel}",
+            f"{layout} {kernel}",
             str(sum(t.cases for t in tallies)),
             str(sum(t.compared for t in tallies)),
             str(sum(t.skipped for t in tallies)),

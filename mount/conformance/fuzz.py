@@ -1,7 +1,13 @@
-"""Random cases: the same seed always gives the same case, so a difference found once can be asked again.
+"""Random cases: the same seed always gives the same cases, so a difference found once can be asked again.
 
-Left out is what real kernels do not answer twice: memory use, operations by frozen processes, the writer in a cgroup
-that is killed.
+The files are those of the kernel's own tables.  Left out is what a real kernel does not answer twice or cannot take
+back:
+
+* what depends on memory in use: limits near it, reclaim of more than nothing;
+* what depends on when: operations and deaths of processes that are frozen or short of CPU time, the state letter of a
+  process, a wait for one that lives;
+* the writer in a cgroup that is frozen, killed or short of CPU time;
+* io.cost, once set up for a device, and the states of processes whose parent died.
 """
 
 from __future__ import annotations
@@ -10,176 +16,459 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from fakecgroup import Kernel
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.hierarchy import Hierarchy
+
 from .case import Case
-from .cases.file_sets import CONTROLLERS_V2
-from .cases.values import GROUPS
+from .fuzz_values import strange_values, values
 
-_DIRECTORIES = ("a", "b", "a/c", "a/c/d", "b/e")
-_PROCESSES = ("w", "x", "y")
-
-#: Settings by v2 file or v1 file, with values that its parser takes or nearly takes.
-_SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
-    "v2": {
-        "cpu.weight": ("1", "100", "10000", "10001"),
-        "cpu.weight.nice": ("-20", "0", "19", "20"),
-        "cpu.max": ("max", "10000", "50000 100000", "max 20000", "999", "90000 1000000"),
-        "cpu.max.burst": ("0", "1000", "20000", "200000"),
-        "cpu.idle": ("0", "1"),
-        "memory.min": ("0", "4096", "1M", "max"),
-        "memory.low": ("0", "1M", "max"),
-        "memory.high": ("1G", "max"),
-        "memory.max": ("1G", "4097M", "max"),
-        "memory.swap.max": ("0", "1M", "max"),
-        "memory.oom.group": ("0", "1"),
-        "pids.max": ("100", "4194304", "max"),
-        "io.max": ("259:0 rbps=1000", "259:1 wiops=5 rbps=max", "259:0 rbps=max", "8:0 rbps=1"),
-        "io.weight": ("100", "default 50", "10001"),
-        "cpuset.cpus": ("0-3", "0-1", "2,3", "1", "\n", "4"),
-        "cpuset.mems": ("0", "0-1", "1", "\n", "2"),
-        "hugetlb.2MB.max": ("0", "4M", "3M", "max"),
-        "cgroup.freeze": ("0", "1"),
-        "cgroup.max.depth": ("0", "1", "3", "max"),
-        "cgroup.max.descendants": ("0", "1", "3", "max"),
-        "cgroup.type": ("threaded",),
-        "cgroup.pressure": ("0", "1"),
-        "cgroup.subtree_control": tuple(f"{sign}{c}" for c in CONTROLLERS_V2 for sign in "++-"),
-    },
-    "v1": {
-        "cpu,cpuacct/cpu.shares": ("2", "1024", "262145"),
-        "cpu,cpuacct/cpu.cfs_quota_us": ("-1", "999", "20000", "50000", "100000"),
-        "cpu,cpuacct/cpu.cfs_period_us": ("1000", "50000", "100000", "1000000"),
-        "cpu,cpuacct/cpu.cfs_burst_us": ("0", "1000", "60000"),
-        "cpu,cpuacct/cpu.idle": ("0", "1"),
-        "memory/memory.limit_in_bytes": ("1G", "2G", "-1"),
-        "memory/memory.memsw.limit_in_bytes": ("1G", "2G", "-1"),
-        "memory/memory.soft_limit_in_bytes": ("1M", "-1"),
-        "memory/memory.swappiness": ("0", "100", "201"),
-        "memory/memory.oom_control": ("0", "1"),
-        "pids/pids.max": ("100", "max"),
-        "cpuset/cpuset.cpus": ("0-3", "0-1", "2,3", "1", "\n"),
-        "cpuset/cpuset.mems": ("0", "0-1", "1", "\n"),
-        "cpuset/cpuset.cpu_exclusive": ("0", "1"),
-        "cpuset/cpuset.mem_exclusive": ("0", "1"),
-        "cpuset/cgroup.clone_children": ("0", "1"),
-        "devices/devices.allow": ("c 1:3 rwm", "b 8:* r", "c *:* m"),
-        "devices/devices.deny": ("c 1:3 w", "b 8:0 rwm", "c *:* r"),
-        "blkio/blkio.throttle.read_bps_device": ("259:0 1000", "259:1 5", "259:0 0", "8:0 1"),
-        "hugetlb/hugetlb.2MB.limit_in_bytes": ("4M", "3M", "-1"),
-        "net_cls,net_prio/net_cls.classid": ("1", "65537"),
-        "systemd/notify_on_release": ("0", "1"),
-    },
-}
+_Ops = list[tuple[Any, ...]]
+_DIRECTORIES = ("a", "b", "a/c", "a/f", "a/c/d", "b/e")
+_PROCESSES = ("p", "q", "r", "s")
+_HANDLES = ("h", "i", "j")
+_PIDS = ("0", "$self", "1", "2", "999999", "-1", "x", "", " 0\n", "$p $q", "4294967296")
+_MODES = ("0755", "0700", "0777", "0000", "0555", "1777", "2755", "4755", "0644")
+_IDS = ((1000, 1000), (1000, 2000), (2000, 1000))
+_NAMES = (
+    "n", "cgroup.procs", "pids.max", "memory.max", "tasks", "x\ny", ".", "..", "n/", " ", ".x", "\u00e9", "nosuch/n",
+    "cgroup.procs/n", {"repeat": ["n", 255]}, {"repeat": ["n", 256]}, "a", "c",
+)  # fmt: skip
+_ATTRIBUTES = ("user.x", "user.y", "trusted.x", "security.x", "user.", "foo", "system.posix_acl_access")
 
 
-def random_case(seed: int, layout: str, length: int = 60) -> Case:
-    """A case of about ``length`` operations."""
-    return Case(f"random {seed}", layout, tuple(_Writer(random.Random(seed), layout).ops(length)))
+def random_cases(seed: int, layout: str, version: str, operations: int, length: int = 60) -> list[Case]:
+    """Cases of ``length`` operations each, about ``operations`` together; another seed gives other cases."""
+    kernel = Kernel(layout, version, cpus=4, numa_nodes=2, block_devices=("259:0", "259:1"))
+    result: list[Case] = []
+    left = operations
+    while left > 0:
+        number = len(result) + 1
+        chance = random.Random(f"{layout} {version} {seed} {number}")
+        case = Case(f"random {seed}/{number}", layout, tuple(_Writer(chance, kernel).ops(min(left, length))))
+        left -= len(case.ops)
+        result.append(case)
+    return result
 
 
 class _Writer:
-    """Writes one case.  It keeps no state of the tree: operations that cannot work are wanted too."""
+    """Writes one case.  Of the tree it knows only which directories and handles there should be: operations that cannot
+    work are wanted too, but not most of the time.
 
-    def __init__(self, chance: random.Random, layout: str) -> None:
+    Each case has a few files that it writes most, so that they meet, and some kinds of operations more often than
+    others.
+    """
+
+    def __init__(self, chance: random.Random, kernel: Kernel) -> None:
         self._chance = chance
-        self._v2 = layout == "v2"
-        names = sorted(_SETTINGS[layout])
-        self._settings = _SETTINGS[layout]
-        self._files = chance.sample(names, min(len(names), 6))  # few, so that they meet
-        if self._v2 and "cgroup.subtree_control" not in self._files:
-            self._files.append("cgroup.subtree_control")
-        self._forked: list[str] = []
+        self._v2 = kernel.layout == "v2"
+        self._trees = self._choose_trees(kernel)
+        self._hot = self._choose_files()
+        hot = {file for files in self._hot.values() for file in files}
+        self._freezes = bool(hot & {"cgroup.freeze", "freezer.state"})
+        self._throttles = bool(hot & {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"})
+        self._kills = "cgroup.kill" in hot
+        self._late = self._freezes or any(file.startswith(_ANSWERS_LATE) for file in hot) or not self._v2
+        self._directories: list[str] = []  # what was made, with the hierarchy's own in front
+        self._opened: dict[str, str] = {}  # handle: name of its file
+        self._made: list[str] = []
+        self._threads: list[str] = []
 
-    def ops(self, length: int) -> list[tuple[Any, ...]]:
-        result: list[tuple[Any, ...]] = []
+    # -- what the case is about -------------------------------------------------------------------
+
+    def _choose_trees(self, kernel: Kernel) -> dict[str, Hierarchy]:
+        """The hierarchies that the case uses, by their directory ("" for the unified one)."""
         if self._v2:
-            wanted = {file.partition(".")[0] for file in self._files} & set(CONTROLLERS_V2)
-            result += [("write", "cgroup.subtree_control", f"+{controller}") for controller in sorted(wanted)]
-        for directory in _DIRECTORIES[:3]:
-            result += [("mkdir", place) for place in self._everywhere(directory)]
-        kinds: list[tuple[int, Callable[[], list[tuple[Any, ...]]]]] = [
-            (40, self._set),
+            return {"": kernel.hierarchies[0]}
+        roots = {name: kernel.walk(name, follow=False) for name in sorted(kernel.listdir("/"))}
+        every = {name: root.hierarchy for name, root in roots.items() if isinstance(root, Cgroup)}
+        names = self._chance.sample(sorted(every), self._chance.choice((1, 1, 2)))
+        return {name: every[name] for name in sorted(names)}
+
+    def _choose_files(self) -> dict[str, list[str]]:
+        chance = self._chance
+        result = {}
+        for name, tree in self._trees.items():
+            self._controllers = chance.sample(sorted(tree.controllers), chance.randint(0, 3)) if self._v2 else []
+            owners = {None, *(self._controllers or tree.controllers)}
+            files = sorted(file for file, entry in tree.child_table.items() if entry.controller in owners)
+            own = [file for file in files if tree.child_table[file].controller is not None]
+            core = [file for file in files if tree.child_table[file].controller is None]
+            picked = chance.sample(own, min(len(own), 6)) + chance.sample(core, 2 if own else 4)
+            if not self._v2 and chance.random() < 0.3:
+                picked += ["tasks", "cgroup.procs"]
+            if self._v2 and chance.random() < 0.25:
+                picked += ["cgroup.type", "cgroup.threads"]
+            result[name] = picked
+        return result
+
+    def ops(self, length: int) -> _Ops:
+        """``length`` operations."""
+        chance = self._chance
+        result = self._begin()
+        kinds: list[tuple[float, Callable[[], _Ops]]] = [
+            (30, self._set),
             (8, self._set_strangely),
+            (5, self._read),
             (8, self._make),
             (5, self._remove),
             (8, self._move),
-            (3, self._rename),
-            (4, self._attributes),
-            (2, self._kill),
+            (3, self._name),
+            (5, self._attributes),
+            (4, self._open),
+            (10, self._use),
+            (3, self._as_user),
+            (4, self._act),
+            (3, self._die),
+            (1, self._xattr),
         ]
-        weights = [weight for weight, _ in kinds]
+        weights = [weight * chance.choice((0, 0.5, 1, 1, 3)) for weight, _ in kinds]
+        weights[0] += 10
+        if self._v2:
+            kinds.append((0, self._control))
+            weights.append(chance.choice((2, 10, 30)))
         while len(result) < length:
-            ((_, write),) = self._chance.choices(kinds, weights)
+            ((_, write),) = chance.choices(kinds, weights)
             result += write()
+        return result[:length]
+
+    def _begin(self) -> _Ops:
+        result: _Ops = []
+        control = " ".join(f"+{name}" for name in self._controllers)
+        if control:
+            result.append(("write", "cgroup.subtree_control", control))
+        for directory in _DIRECTORIES[: self._chance.randint(1, len(_DIRECTORIES))]:
+            for tree in self._trees:
+                path = _join(tree, directory)
+                result.append(self._mkdir(path))
+                if control and "/d" not in directory and self._chance.random() < 0.7:
+                    result.append(("write", _join(path, "cgroup.subtree_control"), control))
         return result
 
-    def _everywhere(self, directory: str) -> list[str]:
-        """A directory in every hierarchy that the case uses."""
-        if self._v2:
-            return [directory]
-        return [f"{hierarchy}/{directory}" for hierarchy in sorted({f.partition("/")[0] for f in self._files})]
+    # -- places -----------------------------------------------------------------------------------
 
-    def _directory(self) -> str:
-        return self._chance.choice(_DIRECTORIES)
+    def _tree(self) -> str:
+        return self._chance.choice(sorted(self._trees))
 
-    def _place(self, directory: str) -> str:
-        return self._chance.choice(self._everywhere(directory))
+    def _place(self) -> str:
+        """A cgroup that may be there; seldom the root."""
+        return self._tree() or "." if self._chance.random() < 0.05 else self._below()
 
-    def _file(self) -> tuple[str, str]:
-        """A setting's key and its path in some directory, sometimes the root."""
-        key = self._chance.choice(self._files)
-        directory = self._directory() if self._chance.random() < 0.9 else ""
-        if self._v2:
-            return key, f"{directory}/{key}".lstrip("/")
-        hierarchy, _, name = key.partition("/")
-        return key, f"{hierarchy}/{directory}/{name}".replace("//", "/")
+    def _below(self) -> str:
+        """A cgroup below the root: mostly one that was made."""
+        if self._directories and self._chance.random() < 0.93:
+            return self._chance.choice(self._directories)
+        return _join(self._tree(), self._chance.choice(_DIRECTORIES))
 
-    def _set(self) -> list[tuple[Any, ...]]:
-        key, path = self._file()
-        of_a_root = path.count("/") < (1 if self._v2 else 2)
-        if of_a_root and key not in ("cgroup.subtree_control", "cgroup.max.depth", "cgroup.max.descendants"):
+    def _mkdir(self, path: str) -> tuple[Any, ...]:
+        parent = path.rpartition("/")[0]
+        if path not in self._directories and (parent in self._directories or parent in self._trees):
+            self._directories.append(path)
+        return ("mkdir", path)
+
+    def _path_of_file(self) -> tuple[str, str]:
+        """A file's name and path: mostly one of the case's own, sometimes any that the kernel has."""
+        chance = self._chance
+        tree = self._tree()
+        if chance.random() < 0.1:
+            file = chance.choice(sorted(self._trees[tree].root_table))
+            return file, _join(tree, file)
+        place = self._below()
+        tree = "" if self._v2 else place.partition("/")[0]
+        file = chance.choice(self._hot[tree] if chance.random() < 0.88 else sorted(self._trees[tree].child_table))
+        return file, _join(place, file)
+
+    def _any_path(self) -> str:
+        return self._path_of_file()[1] if self._chance.random() < 0.4 else self._below()
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _value(self, file: str, *, strangely: bool = False) -> Any:
+        chance = self._chance
+        if file in ("cgroup.procs", "cgroup.threads", "tasks"):
+            return self._pid()
+        if file == "cgroup.subtree_control":
+            return self._control_value()
+        texts = strange_values(file) if strangely else values(file)
+        return chance.choice(texts or values(file))
+
+    def _writes(self, file: str) -> bool:
+        """Whether the case may write this file at all."""
+        if file in ("cgroup.freeze", "freezer.state"):
+            return self._freezes
+        if file in ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"):
+            return self._throttles
+        return (
+            file != "cgroup.event_control" and not file.startswith("io.cost") and (file != "cgroup.kill" or self._kills)
+        )
+
+    def _set(self, strangely: bool = False) -> _Ops:
+        file, path = self._path_of_file()
+        if not self._writes(file):
             return [("read", path)]
-        return [("write", path, self._chance.choice(self._settings[key])), ("read", path)]
-
-    def _set_strangely(self) -> list[tuple[Any, ...]]:
-        key, path = self._file()
-        if key.partition("/")[2] in ("devices.allow", "devices.deny") or path.count("/") < (1 if self._v2 else 2):
-            return []
-        if key.startswith("memory.") or "limit_in_bytes" in key or key.endswith(("cgroup.freeze", "pids.max")):
-            return []  # a limit near nothing makes what follows depend on the memory and the pids in use
-        group = self._chance.choice(sorted(GROUPS))
-        return [("write", path, self._chance.choice(GROUPS[group])), ("read", path)]
-
-    def _make(self) -> list[tuple[Any, ...]]:
-        return [("mkdir", place) for place in self._everywhere(self._directory())]
-
-    def _remove(self) -> list[tuple[Any, ...]]:
-        place = self._place(self._directory())
-        return [("rmdir", place), ("settle", 100)]  # a removed cgroup still counts for a while
-
-    def _rename(self) -> list[tuple[Any, ...]]:
-        return [("rename", self._place(self._directory()), self._place(self._directory()))]
-
-    def _attributes(self) -> list[tuple[Any, ...]]:
-        place = self._place(self._directory())
-        if self._chance.random() < 0.5:
-            return [("chmod", place, self._chance.choice(("0755", "0700", "0777"))), ("stat", place)]
-        return [("stat", place), ("listdir", place)]
-
-    def _move(self) -> list[tuple[Any, ...]]:
-        name = self._chance.choice(_PROCESSES)
-        result: list[tuple[Any, ...]] = []
-        if name not in self._forked:
-            self._forked.append(name)
-            result.append(("fork", name))
-        place = self._place(self._directory())
-        result += [("write", f"{place}/cgroup.procs", f"${name}"), ("read", f"{place}/cgroup.procs")]
-        if self._v2:
-            result += [("read", f"{place}/cgroup.type"), ("read", f"{place}/cgroup.events")]
+        result: _Ops = [("write", path, self._value(file, strangely=strangely))]
+        if (self._late and file in _TAKES_TIME) or file in ("cgroup.kill", "cgroup.freeze", "freezer.state"):
+            result.append(("settle", 60))
+        directory = path.removesuffix(file)
+        result.append(("read", path))
+        if file.startswith("cpuset.") and self._chance.random() < 0.5:
+            result.append(("read", directory + self._chance.choice(_CPUSET_STATE[self._v2])))
+        if file in ("cgroup.freeze", "cgroup.kill"):
+            result.append(("read", directory + "cgroup.events"))
+        if file == "freezer.state":
+            result.append(("read", directory + "freezer.self_freezing"))
+        if file in ("devices.allow", "devices.deny"):
+            result[-1] = ("read", directory + "devices.list")
         return result
 
-    def _kill(self) -> list[tuple[Any, ...]]:
-        if not self._forked:
+    def _set_strangely(self) -> _Ops:
+        return self._set(strangely=True)
+
+    def _read(self) -> _Ops:
+        return [("read", self._path_of_file()[1])]
+
+    def _control_value(self) -> str:
+        chance = self._chance
+        names = [*self._controllers, *self._controllers, *self._trees[""].controllers, "perf_event", "nosuch"]
+        return " ".join(chance.choice("++-") + chance.choice(names) for _ in range(chance.choice((1, 1, 1, 2, 3))))
+
+    def _control(self) -> _Ops:
+        place = self._place()
+        path = _join(place, "cgroup.subtree_control")
+        return [
+            ("write", path, self._control_value()),
+            *([("settle", 60)] if self._late else []),
+            ("read", path),
+            ("read", _join(self._below(), "cgroup.controllers")),
+        ]
+
+    # -- directories and names --------------------------------------------------------------------
+
+    def _make(self) -> _Ops:
+        if self._chance.random() < 0.15:
+            return [("mkdir", self._odd_name(), self._chance.choice(_MODES))]
+        directory = self._chance.choice(_DIRECTORIES)
+        return [self._mkdir(_join(tree, directory)) for tree in self._trees]
+
+    def _remove(self) -> _Ops:
+        if self._chance.random() < 0.1:
+            return [("rmdir", self._odd_name() if self._chance.random() < 0.5 else self._any_path())]
+        place = self._place()
+        if self._chance.random() < 0.6:  # the innermost below it
+            place = max((path for path in self._directories if path.startswith(place)), key=len, default=place)
+        if place in self._directories and not any(path.startswith(place + "/") for path in self._directories):
+            self._directories.remove(place)
+        removal = ("rmdir", place)
+        return [removal, ("settle", 100)] if self._late else [removal]  # a removed cgroup still counts for a while
+
+    def _odd_name(self) -> Any:
+        name = self._chance.choice(_NAMES)
+        place = self._place()
+        return _join(place, name) if isinstance(name, str) else {"join": [place, "/", name]}
+
+    def _name(self) -> _Ops:
+        chance = self._chance
+        path, other = self._any_path(), self._odd_name() if chance.random() < 0.5 else self._any_path()
+        if not self._v2 and chance.random() < 0.5:
+            parent, _, _name = self._below().rpartition("/")
+            return [("rename", self._below(), f"{parent}/{chance.choice(('n', 'c', 'a', 'f'))}")]
+        return [
+            chance.choice(
+                [
+                    ("rename", path, other),
+                    ("rename", path, other, chance.choice((1, 2, 4, 8))),
+                    ("unlink", path),
+                    ("symlink", "t", other),
+                    ("link", path, other),
+                    ("readlink", path),
+                    ("mknod", other, chance.choice(("0100644", "010644", "0140644"))),
+                    ("creat", other),
+                    ("truncate", path, chance.choice((0, 5, -1, 1 << 40))),
+                ]
+            )
+        ]
+
+    def _attributes(self) -> _Ops:
+        chance = self._chance
+        path = self._any_path()
+        uid, gid = chance.choice(_IDS)
+        kinds: list[_Ops] = [
+            [("chmod", path, chance.choice(_MODES)), ("stat", path)],
+            [("chown", path, chance.choice((uid, -1, 0)), chance.choice((gid, -1, 0))), ("stat", path)],
+            [("stat", path), ("listdir", self._place())],
+            [("listraw", self._place())],
+            [("access", path, chance.choice(("F", "R", "W", "X", "R|W")))],
+            [("utimens", path, 5, 7), ("mtime", path)],
+            [("umask", chance.choice(("022", "0", "077")))],
+            [("statfs", path)],
+        ]
+        return chance.choice(kinds)
+
+    def _xattr(self) -> _Ops:
+        chance = self._chance
+        path, name = self._any_path(), chance.choice(_ATTRIBUTES)
+        return [
+            chance.choice(
+                [
+                    ("setxattr", path, name, chance.choice(("", "v", "w" * 300)), chance.choice((0, 0, 1, 2))),
+                    ("setxattr", path, "user.x", "v"),
+                    ("getxattr", path, name, chance.choice((65536, 0, 1))),
+                    ("listxattr", path),
+                    ("removexattr", path, name),
+                ]
+            )
+        ]
+
+    # -- open files -------------------------------------------------------------------------------
+
+    def _open(self) -> _Ops:
+        chance = self._chance
+        file, path = self._path_of_file()
+        flags = chance.choice(("O_RDONLY", "O_RDWR", "O_RDWR", "O_WRONLY", "O_RDWR|O_TRUNC", "O_RDONLY|O_DIRECTORY",
+                               "O_RDWR|O_CREAT", "O_PATH"))  # fmt: skip
+        if not self._writes(file):
+            flags = "O_RDONLY"
+        if chance.random() < 0.1:
+            path = self._below()
+        handle = chance.choice(_HANDLES)
+        self._opened[handle] = file
+        return [("open", handle, path, flags)]
+
+    def _use(self) -> _Ops:
+        chance = self._chance
+        if not self._opened:
+            return self._open()
+        handle = chance.choice(sorted(self._opened))
+        value = self._value(self._opened[handle], strangely=chance.random() < 0.2)
+        kinds: list[_Ops] = [
+            [("fread", handle, chance.choice((1, 3, 4096)))],
+            [("fread", handle, chance.choice((1, 3, 4096)))],
+            [("fpread", handle, 4096, chance.choice((0, 0, 1, 5000)))],
+            [("fwrite", handle, value), ("settle", 60), ("fpread", handle, 4096, 0)],
+            [("fpwrite", handle, value, chance.choice((0, 3, -1)))],
+            [("lseek", handle, chance.choice((0, 0, 1, -1, 1 << 62)), chance.choice((0, 0, 1, 2, 3)))],
+            [("settle", 30), ("poll", handle, chance.choice(("IN", "IN|PRI|OUT")))],
+            [("fstat", handle)],
+            [("ftruncate", handle, chance.choice((0, 5, -1)))],
+            [("fsync", handle)],
+        ]
+        if chance.random() < 0.03:
+            del self._opened[handle]
+            return [("close", handle)]
+        return chance.choice(kinds)
+
+    # -- who does it ------------------------------------------------------------------------------
+
+    def _as_user(self) -> _Ops:
+        chance = self._chance
+        place = self._below()
+        uid, gid = chance.choice(_IDS)
+        result: _Ops = []
+        if chance.random() < 0.7:
+            result.append(("chown", place, uid, gid))
+            for file in ("cgroup.procs", "cgroup.subtree_control", "cgroup.threads", "tasks"):
+                if chance.random() < 0.7 and file in self._trees[self._tree()].child_table:
+                    result.append(("chown", _join(place, file), uid, gid))
+        result.append(("as", uid, gid))
+        kinds = (self._set, self._make, self._remove, self._move, self._name, self._attributes, self._open, self._use,
+                 self._xattr)  # fmt: skip
+        for _ in range(chance.randint(1, 5)):
+            if chance.random() < 0.4:
+                result.append(self._mkdir(_join(place, chance.choice(("c", "d", "e", "f")))))
+            result += chance.choice(kinds)()
+        result.append(("as", 0, 0))
+        return result
+
+    # -- processes --------------------------------------------------------------------------------
+
+    def _pid(self) -> str:
+        chance = self._chance
+        if chance.random() < 0.12:
+            text = chance.choice(_PIDS)
+            return "x" if self._stays() and (text.strip() in ("0", "$self")) else text
+        names = [*self._made, *self._threads]
+        if not self._stays() and chance.random() < 0.15:
+            return "$self"
+        return f"${chance.choice(names)}" if names else "999999"
+
+    def _stays(self) -> bool:
+        """Whether the writer itself may not move: what the case does would stop it."""
+        return self._freezes or self._throttles or self._kills
+
+    def _sleeps(self) -> bool:
+        """Whether the case's processes do nothing: they may be frozen, or short of CPU time."""
+        return self._freezes or self._throttles
+
+    def _fork(self) -> _Ops:
+        left = [name for name in _PROCESSES if name not in self._made]
+        if not left:
             return []
-        name = self._forked.pop()
-        place = self._place(self._directory())
-        return [("kill", name), ("wait", name), ("settle", 20), ("read", f"{place}/cgroup.procs")]
+        self._made.append(left[0])
+        return [("fork", left[0])]
+
+    def _move(self) -> _Ops:
+        chance = self._chance
+        result = self._fork() if not self._made or chance.random() < 0.15 else []
+        place = self._place()
+        files = ("cgroup.procs", "cgroup.procs", "cgroup.threads") if self._v2 else ("cgroup.procs", "tasks")
+        path = _join(place, chance.choice(files))
+        result += [("write", path, self._pid())]
+        if self._freezes:
+            result.append(("settle", 60))
+        result.append(("read", path))
+        more = ("cgroup.type", "cgroup.events", "pids.current", "cgroup.threads", "cgroup.stat") if self._v2 else (
+            "tasks", "pids.current", "freezer.state")  # fmt: skip
+        result.append(("read", _join(self._below(), chance.choice(more))))
+        return result
+
+    def _act(self) -> _Ops:
+        """A process does something, or is asked about."""
+        chance = self._chance
+        if not self._made:
+            return self._fork()
+        name = chance.choice([*self._made, *self._threads])
+        if self._sleeps() or chance.random() < 0.3:
+            return [("proc", name, "cgroup")]
+        if chance.random() < 0.4 and len(self._threads) < 4:
+            thread = f"t{len(self._threads)}"
+            leader = chance.choice(self._made)
+            self._threads.append(thread)
+            return [("in", leader, "thread", thread), ("read", _join(self._below(), "cgroup.threads"))]
+        if chance.random() < 0.15:
+            uid, gid = chance.choice(((0, 0), (1000, 1000)))
+            return [("in", name, "as", uid, gid)]
+        operation = chance.choice((self._set, self._make, self._move, self._attributes))()[0]
+        if operation[0] in ("fork", "umask"):
+            return []
+        return [("in", name, *operation)]
+
+    def _die(self) -> _Ops:
+        chance = self._chance
+        if not self._made or self._sleeps():
+            return []
+        read = ("read", _join(self._below(), chance.choice(("cgroup.procs", "pids.current", "cgroup.events"))))
+        if self._threads and chance.random() < 0.3:
+            return [("in", chance.choice(self._threads), "exit"), ("settle", 20), read]
+        name = chance.choice(self._made)
+        result: _Ops = [("kill", name) if chance.random() < 0.6 else ("in", name, "exit", 3), ("settle", 20), read]
+        if chance.random() < 0.7:
+            result += [("wait", name), ("settle", 20), read]
+            self._made.remove(name)
+            self._threads.clear()
+        return result
+
+
+#: After these files changed, what the kernel shows may follow a little later.
+_TAKES_TIME = ("cpuset.cpus.partition", "cpuset.cpus", "cpuset.mems", "cpuset.cpus.exclusive", "cgroup.subtree_control",
+               "cgroup.procs", "cgroup.threads", "tasks")  # fmt: skip
+#: Removed cgroups with these files count for a while longer.
+_ANSWERS_LATE = ("cpuset.", "cgroup.stat")
+_CPUSET_STATE = {
+    True: ("cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.cpus.partition",
+           "cpuset.cpus.exclusive.effective"),
+    False: ("cpuset.effective_cpus", "cpuset.effective_mems", "cpuset.cpus", "cpuset.mems"),
+}  # fmt: skip
+
+
+def _join(directory: str, name: str) -> str:
+    return f"{directory}/{name}".strip("/") if directory and name else directory or name

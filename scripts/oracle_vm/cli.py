@@ -12,12 +12,11 @@ from pathlib import Path
 
 from mount.conformance import recording
 from mount.conformance.case import CaseError, load_cases
-from mount.conformance.fuzz import random_case
-from mount.conformance.recording import RecordedCase
-from mount.conformance.replay import replay
-from mount.conformance.target_model import ModelTarget
+from mount.conformance.command import print_tallies
 
 from . import kernels, machine
+from .compare import verify
+from .fuzz import Outcome, fuzz
 from .kernels import SUITES, OracleError
 from .record import normalised, record
 
@@ -72,12 +71,20 @@ def _parser() -> argparse.ArgumentParser:
     rec.add_argument("--layout", choices=["v2", "v1"], action="append", help="default: both")
     rec.add_argument("--changed", action="store_true", help="ask only cases that are new or have changed")
     rec.set_defaults(run=_record)
-    fuzz = commands.add_parser("fuzz", help="ask random cases and compare the model's answers")
-    fuzz.add_argument("--kernel", choices=list(SUITES), default="6.12")
-    fuzz.add_argument("--layout", choices=["v2", "v1"], default="v2")
-    fuzz.add_argument("--seed", type=int, default=0, help="of the first case; the next one has the next number")
-    fuzz.add_argument("--cases", type=int, default=100)
-    fuzz.set_defaults(run=_fuzz)
+    random = commands.add_parser("fuzz", help="ask random operations and compare the model's answers")
+    random.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    random.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    random.add_argument("--operations", type=int, default=20000, metavar="N", help="about so many (default: 20000)")
+    random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
+    random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
+    random.set_defaults(run=_fuzz)
+    again = commands.add_parser("verify", help="ask recorded cases again and compare with the recording")
+    again.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    again.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    again.add_argument("--family", action="append", default=[], metavar="NAME", help="only this one; default: all")
+    again.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
+    again.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
+    again.set_defaults(run=_verify)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
     show.add_argument("--layout", choices=["v2", "v1"], default="v2")
@@ -125,18 +132,37 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _fuzz(options: argparse.Namespace) -> int:
-    cases = [random_case(options.seed + number, options.layout) for number in range(options.cases)]
-    target = ModelTarget(options.layout, options.kernel)
-    compared = differing = 0
-    for answered in machine.ask(kernels.load(options.kernel), options.layout, cases, _report):
-        recorded = RecordedCase("random", answered.case, tuple(normalised(answered)), answered.verdict)
-        result = replay(recorded, target)
-        compared += result.compared
-        differing += bool(result.differences)
-        for difference in result.differences[:1]:  # what follows the first may follow from it
-            print(difference)
-    print(f"{len(cases)} cases, {compared} answers compared, {differing} cases differ")
-    return 1 if differing else 0
+    if options.operations < 1:
+        raise OracleError(f"--operations {options.operations}: random operations are counted from 1")
+    outcome = fuzz(kernels.load(options.kernel), options.layout, options.operations, options.seed, _progress)
+    print_tallies([outcome.tally], options.layout, options.kernel, "model", options.output, 0, _shortest(outcome))
+    if options.output == "table":
+        _print_cases(outcome)
+    return 1 if outcome.shortest else 0
+
+
+def _print_cases(outcome: Outcome) -> None:
+    for result in outcome.shortest:
+        print(f"\n{result.differences[0]}\n{json.dumps(result.case.as_json())}")
+    if outcome.unsteady:
+        print(f"\nanswered otherwise when asked again, not counted: {', '.join(outcome.unsteady)}")
+    if outcome.stopped:
+        print(f"\nstopped the machine, compared so far: {', '.join(outcome.stopped)}")
+
+
+def _shortest(outcome: Outcome) -> dict[str, object]:
+    cases = [result.case.as_json() for result in outcome.shortest]
+    return {"shortest": cases, "unsteady": outcome.unsteady, "stopped": outcome.stopped}
+
+
+def _verify(options: argparse.Namespace) -> int:
+    recorded = recording.load(options.layout, options.kernel)
+    unknown = set(options.family) - set(recorded.families)
+    if unknown:
+        raise OracleError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
+    tallies = verify(kernels.load(options.kernel), recorded, options.family, _progress)
+    print_tallies(tallies, options.layout, options.kernel, "vm", options.output, options.show)
+    return 1 if any(tally.differences for tally in tallies) else 0
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -153,3 +179,9 @@ def _show(options: argparse.Namespace) -> int:
 
 def _report(text: str) -> None:
     print(f"oracle: {text}", file=sys.stderr, flush=True)
+
+
+def _progress(text: str) -> None:
+    """What is only worth knowing while one waits: on a terminal."""
+    if sys.stderr.isatty():
+        _report(text)

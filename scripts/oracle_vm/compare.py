@@ -1,0 +1,46 @@
+"""Cases on a booted kernel and on a target in this process, and recorded cases on a booted kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mount.conformance.case import Case
+from mount.conformance.command import Tally
+from mount.conformance.recording import VARIES, RecordedCase, Recording
+from mount.conformance.replay import Difference, Result, replay, same
+from mount.conformance.target_model import ModelTarget
+
+from . import machine
+from .kernels import Kernel
+from .record import normalised
+
+Report = Callable[[str], None]
+
+
+def compare(kernel: Kernel, layout: str, cases: Sequence[Case], report: Report) -> list[tuple[Result, str]]:
+    """What the model answers differently from the kernel, by case, with the machine's verdict (see recording.py)."""
+    target = ModelTarget(layout, kernel.series)
+    return [
+        (replay(RecordedCase("random", one.case, tuple(normalised(one)), one.verdict), target), one.verdict)
+        for one in machine.ask(kernel, layout, cases, report)
+    ]
+
+
+def verify(kernel: Kernel, recording: Recording, families: Sequence[str], report: Report) -> list[Tally]:
+    """Asks the kernel the recorded cases of some families, or of all, again: a tally for each family."""
+    recorded = [one for one in recording.cases if not families or one.family in families]
+    tallies: dict[str, Tally] = {}
+    for one, answered in zip(
+        recorded, machine.ask(kernel, recording.layout, [one.case for one in recorded], report), strict=True
+    ):
+        differences = []
+        compared = 0
+        for index, (expected, got) in enumerate(zip(one.answers, normalised(answered), strict=False)):
+            if expected == VARIES:
+                continue
+            compared += 1
+            if not same(expected, got):
+                differences.append(Difference(one.case, index, expected, got))
+        result = Result(one.case, compared, len(one.case.ops) - compared, tuple(differences))
+        tallies.setdefault(one.family, Tally(one.family)).add(result)
+    return list(tallies.values())
