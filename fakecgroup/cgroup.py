@@ -35,7 +35,6 @@ class Cgroup(Directory):
     nr_descendants: int = 0
     threaded: bool = False  # cgroup.type is "threaded"
     nr_threaded_children: int = 0
-    freeze: bool = False  # its own cgroup.freeze
     hidden_marks: frozenset[str] = frozenset()
     # v1
     notify_on_release: bool = False
@@ -43,6 +42,7 @@ class Cgroup(Directory):
     pidlists: Mapping[bool, tuple[tuple[int, ...], int]] = MappingProxyType({})  # threads? -> pids, until (ns)
     # tasks
     nr_populated: int = 0
+    freeze: bool = False  # told so here: by cgroup.freeze, or by v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
         super().__init__(ino, now)
@@ -177,15 +177,12 @@ class Cgroup(Directory):
             known.events += 1
             self.hierarchy.notify(known)
 
-    # -- tasks -------------------------------------------------------------------------------------
+    # -- tasks ------------------------------------------------------------------------------------
 
     @property
     def frozen(self) -> bool:
-        """Its tasks stand still: by cgroup.freeze here or above, or by v1's freezer.
-
-        They stop at once, so nothing is ever freezing.
-        """
-        return any(ancestor.freeze for ancestor in self.lineage()) or any(css.freezing for css in self.csses.values())
+        """It or an ancestor was told to freeze; tasks here stop at once, so nothing is ever freezing."""
+        return any(ancestor.freeze for ancestor in self.lineage())
 
     # -- population -------------------------------------------------------------------------------
 

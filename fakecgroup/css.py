@@ -24,7 +24,6 @@ class Css:
     """
 
     owner: tuple[int, int] = (0, 0)
-    freezing: bool = False  # the tasks in its cgroup stand still
 
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         self.cgroup = cgroup

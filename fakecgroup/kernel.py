@@ -19,6 +19,7 @@ from .css import Controller
 from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import HUGE_PAGES, Machine
+from .membership import Membership
 from .openfile import OpenFile
 from .personality import choose
 from .refuse import refuse
@@ -77,10 +78,11 @@ class Kernel:
         self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages))
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
+        self.membership = Membership(self.processes)
         self._clock = clock
         self._ino = 1
         self._handles = count(3)
-        self.hierarchies: list[Hierarchy] = []
+        self.hierarchies: list[Hierarchy] = self.membership.hierarchies
         self.root: Directory = self._mount_v2() if layout == "v2" else self._mount_v1()
         self.vfs = Vfs(self.root)
 
@@ -95,6 +97,7 @@ class Kernel:
             self.personality,
             self.machine,
             self.processes,
+            self.membership,
             self._clock,
             lambda file: self.on_notify(file),
             self._next_ino,
@@ -251,6 +254,7 @@ class Kernel:
 
         Raises ProcessLookupError (ESRCH) for no such task.
         """
+        self.membership.adopt_forked()
         task = self.processes.find(pid)
         if task is None:
             raise refuse(ESRCH)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .cgroup import Cgroup
+
+    Places = tuple[Cgroup, ...]  # one per hierarchy
 
 
 class TaskInfo(NamedTuple):
@@ -34,8 +40,20 @@ class Processes(Protocol):
     def watch(self, tgid: int) -> None:
         """The model has a process in a cgroup and wants to hear of its exit."""
 
+    def follow(self, tgid: int, places: Places | None) -> None:
+        """A process is about to be in these cgroups, None being the roots; what it forks from now on starts there."""
+
+    def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
+        """The leaders of processes that came into being in a cgroup and were not told of yet, the oldest first.
+
+        With each comes where its parent was when it forked.
+        """
+
     def kill(self, tgid: int) -> None:
         """SIGKILL to a process, for cgroup.kill."""
+
+    def freeze(self, tgid: int, frozen: bool) -> None:
+        """The process stands still from now on, or goes on; both may be said more than once."""
 
 
 class ProcessTable:
@@ -56,6 +74,16 @@ class ProcessTable:
 
     def watch(self, tgid: int) -> None:
         pass
+
+    def follow(self, tgid: int, places: Places | None) -> None:
+        pass
+
+    def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
+        """None: `Kernel.fork` tells of each."""
+        return ()
+
+    def freeze(self, tgid: int, frozen: bool) -> None:
+        """Nothing here ever runs."""
 
     def kill(self, tgid: int) -> None:
         for tid in self.threads(tgid):

@@ -1,18 +1,49 @@
-"""The processes of this machine, as the model asks for them: /proc, and a pidfd for each one that it watches."""
+"""The processes of this machine, as the model asks for them: /proc, and a pidfd for each one that it watches.
+
+Nobody tells a program of another's forks. So a process in a cgroup carries a tag, which its children inherit, and /proc
+is searched for tags when the model looks at tasks. The tag is the soft RLIMIT_LOCKS, a limit that Linux has not
+enforced since 2.4.25. It says in which cgroups a process was, so a child forked before a move is where its parent was then (the
+kernel's css_set). What this cannot follow:
+
+* the children of a program that sets RLIMIT_LOCKS itself, or was started with a hard limit of it below a tag;
+* as a plain user, the children of processes that the mounter may not prlimit(2): other users', setuid programs;
+* a thread that is apart from its leader: what it forks starts where the leader is.
+
+A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
+import secrets
 import select
 import signal
 from errno import EMFILE, ENFILE, ESRCH
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakecgroup import Kernel, TaskInfo
 
 from .idmap import IdMap
 
-PF_NO_SETAFFINITY = 0x04000000  # include/linux/sched.h
+if TYPE_CHECKING:
+    from fakecgroup.tasks import Places
+
+PF_KTHREAD = 0x00200000  # include/linux/sched.h
+PF_NO_SETAFFINITY = 0x04000000
+_INIT = 1
 _KTHREADD = 2
+_LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
+_UNLIMITED = resource.RLIM_INFINITY
+_SEARCHES = 4  # of /proc at most, while processes go away during one
+
+
+class Tag(NamedTuple):
+    """What a soft RLIMIT_LOCKS of ours stands for: where a process was, and the limit that it had itself."""
+
+    places: Places
+    limit: int
 
 
 class HostProcesses:
@@ -29,6 +60,11 @@ class HostProcesses:
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
         self.dead: set[int] = set()  # those of the watched that have exited and are zombies
         self.exits = select.epoll()
+        self._tags: dict[int, Tag] = {}
+        self._tag_of: dict[Tag, int] = {}
+        self._next_tag = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
+        self._tagged: dict[int, int] = {}  # tgid -> tag, of those that the model knows
+        self._frozen: set[int] = set()  # those that we have stopped
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`, or None. A kernel thread bound to its CPU, and kthreadd, are not movable."""
@@ -84,21 +120,116 @@ class HostProcesses:
 
     def kill(self, tgid: int) -> None:
         """SIGKILL; no error where the process has just gone or may not be killed by the mounter."""
+        self._signal(tgid, signal.SIGKILL)
+
+    def _signal(self, tgid: int, number: int) -> None:
         try:
             if tgid in self.watched:
-                signal.pidfd_send_signal(self.watched[tgid], signal.SIGKILL)
+                signal.pidfd_send_signal(self.watched[tgid], number)
             else:
-                os.kill(tgid, signal.SIGKILL)
+                os.kill(tgid, number)
         except (ProcessLookupError, PermissionError):
             pass
+
+    # -- forks ------------------------------------------------------------------------------------
+
+    def follow(self, tgid: int, places: Places | None) -> None:
+        """Gives the process the tag of `places`, or with None its own limit back."""
+        try:
+            soft, hard = resource.prlimit(tgid, _LOCKS)
+            known = self._tags.get(soft)
+            if places is None:
+                self._tagged.pop(tgid, None)
+                if known is not None:
+                    resource.prlimit(tgid, _LOCKS, (_at_most(known.limit, hard), hard))
+                return
+            tag = Tag(places, soft if known is None else known.limit)
+            value = self._tag_of.get(tag) or next(self._next_tag)
+            if _at_most(value, hard) != value:
+                return
+            resource.prlimit(tgid, _LOCKS, (value, hard))
+        except (ProcessLookupError, PermissionError, ValueError):  # the last: the limit has just been lowered
+            return
+        self._tags[value], self._tag_of[tag] = tag, value
+        self._tagged[tgid] = value
+
+    def forked(self) -> list[tuple[TaskInfo, Places]]:
+        """Those with a tag that the model does not know, by the time of their start. Nothing is done without tags."""
+        if not self._tags:
+            return []
+        found: dict[int, tuple[TaskInfo, Places]] = {}
+        for _ in range(_SEARCHES):
+            listed = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
+            missed = False  # one that is gone may leave a child that is not listed
+            for tgid in listed - self._tagged.keys() - found.keys():
+                try:
+                    value = resource.prlimit(tgid, _LOCKS)[0]
+                except ProcessLookupError:
+                    missed = True
+                    continue
+                except PermissionError:
+                    continue
+                tag = self._tags.get(value)
+                if tag is None:
+                    continue
+                task = self.find(tgid)
+                if task is None:
+                    missed = True
+                    continue
+                found[tgid] = (task, tag.places)
+                self._tagged[tgid] = value
+            if not missed:
+                break
+        self._forget(listed)
+        return [found[tgid] for tgid in sorted(found, key=lambda tgid: (_start(tgid), tgid))]
+
+    def _forget(self, alive: set[int]) -> None:
+        """Drops the tags that none of these processes has."""
+        for tgid in self._tagged.keys() - alive:
+            del self._tagged[tgid]
+        for value in self._tags.keys() - self._tagged.values():
+            del self._tag_of[self._tags.pop(value)]
+
+    # -- freezing ---------------------------------------------------------------------------------
+
+    def freeze(self, tgid: int, frozen: bool) -> None:
+        """SIGSTOP, and later SIGCONT.
+
+        Never for this process, init, or a kernel thread; one that was stopped before by someone else stays so after.
+        """
+        if not frozen:
+            if tgid in self._frozen:
+                self._frozen.discard(tgid)
+                self._signal(tgid, signal.SIGCONT)
+            return
+        if tgid in self._frozen or tgid in (_INIT, os.getpid()):
+            return
+        stat = _stat(tgid)
+        if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:
+            self._frozen.add(tgid)
+            self._signal(tgid, signal.SIGSTOP)
+
+    def release(self) -> None:
+        """Lets all processes be as they would be without us: at the end of the daemon."""
+        for tgid in list(self._frozen):
+            self.freeze(tgid, False)
+        self.forked()
+        for tgid in list(self._tagged):
+            self.follow(tgid, None)
+
+    # -- exits ------------------------------------------------------------------------------------
 
     def report(self, kernel: Kernel) -> None:
         """Tells `kernel` of every watched process that has exited or was reaped; does not wait.
 
+        It hears of their children first, so that a cgroup does not look empty when only a parent has gone.
         Linux 6.18 wakes `exits` for the second too (EPOLLHUP). Where a kernel does not, only a look tells: while there
         are `dead`, call this before each request and now and then.
         """
-        for pidfd, _ in self.exits.poll(0):
+        exited = self.exits.poll(0)
+        if exited:
+            kernel.membership.adopt_forked()
+        for pidfd, _ in exited:
             tgid = self._pidfds[pidfd]
             if tgid not in self.dead:
                 self.dead.add(tgid)
@@ -112,6 +243,8 @@ class HostProcesses:
 
     def _unwatch(self, tgid: int) -> None:
         self.dead.discard(tgid)
+        self._frozen.discard(tgid)
+        self._tagged.pop(tgid, None)
         del self._tids[tgid]
         pidfd = self.watched.pop(tgid)
         del self._pidfds[pidfd]
@@ -129,6 +262,25 @@ def _is_reaped(pidfd: int) -> bool:
     return False
 
 
+def _at_most(limit: int, hard: int) -> int:
+    """A soft limit, or the hard one where that is lower."""
+    if hard == _UNLIMITED or 0 <= limit <= hard:
+        return limit
+    return hard
+
+
+_FLAGS, _START = 6, 19  # in what `_stat` gives: the 9th and 22nd field
+
+
+def _stat(tid: int) -> list[str]:
+    """/proc/TID/stat from the third field on, which is the state; [] for no such thread (proc_pid_stat(5))."""
+    try:
+        with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
+            return file.read(512).rpartition(b")")[2].decode().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def _state(tid: int) -> str:
     """The state letter of /proc/TID/stat; "" for no such thread."""
     try:
@@ -138,13 +290,15 @@ def _state(tid: int) -> str:
         return ""
 
 
+def _start(tgid: int) -> int:
+    """When a process was started, in clock ticks since boot; 0 for none."""
+    stat = _stat(tgid)
+    return int(stat[_START]) if stat else 0
+
+
 def _is_bound(tid: int) -> bool:
     """Whether a kernel thread must stay in the root (kernel/cgroup/cgroup.c, cgroup_procs_write_start)."""
     if tid == _KTHREADD:
         return True
-    try:
-        with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
-            flags = int(file.read(512).rpartition(b")")[2].split()[6])
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return bool(flags & PF_NO_SETAFFINITY)
+    stat = _stat(tid)
+    return bool(stat) and bool(int(stat[_FLAGS]) & PF_NO_SETAFFINITY)

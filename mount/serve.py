@@ -43,10 +43,11 @@ def serve(
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)
     everyone = allow_other or os.geteuid() == 0
-    if transport == "fusepy":
-        _serve_fusepy(path, kernel, ids, processes, everyone, ready)
-    else:
-        _serve_native(path, kernel, ids, processes, everyone, ready)
+    serve_it = _serve_fusepy if transport == "fusepy" else _serve_native
+    try:
+        serve_it(path, kernel, ids, processes, everyone, ready)
+    finally:
+        processes.release()
 
 
 def _serve_native(

@@ -12,45 +12,33 @@ from ..refuse import refuse
 _STATES = {"THAWED": False, "FROZEN": True}
 
 
-class Freezer(Css):
-    """`self_freezing` is what was written here."""
-
-    self_freezing: bool = False
-
-    @property
-    def parent_freezing(self) -> bool:
-        """An ancestor was told to freeze (CGROUP_FREEZING_PARENT)."""
-        css = self.parent
-        while isinstance(css, Freezer):
-            if css.self_freezing:
-                return True
-            css = css.parent
-        return False
+def show_state(css: Css) -> str:
+    return "FROZEN\n" if css.cgroup.frozen else "THAWED\n"
 
 
-def show_state(css: Freezer) -> str:
-    return "FROZEN\n" if css.self_freezing or css.parent_freezing else "THAWED\n"
-
-
-def write_state(css: Freezer, text: str) -> None:
+def write_state(css: Css, text: str) -> None:
     """FROZEN or THAWED, else EINVAL; below a frozen ancestor THAWED changes nothing yet (freezer_write)."""
     freeze = _STATES.get(strstrip(text))
     if freeze is None:
         raise refuse(EINVAL)
-    css.self_freezing = freeze
+    css.cgroup.freeze = freeze
+    css.cgroup.hierarchy.freeze_tasks(css.cgroup)
 
 
-def read_self_freezing(css: Freezer) -> int:
-    return int(css.self_freezing)
+def read_self_freezing(css: Css) -> int:
+    """Whether it was told to freeze itself (CGROUP_FREEZING_SELF)."""
+    return int(css.cgroup.freeze)
 
 
-def read_parent_freezing(css: Freezer) -> int:
-    return int(css.parent_freezing)
+def read_parent_freezing(css: Css) -> int:
+    """Whether an ancestor was (CGROUP_FREEZING_PARENT)."""
+    parent = css.cgroup.parent
+    return int(parent is not None and parent.frozen)
 
 
 FREEZER = Controller(
     "freezer",
-    Freezer,
+    Css,
     legacy=(
         CFType("freezer.state", Where.CHILD, show=show_state, write=write_state),
         CFType("freezer.self_freezing", Where.CHILD, read_u64=read_self_freezing),

@@ -80,6 +80,7 @@ def read_current(css: Pids) -> int:
 
 
 def read_peak(css: Pids) -> int:
+    css.cgroup.hierarchy.prune(css.cgroup)
     return css.watermark
 
 

@@ -25,6 +25,7 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
         pid = -1
     if pid < 0:
         raise refuse(EINVAL)
+    cgroup.hierarchy.membership.adopt_forked()  # the task may be one that nobody told of
     processes = cgroup.hierarchy.processes
     task = processes.find(pid or writer.pid)
     if task is not None and threadgroup and task.tid != task.tgid:
@@ -49,5 +50,11 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
     else:
         tids = [task.tid]
     hierarchy.can_attach(tids, cgroup)
+    if task.tgid not in tids:
+        for tid in tids:
+            hierarchy.move(tid, task.tgid, cgroup)
+        return
+    hierarchy.membership.follow(task.tgid, cgroup)
     for tid in tids:
         hierarchy.move(tid, task.tgid, cgroup)
+    hierarchy.membership.freeze(task.tgid)

@@ -167,7 +167,7 @@ def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
     """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start)."""
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
-    members = list(cgroup.hierarchy.members(cgroup))
+    members = cgroup.hierarchy.members(cgroup)
     if cgroup.nr_threaded_children:
         for below in cgroup.descendants():
             if below.threaded and threadmode.domain_of(below) is cgroup:
@@ -181,7 +181,7 @@ def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
 
 def show_events(cgroup: Cgroup) -> str:
     cgroup.hierarchy.prune(cgroup)
-    return f"populated {int(cgroup.populated)}\nfrozen {int(frozen(cgroup))}\n"
+    return f"populated {int(cgroup.populated)}\nfrozen {int(cgroup.frozen)}\n"
 
 
 def _limit(value: int) -> str:
@@ -241,11 +241,6 @@ def show_stat_local(cgroup: Cgroup) -> str:
     return "frozen_usec 0\n"
 
 
-def frozen(cgroup: Cgroup) -> bool:
-    """Its own or an ancestor's cgroup.freeze is on; tasks here stop at once, so nothing is ever freezing."""
-    return any(ancestor.freeze for ancestor in cgroup.lineage())
-
-
 def show_freeze(cgroup: Cgroup) -> str:
     return f"{int(cgroup.freeze)}\n"
 
@@ -256,11 +251,12 @@ def write_freeze(cgroup: Cgroup, text: str) -> None:
     if value not in (0, 1):
         raise refuse(ERANGE)
     subtree = (cgroup, *cgroup.descendants())
-    before = [frozen(member) for member in subtree]
+    before = [member.frozen for member in subtree]
     cgroup.freeze = bool(value)
     for member, was in zip(subtree, before, strict=True):
-        if frozen(member) != was:
+        if member.frozen != was:
             member.notify("cgroup.events")
+    cgroup.hierarchy.freeze_tasks(cgroup)
 
 
 def write_kill(cgroup: Cgroup, text: str) -> None:
@@ -270,10 +266,16 @@ def write_kill(cgroup: Cgroup, text: str) -> None:
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
     hierarchy = cgroup.hierarchy
-    for member in (cgroup, *cgroup.descendants()):
-        for tgid in dict(hierarchy.members(member)).values():
+    subtree = (cgroup, *cgroup.descendants())
+    killed: set[int] = set()
+    while True:  # again for those that were forked meanwhile
+        hierarchy.prune(*subtree)
+        alive = {tgid for member in subtree for tgid in member.tasks.values()} - killed
+        if not alive:
+            return
+        for tgid in alive:
             hierarchy.processes.kill(tgid)
-        hierarchy.prune(member)
+        killed |= alive
 
 
 def show_psi_switch(cgroup: Cgroup) -> str:

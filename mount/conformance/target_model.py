@@ -13,7 +13,6 @@ from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, 
 from typing import Any
 
 from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
-from fakecgroup.core.dfl import frozen
 from fakecgroup.inode import Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
@@ -464,11 +463,8 @@ class ModelTarget:
     def _stopped(self, actor: _Actor) -> bool:
         """Whether a task stands still in a frozen cgroup."""
         for hierarchy in self.kernel.hierarchies:
-            cgroup = hierarchy.cgroup_of(actor.tid)
-            if hierarchy.dfl:
-                return frozen(cgroup)
-            if "freezer" in hierarchy.controllers and cgroup.path != "/":
-                return self.kernel.read(f"/freezer{cgroup.path}/freezer.state") != "THAWED\n"
+            if hierarchy.cgroup_of(actor.tid).frozen:
+                return True
         return False
 
     def _bury(self) -> None:

@@ -99,8 +99,6 @@ class CpusetState(Css):
 
     def populated(self) -> bool:
         """Live tasks in its cgroup or below (cgroup_is_populated)."""
-        hierarchy = self.cgroup.hierarchy
-        for cgroup in (self.cgroup, *self.cgroup.descendants()):
-            if cgroup.tasks:
-                hierarchy.prune(cgroup)
+        subtree = (self.cgroup, *self.cgroup.descendants())
+        self.cgroup.hierarchy.prune(*(cgroup for cgroup in subtree if cgroup.tasks))
         return self.cgroup.is_root or self.cgroup.populated
