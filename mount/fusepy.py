@@ -26,6 +26,7 @@ from typing import Any
 from fakecgroup import ROOT, Caller, Kernel, OpenFile
 from fakecgroup.inode import Inode, Stat
 
+from .descriptors import Descriptors
 from .errors import MountError
 from .idmap import IdMap
 from .mountinfo import FSTYPE, SOURCE
@@ -69,7 +70,7 @@ def serve(
     `fuse` is what `load` gave. Calls `ready` once mounted; raises RuntimeError where libfuse cannot mount.
     """
     fuse.FUSE(
-        Tree(fuse.fuse_get_context, kernel, ids, processes, ready),
+        Tree(fuse.fuse_get_context, path, kernel, ids, processes, ready),
         os.fsencode(path).decode(_ENCODING),
         raw_fi=True,
         encoding=_ENCODING,
@@ -105,6 +106,7 @@ class Tree:
     def __init__(
         self,
         context: Callable[[], tuple[int, int, int]],
+        path: str,
         kernel: Kernel,
         ids: IdMap,
         processes: HostProcesses,
@@ -117,6 +119,7 @@ class Tree:
         self._processes = processes
         self._ready = ready
         self._files: dict[int, OpenFile] = {}
+        self._descriptors = Descriptors(path, self._files.values)
         self._handles = count(1)
 
     def __call__(self, operation: str, *arguments: Any) -> Any:
@@ -133,7 +136,8 @@ class Tree:
     # -- paths ------------------------------------------------------------------------------------
 
     def _caller(self) -> Caller:
-        return self._ids.caller(*self._context())
+        uid, gid, pid = self._context()
+        return self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
 
     def _walk(self, names: list[str]) -> Inode:
         inode: Inode = self._vfs.root

@@ -19,10 +19,10 @@ class IdMap:
         self.played_uid, self.played_gid = ({uid: 0}, {gid: 0}) if uid else ({}, {})
         self.shown_uid, self.shown_gid = ({0: uid}, {0: gid}) if uid else ({}, {})
 
-    def caller(self, uid: int, gid: int, pid: int) -> Caller:
+    def caller(self, uid: int, gid: int, pid: int, files: Callable[[int], object]) -> Caller:
         """The model's caller for the thread `pid`; its supplementary groups are read once they matter."""
         return Caller(
-            self.played_uid.get(uid, uid), self.played_gid.get(gid, gid), pid, _groups_of(pid, self.played_gid)
+            self.played_uid.get(uid, uid), self.played_gid.get(gid, gid), pid, _groups_of(pid, self.played_gid), files
         )
 
 

@@ -14,8 +14,10 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """One line: the mount point's path, file system type and source."""
+    """One line: the mount's number, its device ("0:42"), the mount point's path, file system type and source."""
 
+    number: int
+    device: str
     point: str
     fstype: str
     source: str
@@ -25,13 +27,13 @@ class Mount(NamedTuple):
         return self.fstype == FSTYPE
 
 
-def mounts() -> Iterator[Mount]:
-    """Every mount of this namespace; of those on one mount point the uppermost comes last."""
-    with open("/proc/self/mountinfo", "rb") as file:
+def mounts(pid: int | str = "self") -> Iterator[Mount]:
+    """Every mount of a process' namespace; of those on one mount point the uppermost comes last. Raises OSError."""
+    with open(f"/proc/{pid}/mountinfo", "rb") as file:
         for line in file:
             fields = line.rstrip(b"\n").split(b" ")
             fstype, source = fields[fields.index(b"-") + 1 :][:2]
-            yield Mount(*(_unescape(field) for field in (fields[4], fstype, source)))
+            yield Mount(int(fields[0]), *(_unescape(field) for field in (fields[2], fields[4], fstype, source)))
 
 
 def mount_at(path: str) -> Mount | None:

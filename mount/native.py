@@ -32,6 +32,7 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.inode import CgroupFile, Inode, Stat
 
 from . import wire
+from .descriptors import Descriptors
 from .idmap import IdMap
 from .listing import DT_DIR, Listing
 from .processes import HostProcesses
@@ -97,9 +98,9 @@ class Node:
 
 
 class Session:
-    """One mount: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
+    """The mount at `path`: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
 
-    def __init__(self, fd: int, kernel: Kernel, ids: IdMap, processes: HostProcesses) -> None:
+    def __init__(self, fd: int, path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses) -> None:
         self._fd = fd
         self._kernel = kernel
         self._vfs = kernel.vfs
@@ -114,6 +115,7 @@ class Session:
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
+        self._descriptors = Descriptors(path, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
         self._handlers = self._table()
@@ -160,7 +162,7 @@ class Session:
             if caller is None:
                 if len(callers) == _CALLERS:
                     callers.clear()
-                caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid)
+                caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
             try:
                 reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:

@@ -2,11 +2,11 @@
 
 Nobody tells a program of another's forks. So a process in a cgroup carries a tag, which its children inherit, and /proc
 is searched for tags when the model looks at tasks. The tag is the soft RLIMIT_LOCKS, a limit that Linux has not
-enforced since 2.4.25. It says in which cgroups a process was, so a child forked before a move is where its parent was then (the
-kernel's css_set). What this cannot follow:
+enforced since 2.4.25. It says in which cgroups a process was, so a child forked before a move is where its parent was
+then (the kernel's css_set). What this cannot follow:
 
 * the children of a program that sets RLIMIT_LOCKS itself, or was started with a hard limit of it below a tag;
-* as a plain user, the children of processes that the mounter may not prlimit(2): other users', setuid programs;
+* the children of other users' processes and of setuid programs, unless the mounter has CAP_SYS_RESOURCE (prlimit(2));
 * a thread that is apart from its leader: what it forks starts where the leader is.
 
 A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on.

@@ -54,7 +54,7 @@ def _serve_native(
     path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    session = Session(attach(path, allow_other=allow_other), kernel, ids, processes)
+    session = Session(attach(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
     _collect_seldom()

@@ -180,6 +180,7 @@ class _Worker:
         self._root = root
         self._names: dict[str, int] = {}
         self._helpers: dict[str, Connection] = {}
+        self._late: dict[str, int] = {}  # helper -> answers that nobody waits for any more
         self._handles: dict[str, int] = {}
 
     def run(self) -> None:
@@ -228,12 +229,17 @@ class _Worker:
                 self._until_dead(self._names[who])
                 return (None, None)
             deadline = time.monotonic() + _PATIENCE
-            while not connection.poll(0.02):
-                if _state(self._names[who]) in ("Z", "gone"):
-                    return ("KILLED", None)
-                if time.monotonic() > deadline:
-                    return ("BLOCKED", None)
-            kind, value, pids = connection.recv()
+            while True:
+                while not connection.poll(0.02):
+                    if _state(self._names[who]) in ("Z", "gone"):
+                        return ("KILLED", None)
+                    if time.monotonic() > deadline:
+                        self._late[who] = self._late.get(who, 0) + 1
+                        return ("BLOCKED", None)
+                kind, value, pids = connection.recv()
+                if not self._late.get(who):
+                    break
+                self._late[who] -= 1
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return ("KILLED", None)
         self._names.update({name: pid for pid, name in pids.items()})

@@ -21,7 +21,7 @@ def kernel() -> Kernel:
 @pytest.fixture
 def tree(kernel: Kernel) -> Tree:
     ids = IdMap(0, 0)
-    return Tree(lambda: (0, 0, os.getpid()), kernel, ids, HostProcesses(ids), lambda: None)
+    return Tree(lambda: (0, 0, os.getpid()), "/none", kernel, ids, HostProcesses(ids), lambda: None)
 
 
 def test_a_bug_in_the_model_is_eio_and_logged(

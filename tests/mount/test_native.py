@@ -34,7 +34,7 @@ class Device:
         self.ours.settimeout(10)
         self._theirs = theirs
         self._unique = count(2, 2)
-        self._session = Session(theirs.fileno(), self.kernel, ids, processes)
+        self._session = Session(theirs.fileno(), "/none", self.kernel, ids, processes)
         self.thread = threading.Thread(target=self._session.serve)
         self.thread.start()
 

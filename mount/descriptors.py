@@ -1,0 +1,91 @@
+"""What the open files of a caller are: for v1's cgroup.event_control, which is given two descriptors by number."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+from collections.abc import Callable, Iterable
+
+from fakecgroup import OpenFile
+from fakecgroup.caller import EventFd
+
+from .mountinfo import mount_at, mounts
+
+_PIDFD_GETFD = 438  # on every architecture; Linux 5.6
+_EVENTFD = "anon_inode:[eventfd]"
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Descriptors:
+    """The open files of the programs that use the mount at `path`; `ours` gives what is open of the model.
+
+    Nothing here asks the mount itself, whose only server waits for the answer. A file of the mount is known by its
+    mount and inode number in /proc/PID/fdinfo (Linux 5.14).
+    """
+
+    def __init__(self, path: str, ours: Callable[[], Iterable[OpenFile]]) -> None:
+        self._path = path
+        self._ours = ours
+
+    def of(self, tid: int) -> Callable[[int], object]:
+        """`Caller.files` for a thread."""
+        return lambda descriptor: self._find(tid, descriptor)
+
+    def _find(self, tid: int, descriptor: int) -> object:
+        """None too for the file of a process whose files the mounter may not see (ptrace(2), access mode checking)."""
+        try:
+            link = os.readlink(f"/proc/{tid}/fd/{descriptor}")
+            if link == _EVENTFD:
+                return EventFd(_Signal(_duplicate(_tgid(tid), descriptor)))
+            inode = self._inode(tid, descriptor)
+        except OSError:
+            return None
+        return link if inode is None else inode
+
+    def _inode(self, tid: int, descriptor: int) -> object:
+        """The model's inode; None for a file that is not of this mount."""
+        with open(f"/proc/{tid}/fdinfo/{descriptor}") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+        mount = mount_at(self._path)
+        number = int(fields["mnt_id"])
+        if mount is None or "ino" not in fields:
+            return None
+        if not any(one.number == number and one.device == mount.device for one in mounts(tid)):
+            return None
+        ino = int(fields["ino"])
+        return next((file.inode for file in self._ours() if file.inode.ino == ino), None)
+
+
+class _Signal:
+    """Adds 1 to an eventfd, and closes it when nobody needs it any more."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __call__(self) -> None:
+        ready = select.poll()
+        ready.register(self._fd, select.POLLOUT)
+        if ready.poll(0):  # a full counter stays as it is (fs/eventfd.c, eventfd_signal)
+            os.eventfd_write(self._fd, 1)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+
+def _tgid(tid: int) -> int:
+    with open(f"/proc/{tid}/status", "rb") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
+
+
+def _duplicate(tgid: int, descriptor: int) -> int:
+    """A descriptor of ours for another process' open file (pidfd_getfd(2)). Raises OSError."""
+    pidfd = os.pidfd_open(tgid)
+    try:
+        fd = int(_libc.syscall(_PIDFD_GETFD, pidfd, descriptor, 0))
+    finally:
+        os.close(pidfd)
+    if fd < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return fd
