@@ -69,6 +69,7 @@ class Hierarchy:
         *,
         dfl: bool,
         name: str = "",
+        taken: frozenset[str] = frozenset(),
     ) -> None:
         self.environment = environment
         self.personality = environment.personality
@@ -79,6 +80,7 @@ class Hierarchy:
         self.notify = environment.notify
         self.dfl = dfl
         self.name = name
+        self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
         self.controllers = {controller.name: controller for controller in controllers}
         self.root_table = self._table(core, Where.ROOT)

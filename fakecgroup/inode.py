@@ -120,6 +120,10 @@ class TopDirectory(Directory):
     def nlink(self) -> int:
         return 2 + sum(inode.is_dir for inode in self.content.values())
 
+    def stat(self) -> Stat:
+        """tmpfs counts 20 bytes for each entry, . and .. too (mm/shmem.c, BOGO_DIRENT_SIZE)."""
+        return super().stat()._replace(size=20 * (2 + len(self.content)))
+
 
 class CgroupFile(Inode):
     """An interface file: its row, the cgroup it is in and the css it shows."""

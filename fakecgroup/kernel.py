@@ -50,9 +50,10 @@ PATH_MAX = 4096
 class Kernel:
     """A fake kernel's cgroup file system.
 
-    `layout` is "v2" (the root is the unified hierarchy) or "v1" (the root is what systemd makes of
-    /sys/fs/cgroup: a directory per hierarchy), `version` such as "6.12" (None: the layout's default). `cpus` and
-    `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0", `huge_pages` are sizes in bytes.
+    `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is what systemd makes of /sys/fs/cgroup: a
+    directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `version` such as "6.12" (None:
+    the layout's default). `cpus` and `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0",
+    `huge_pages` are sizes in bytes.
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
     timestamps, `on_notify` hears of each poll event on a file.
 
@@ -83,7 +84,7 @@ class Kernel:
         self._ino = 1
         self._handles = count(3)
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
-        self.root: Directory = self._mount_v2() if layout == "v2" else self._mount_v1()
+        self.root: Directory = self._mount_v2() if layout == "v2" else self._mount_v1(unified=layout == "hybrid")
         self.vfs = Vfs(self.root)
 
     # -- the trees --------------------------------------------------------------------------------
@@ -104,13 +105,16 @@ class Kernel:
         )
 
     def _mount_v2(self) -> Cgroup:
+        """The unified hierarchy, with every controller that no other hierarchy has."""
+        taken = frozenset(name for hierarchy in self.hierarchies for name in hierarchy.controllers)
         controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
         base = [row for controller in controllers for row in controller.dfl_base]
-        hierarchy = Hierarchy(self._environment(), controllers, (*dfl.FILES, *base), dfl=True)
+        free = [controller for controller in controllers if controller.name not in taken]
+        hierarchy = Hierarchy(self._environment(), free, (*dfl.FILES, *base), dfl=True, taken=taken)
         self.hierarchies.append(hierarchy)
         return hierarchy.root
 
-    def _mount_v1(self) -> TopDirectory:
+    def _mount_v1(self, *, unified: bool) -> TopDirectory:
         top = TopDirectory(self._next_ino(1), self._clock())
         for directory, names in _V1_HIERARCHIES:
             bound = [self._bind_v1(name) for name in names]
@@ -125,6 +129,8 @@ class Kernel:
             if len(names) > 1:
                 for name in names:
                     top.content[name] = Symlink(self._next_ino(1), self._clock(), directory)
+        if unified:
+            top.content["unified"] = self._mount_v2()
         return top
 
     def _bind_v1(self, name: str) -> Controller | None:

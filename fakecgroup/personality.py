@@ -51,12 +51,12 @@ _DEBIAN = {
     (7, 2): {"CGROUP_MISC", "UCLAMP_TASK_GROUP", "ZSWAP"},
 }
 _LAYOUTS = {
-    (5, 10): {"v2", "v1"},
-    (6, 1): {"v2", "v1"},
-    (6, 12): {"v2", "v1"},
-    (7, 2): {"v2", "v1"},
+    (5, 10): {"v2", "v1", "hybrid"},
+    (6, 1): {"v2", "v1", "hybrid"},
+    (6, 12): {"v2", "v1", "hybrid"},
+    (7, 2): {"v2", "v1", "hybrid"},
 }
-_DEFAULT = {"v2": (6, 12), "v1": (6, 1)}
+_DEFAULT = {"v2": (6, 12), "v1": (6, 1), "hybrid": (6, 1)}
 
 PERSONALITIES = {
     version: Personality(version, frozenset(_LAYOUTS[version]), frozenset(config))

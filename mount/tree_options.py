@@ -17,7 +17,10 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the tree")
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
     group.add_argument(
-        "--layout", choices=layouts, default="v2", help="v2: the unified hierarchy; v1: a directory per hierarchy"
+        "--layout",
+        choices=layouts,
+        default="v2",
+        help="v2: the unified hierarchy; v1: a directory per hierarchy; hybrid: v1 and unified/",
     )
     group.add_argument("--kernel", metavar="V", help=f"whose answers to give: {known} (default: the layout's first)")
     group.add_argument("--cpus", type=_count, metavar="N", default=os.cpu_count() or 1, help="default: this machine's")

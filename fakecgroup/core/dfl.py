@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from ..caller import Caller
     from ..openfile import OpenFile
 
-# Every controller of the unified hierarchy in the kernel's order. perf_event is on everywhere and never listed.
+# Every controller of the unified hierarchy in the kernel's order. perf_event, where bound, is on and never listed.
 _SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
 
 
 def _known(cgroup: Cgroup) -> list[str]:
     """The controllers that this kernel has, whether or not they can be enabled."""
-    return [name for name in _SUBSYSTEMS if name in cgroup.hierarchy.controllers or name == "perf_event"]
+    here = {"perf_event", *cgroup.hierarchy.controllers, *cgroup.hierarchy.taken}
+    return [name for name in _SUBSYSTEMS if name in here]
+
+
+def _bound(cgroup: Cgroup) -> list[str]:
+    """The controllers of the unified hierarchy: those that no v1 hierarchy has."""
+    return [name for name in _known(cgroup) if name not in cgroup.hierarchy.taken]
 
 
 def available(cgroup: Cgroup) -> list[str]:
@@ -224,15 +230,16 @@ def show_stat(cgroup: Cgroup) -> str:
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
     per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
     if per_subsystem:
-        count = dict.fromkeys(_known(cgroup), 0)
+        count = dict.fromkeys(_bound(cgroup), 0)
         for member in (cgroup, *cgroup.descendants()):
-            for name in _subsystems(member):
+            for name in _subsystems(member) & count.keys():
                 count[name] += 1
-        count["perf_event"] = cgroup.nr_descendants + 1
+        if "perf_event" in count:
+            count["perf_event"] = cgroup.nr_descendants + 1
         lines += [f"nr_subsys_{name} {number}" for name, number in count.items()]
     lines.append("nr_dying_descendants 0")
     if per_subsystem:
-        lines += [f"nr_dying_subsys_{name} 0" for name in _known(cgroup)]
+        lines += [f"nr_dying_subsys_{name} 0" for name in _bound(cgroup)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,9 +1,9 @@
 """A case: a named sequence of file system operations on an empty cgroup tree.
 
-As JSON: ``{"name": ..., "layout": "v2" | "v1", "ops": [[op, argument, ...], ...]}``.  Paths are relative to the
-layout's root: ``a/cpu.max`` on v2, ``cpu,cpuacct/a/cpu.shares`` on v1.  Each operation has one answer,
-``[errno, value]``: the errno's name or null, and what came back or null.  ``write`` and ``read`` are made of several
-system calls, so their errno tells which one failed: ``EINVAL@write``.
+As JSON: ``{"name": ..., "layout": "v2" | "v1" | "hybrid", "ops": [[op, argument, ...], ...]}``.  Paths are relative
+to the layout's root: ``a/cpu.max`` on v2, ``cpu,cpuacct/a/cpu.shares`` on v1, ``unified/a`` beside these on hybrid.
+Each operation has one answer, ``[errno, value]``: the errno's name or null, and what came back or null.  ``write`` and
+``read`` are made of several system calls, so their errno tells which one failed: ``EINVAL@write``.
 
 Data is a string (UTF-8; other bytes as surrogate escapes), ``{"b64": ...}``, ``{"repeat": [data, n]}`` or
 ``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``, or else for the number of the
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LAYOUTS = ("v2", "v1")
+LAYOUTS = ("v2", "v1", "hybrid")
 
 #: Every operation with the kinds of its arguments; ``kind=default`` may be left out.
 #: Handles name open files, as in C's ``f...`` calls.  ``in NAME OP ...`` lets a helper process do an operation.
@@ -109,7 +109,7 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
-            raise CaseError(f"case {self.name!r}: layout {self.layout!r} is neither v2 nor v1")
+            raise CaseError(f"case {self.name!r}: layout {self.layout!r} is none of {', '.join(LAYOUTS)}")
         for op in self.ops:
             try:
                 arguments(op)

@@ -86,11 +86,11 @@ class Normaliser:
 
 
 def _places(text: str) -> str:
-    """/proc/PID/cgroup without hierarchy numbers, sorted, and on v1 without the hierarchies whose root it is in."""
+    """/proc/PID/cgroup without hierarchy numbers, sorted, and without the v1 hierarchies whose root it is in."""
     if text.startswith("0::"):
         return text
     lines = sorted(line.partition(":")[2] for line in text.splitlines())
-    return "".join(line + "\n" for line in lines if not line.endswith(":/"))
+    return "".join(line + "\n" for line in lines if line == ":/" or not line.endswith(":/"))
 
 
 def _file(path: Any) -> str:

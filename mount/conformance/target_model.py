@@ -134,7 +134,7 @@ class ModelTarget:
         if method is None:
             raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into"))
         values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
-        if self._layout == "v1":
+        if self._layout != "v2":
             self._bury()
         try:
             return (None, method(*values))
@@ -454,7 +454,7 @@ class ModelTarget:
             raise OSError(ESRCH, "")
         if signal != 9:
             raise UnsupportedError(f"signal {signal}")
-        if self._layout == "v1" and self._stopped(actor):
+        if self._held(actor):
             actor.doomed = True  # the signal waits for the thaw
             return
         for tid in self.table.threads(task.tgid):
@@ -462,15 +462,16 @@ class ModelTarget:
 
     def _stopped(self, actor: _Actor) -> bool:
         """Whether a task stands still in a frozen cgroup."""
-        for hierarchy in self.kernel.hierarchies:
-            if hierarchy.cgroup_of(actor.tid).frozen:
-                return True
-        return False
+        return any(hierarchy.cgroup_of(actor.tid).frozen for hierarchy in self.kernel.hierarchies)
+
+    def _held(self, actor: _Actor) -> bool:
+        """Whether v1's freezer holds a task, against signals too."""
+        return any(h.cgroup_of(actor.tid).frozen for h in self.kernel.hierarchies if not h.dfl)
 
     def _bury(self) -> None:
         """Tasks that were killed while frozen die once they are not."""
         for actor in self.actors.values():
-            if actor.doomed and not self._stopped(actor):
+            if actor.doomed and not self._held(actor):
                 actor.doomed = False
                 self._die(actor)
 

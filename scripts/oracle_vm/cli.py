@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mount.conformance import recording
-from mount.conformance.case import CaseError, load_cases
+from mount.conformance.case import LAYOUTS, CaseError, load_cases
 from mount.conformance.command import print_tallies
 
 from . import kernels, machine
@@ -62,13 +62,13 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     ask.add_argument("--kernel", choices=list(SUITES), default="6.12")
-    ask.add_argument("--layout", choices=["v2", "v1"], default=None, help="default: what the case says, else v2")
+    ask.add_argument("--layout", choices=LAYOUTS, default=None, help="default: what the case says, else v2")
     ask.add_argument("--raw", action="store_true", help="show counters and times too, instead of #")
     ask.add_argument("file", metavar="FILE|-")
     ask.set_defaults(run=_ask)
     rec = commands.add_parser("record", help="ask all cases and write mount/conformance/recordings")
     rec.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
-    rec.add_argument("--layout", choices=["v2", "v1"], action="append", help="default: both")
+    rec.add_argument("--layout", choices=LAYOUTS, action="append", help="default: all")
     rec.add_argument("--changed", action="store_true", help="ask only cases that are new or have changed")
     rec.set_defaults(run=_record)
     random = commands.add_parser("fuzz", help="ask random operations and compare the model's answers")
@@ -80,14 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     random.set_defaults(run=_fuzz)
     again = commands.add_parser("verify", help="ask recorded cases again and compare with the recording")
     again.add_argument("--kernel", choices=list(SUITES), default="6.12")
-    again.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    again.add_argument("--layout", choices=LAYOUTS, default="v2")
     again.add_argument("--family", action="append", default=[], metavar="NAME", help="only this one; default: all")
     again.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     again.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
     again.set_defaults(run=_verify)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
-    show.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    show.add_argument("--layout", choices=LAYOUTS, default="v2")
     show.add_argument("text", nargs="*", help="only cases whose family or name has one of these texts in it")
     show.set_defaults(run=_show)
     return parser
@@ -108,7 +108,7 @@ def _ask(options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
     cases = load_cases(text, options.layout)
     kernel = kernels.load(options.kernel)
-    for layout in ("v2", "v1"):
+    for layout in LAYOUTS:
         part = [case for case in cases if case.layout == layout]
         if not part:
             continue
@@ -125,7 +125,7 @@ def _ask(options: argparse.Namespace) -> int:
 def _record(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
         kernel = kernels.load(series)
-        for layout in options.layout or ("v2", "v1"):
+        for layout in options.layout or LAYOUTS:
             path = record(kernel, layout, options.changed, _report)
             print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0

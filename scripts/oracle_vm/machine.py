@@ -104,7 +104,7 @@ def _boot(
     with open(memory, "w+b") as file:
         file.truncate(SHARED_MEMORY)
         head = wire.HEADER.pack(
-            wire.MAGIC, 2 if layout == "v2" else 1, count, first, 4096, out, SHARED_MEMORY - out, 0, 0, 0, 0
+            wire.MAGIC, wire.LAYOUTS[layout], count, first, 4096, out, SHARED_MEMORY - out, 0, 0, 0, 0
         )
         file.write(head)
         file.seek(4096)

@@ -21,6 +21,7 @@ from mount.conformance.case import Answer, Case, Op, arguments, bytes_data, poll
 MAGIC = 0x31474346
 HEADER = struct.Struct("<IIIIQQQQQII")
 ANSWER = struct.Struct("<IIiIII")
+LAYOUTS = {"v1": 1, "v2": 2, "hybrid": 3}
 BOOTING, RUNNING, DONE, DIRTY = range(4)
 END_OF_CASE = 0xFFFFFFFF
 START_OF_CASE = 0xFFFFFFFE

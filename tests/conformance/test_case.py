@@ -72,9 +72,9 @@ def test_a_refusal_names_case_and_operation() -> None:
         Case("my case", "v2", (("nosuch",),))
 
 
-def test_a_layout_is_v1_or_v2() -> None:
-    with pytest.raises(CaseError, match="hybrid"):
-        Case("x", "hybrid", ())
+def test_a_layout_is_v1_v2_or_hybrid() -> None:
+    with pytest.raises(CaseError, match="'v3' is none of v2, v1, hybrid"):
+        Case("x", "v3", ())
 
 
 def test_the_digest_follows_the_content() -> None:

@@ -37,6 +37,13 @@ def test_a_shared_cpu_hierarchy_is_found_by_its_own_name(tmp_path):
     assert layout.file("cpu", "kubepods", "cpu.shares") == "cpu,cpuacct/kubepods/cpu.shares"
 
 
+def test_unified_beside_the_hierarchies_is_v1(tmp_path):
+    _v1(tmp_path, "cpu", "memory", "pids", "unified")
+    _file(tmp_path / "unified" / "cgroup.controllers")
+    layout = detect(OsFs(str(tmp_path)), "root")
+    assert (layout.name, layout.trees) == ("v1", ("cpu", "memory", "pids"))
+
+
 def test_separate_cpu_and_cpuacct_are_two_trees(tmp_path):
     _v1(tmp_path, "cpu", "cpuacct", "memory")
     assert detect(OsFs(str(tmp_path)), "root").trees == ("cpu", "memory", "cpuacct")

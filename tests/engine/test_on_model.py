@@ -20,7 +20,7 @@ from engine.wanted import wanted_tree
 from fakecgroup import Kernel
 
 EXAMPLES = ["three-pods", "reserved"]
-KERNELS = [("v1", "5.10"), ("v1", "6.1"), ("v2", "5.10"), ("v2", "6.1"), ("v2", "6.12"), ("v2", "7.2")]
+KERNELS = [("v1", "5.10"), *(("v2", version) for version in ("5.10", "6.1", "6.12", "7.2")), ("hybrid", "6.1")]
 
 
 class ModelFs:
@@ -128,7 +128,7 @@ def test_down_leaves_the_tree_as_before(example, name, layout, version):
 def test_a_changed_value_is_found_and_repaired(example, layout, version):
     node = Node(example, "three-pods", layout, version)
     node.apply()
-    file = "memory/kubepods/memory.limit_in_bytes" if layout == "v1" else "kubepods/memory.max"
+    file = "memory/kubepods/memory.limit_in_bytes" if layout != "v2" else "kubepods/memory.max"
     node.fs.write(file, "1073741824")
     assert [row.path for row in node.status() if row.state == "drift"] == [file]
     assert [step.path for step in node.apply().done] == [file]

@@ -49,6 +49,27 @@ def test_v1_is_laid_out_as_systemd_mounts_it(v1: Kernel) -> None:
     assert v1.vfs.readlink(v1.walk("/cpu", follow=False)) == "cpu,cpuacct"
 
 
+def test_hybrid_is_v1_with_the_unified_hierarchy_beside_it() -> None:
+    hybrid = Kernel("hybrid")
+    assert hybrid.personality.name == "6.1"
+    assert set(hybrid.listdir("/")) == {*Kernel("v1", "6.1").listdir("/"), "unified"}
+
+
+@pytest.mark.parametrize(("version", "left"), [("6.1", ""), ("6.12", "cpuset memory\n")])
+def test_the_unified_hierarchy_of_hybrid_has_the_controllers_that_v1_has_not(version: str, left: str) -> None:
+    assert Kernel("hybrid", version).read("/unified/cgroup.controllers") == left
+
+
+def test_a_task_has_a_place_in_v1_and_in_the_unified_hierarchy() -> None:
+    hybrid = Kernel("hybrid")
+    hybrid.mkdir("/unified/a")
+    hybrid.mkdir("/pids/b")
+    hybrid.write("/unified/a/cgroup.procs", "1")
+    hybrid.write("/pids/b/tasks", "1")
+    where = hybrid.cgroup_of(1)
+    assert (where[""], where["pids"], where["memory"]) == ("/a", "/b", "/")
+
+
 def test_the_directory_above_the_hierarchies_is_read_only(v1: Kernel) -> None:
     assert refusal(v1.mkdir, "/new") == EROFS
     assert refusal(v1.rmdir, "/memory") == EROFS

@@ -17,6 +17,7 @@ FAMILIES = (
     "xattr",
     "core_v2",
     "core_v1",
+    "hybrid",
     "processes",
     "threaded",
     "freeze",
@@ -36,7 +37,7 @@ FAMILIES = (
 
 
 def cases_of(family: str) -> list[Case]:
-    """The cases of one family, both layouts."""
+    """The cases of one family, all layouts."""
     return list(import_module(f"{__name__}.{family}").cases())
 
 

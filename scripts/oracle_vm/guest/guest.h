@@ -17,6 +17,7 @@ struct header {
 	volatile uint64_t out_used, progress;
 	volatile uint32_t state, current;
 };
+enum { V1 = 1, V2, HYBRID }; /* header.layout */
 enum { BOOTING, RUNNING, DONE, DIRTY };
 enum { CASE_OK, CASE_HANG, CASE_LOST };
 #define END_OF_CASE 0xffffffffu

@@ -97,7 +97,7 @@ static int reap_all(void)
 		if (r < 0 && errno == ECHILD)
 			return 0;
 		if (round >= 10 && round % 50 == 10) {
-			if (shm->layout == 1)
+			if (shm->layout != V2)
 				thaw(ROOT "/freezer");
 			kill_others();
 		}

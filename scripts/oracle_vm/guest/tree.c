@@ -17,6 +17,7 @@
 
 static char hierarchies[24][40];
 static int n_hierarchies;
+static const char *unified; /* where the unified hierarchy is mounted, if it is */
 
 struct root_file {
 	char path[200];
@@ -59,17 +60,32 @@ int get(const char *path, char *buf, int size)
 	return n;
 }
 
+/* A file of the unified hierarchy's root. */
+static const char *in_unified(const char *file)
+{
+	static char path[100];
+	snprintf(path, sizeof path, "%s/%s", unified, file);
+	return path;
+}
+
+static void mount_unified(const char *at)
+{
+	unified = at;
+	mkdir(at, 0755);
+	if (mount("cgroup2", at, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, "nsdelegate,memory_recursiveprot"))
+		say("oracle: mount cgroup2: %s\n", strerror(errno));
+	strcpy(hierarchies[n_hierarchies++], at);
+	/* Controllers that are on implicitly (perf_event) come to life with the first change of subtree_control,
+	 * which on a running system was long ago. */
+	put(in_unified("cgroup.subtree_control"), "+pids");
+	put(in_unified("cgroup.subtree_control"), "-pids");
+}
+
 void mount_layout(int layout)
 {
 	mkdir(ROOT, 0755);
-	if (layout == 2) {
-		if (mount("cgroup2", ROOT, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, "nsdelegate,memory_recursiveprot"))
-			say("oracle: mount cgroup2: %s\n", strerror(errno));
-		strcpy(hierarchies[n_hierarchies++], ROOT);
-		/* Controllers that are on implicitly (perf_event) come to life with the first change of subtree_control,
-		 * which on a running system was long ago. */
-		put(ROOT "/cgroup.subtree_control", "+pids");
-		put(ROOT "/cgroup.subtree_control", "-pids");
+	if (layout == V2) {
+		mount_unified(ROOT);
 		return;
 	}
 	static const char *sets[] = { "systemd", "cpu,cpuacct", "memory", "pids", "cpuset", "devices", "freezer", "blkio",
@@ -95,6 +111,8 @@ void mount_layout(int layout)
 	symlink("cpu,cpuacct", ROOT "/cpuacct");
 	symlink("net_cls,net_prio", ROOT "/net_cls");
 	symlink("net_cls,net_prio", ROOT "/net_prio");
+	if (layout == HYBRID)
+		mount_unified(ROOT "/unified");
 	mount(NULL, ROOT, NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755");
 }
 
@@ -116,11 +134,8 @@ static char cpuset_at_first[3][64];
 
 void snapshot_roots(void)
 {
-	for (int i = 0; i < 3; i++) {
-		char path[80];
-		snprintf(path, sizeof path, "%s/%s", ROOT, cpuset_files[i]);
-		get(path, cpuset_at_first[i], sizeof cpuset_at_first[i]);
-	}
+	for (int i = 0; unified && i < 3; i++)
+		get(in_unified(cpuset_files[i]), cpuset_at_first[i], sizeof cpuset_at_first[i]);
 	for (int h = 0; h < n_hierarchies; h++) {
 		lstat(hierarchies[h], &root_dirs[h]);
 		DIR *d = opendir(hierarchies[h]);
@@ -182,9 +197,8 @@ static int cpuset_is_whole(void)
 	for (int round = 0; round < 50; round++) {
 		int same = 1;
 		for (int i = 0; i < 3; i++) {
-			char path[80], now[64] = "";
-			snprintf(path, sizeof path, "%s/%s", ROOT, cpuset_files[i]);
-			get(path, now, sizeof now);
+			char now[64] = "";
+			get(in_unified(cpuset_files[i]), now, sizeof now);
 			same &= !strcmp(now, cpuset_at_first[i]);
 		}
 		if (same)
@@ -198,15 +212,16 @@ int reset_roots(void)
 {
 	char buf[4096];
 	int spoilt = 0; /* by what only a boot takes away */
-	if (shm->layout == 2) {
-		if (get(ROOT "/cgroup.subtree_control", buf, sizeof buf) > 1)
+	if (unified) {
+		if (get(in_unified("cgroup.subtree_control"), buf, sizeof buf) > 1)
 			for (char *t = strtok(buf, " \n"); t; t = strtok(NULL, " \n")) {
 				char off[64];
 				snprintf(off, sizeof off, "-%s", t);
-				put(ROOT "/cgroup.subtree_control", off);
+				put(in_unified("cgroup.subtree_control"), off);
 			}
 		/* io.cost, once set up for a device, shows it for good: only a boot takes that away. */
-		if (get(ROOT "/io.cost.qos", buf, sizeof buf) > 0 || get(ROOT "/io.cost.model", buf, sizeof buf) > 0)
+		if (get(in_unified("io.cost.qos"), buf, sizeof buf) > 0 ||
+		    get(in_unified("io.cost.model"), buf, sizeof buf) > 0)
 			spoilt = 1;
 		if (!cpuset_is_whole()) {
 			say("oracle: CPUs are missing after a case\n");
@@ -319,15 +334,14 @@ void offline_lag(void)
 {
 	char buf[2048];
 	for (int round = 0; round < 200; round++) {
-		if (shm->layout == 2) {
-			if (get(ROOT "/cgroup.stat", buf, sizeof buf) < 0)
-				return;
+		int busy = 0;
+		if (unified && get(in_unified("cgroup.stat"), buf, sizeof buf) > 0) {
 			char *p = strstr(buf, "nr_dying_descendants ");
-			if (!p || !strncmp(p + 21, "0\n", 2))
-				return;
-		} else {
+			busy |= p && strncmp(p + 21, "0\n", 2);
+		}
+		if (shm->layout != V2) {
 			/* /proc/cgroups counts cgroups, dying ones too; one per hierarchy is its root */
-			int n = get("/proc/cgroups", buf, sizeof buf), busy = 0;
+			int n = get("/proc/cgroups", buf, sizeof buf);
 			char *line = n > 0 ? strchr(buf, '\n') : NULL;
 			for (; line && line[1]; line = strchr(line + 1, '\n')) {
 				char name[40];
@@ -335,9 +349,9 @@ void offline_lag(void)
 				if (sscanf(line + 1, "%39s %d %d", name, &id, &count) == 3 && id && count > 1)
 					busy = 1;
 			}
-			if (!busy)
-				return;
 		}
+		if (!busy)
+			return;
 		nap(2000);
 	}
 }
