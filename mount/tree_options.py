@@ -13,9 +13,9 @@ from .size import SUFFIXES, parse_size
 
 def add_tree_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that say which kernel on which machine."""
-    known = ", ".join(f"{version} for {layout}" for layout, version in personalities())
-    group = parser.add_argument_group("the tree")
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
+    known = "; ".join(f"{of}: {' '.join(v for layout, v in personalities() if layout == of)}" for of in layouts)
+    group = parser.add_argument_group("the tree")
     group.add_argument(
         "--layout",
         choices=layouts,
