@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "conformance",
         help="compare with what real kernels answered",
         description="Runs the recorded cases on a target and compares each answer with the kernel's. Exit status 1 "
-        "where some differ.",
+        "where some differ and are no known gaps.",
     )
     command.add_options(conformance)
     conformance.set_defaults(run=command.run)

@@ -15,7 +15,7 @@ from fakecgroup import personalities
 
 from ..errors import MountError
 from ..mountinfo import mount_at
-from . import recording
+from . import known_gaps, recording
 from .recording import RecordingError
 from .replay import Difference, Result, replay
 from .target import Target
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Returns 0 where all answers are the same, 1 where some differ. Raises MountError."""
+    """Returns 0 where all answers are the same but for known gaps, 1 where others differ. Raises MountError."""
     kernel = options.kernel or next(version for layout, version in personalities() if layout == options.layout)
     if (options.layout, kernel) not in personalities():
         known = ", ".join(version for layout, version in personalities() if layout == options.layout)
@@ -85,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
         _target(options.target, options.layout, kernel), options.layout, kernel, options.family, _progress()
     )
     print_tallies(tallies, options.layout, kernel, options.target, options.output, options.show)
-    return 1 if any(tally.differences for tally in tallies) else 0
+    gaps = known_gaps.of(options.target, options.layout)
+    return 1 if any(d.case.name not in gaps for tally in tallies for d in tally.differences) else 0
 
 
 def compare(
@@ -156,7 +157,11 @@ def print_tallies(
     show: int,
     more: Mapping[str, object] | None = None,
 ) -> None:
-    """A table after the first ``show`` differences, or as ``output`` "json" all of them, with ``more`` keys."""
+    """A table after the first ``show`` differences, or as ``output`` "json" all of them, with ``more`` keys.
+
+    Differences that are no known gaps come first.
+    """
+    known = known_gaps.of(target, layout)
     if output == "json":
         families = [
             {
@@ -171,6 +176,7 @@ def print_tallies(
                         "operation": list(d.op),
                         "kernel": list(d.expected),
                         "target": list(d.got),
+                        "known_gap": known.get(d.case.name),
                     }
                     for d in tally.differences
                 ],
@@ -180,8 +186,9 @@ def print_tallies(
         head = {"layout": layout, "kernel": kernel, "target": target, "families": families}
         print(json.dumps({**head, **(more or {})}))
         return
-    shown = [difference for tally in tallies for difference in tally.differences][:show]
-    for difference in shown:
+    differences = [difference for tally in tallies for difference in tally.differences]
+    differences.sort(key=lambda difference: difference.case.name in known)
+    for difference in differences[:show]:
         print(difference)
     rows = [("family", "cases", "operations", "not compared", "differences")]
     rows += [(t.family, str(t.cases), str(t.compared), str(t.skipped), str(len(t.differences))) for t in tallies]
@@ -201,3 +208,6 @@ def print_tallies(
             *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
             sep="  ",
         )
+    if differences:
+        gaps = sum(difference.case.name in known for difference in differences)
+        print(f"{len(differences)} differ, of them {gaps} known gaps")

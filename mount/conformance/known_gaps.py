@@ -13,15 +13,51 @@ Gaps = Mapping[tuple[str, str], str]
 MODEL: Gaps = {}
 
 _FORKS = "a real process may fork whatever pids.max says"
-_FROZEN = "real processes are not frozen"
-_CHILDREN = "a mount does not hear of forks"
+_SIGKILL = "a real process that is stopped can be killed at once; v1's freezer keeps it until the thaw"
+_DEVICES = "real processes may open any device"
+IO_COST = "a device has io.cost for good once it was named, and the mount is not made anew for each case"
+_ONE = "one mount is one file system: its kernel asks for no other hierarchy"
+_TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
+XATTR = "security and system attributes are judged by the mount's kernel, not by the one that is played"
+
+SOMETIMES = (IO_COST, XATTR)
+"""Reasons that hold after certain other cases, or on certain machines, only."""
 
 MOUNT: Gaps = {
-    ("v2", "moving in is never refused"): _FORKS,
-    ("v2", "a limit holds for all below it"): _FORKS,
-    ("v2", "pids.events counts every refused fork"): _FORKS,
-    ("v2", "pids.events can be polled"): _FORKS,
-    ("v2", "freezing a process"): _FROZEN,
-    ("v2", "the order of pids"): _CHILDREN,
-    ("v2", "pids starts over after the controller was off"): _CHILDREN,
+    **{
+        (layout, name): _FORKS
+        for layout in ("v2", "v1")
+        for name in (
+            "moving in is never refused",
+            "a limit holds for all below it",
+            "pids.events counts every refused fork",
+            "pids.events can be polled",
+        )
+    },
+    ("hybrid", "the pids limit holds, whatever the place in unified"): _FORKS,
+    **{
+        ("v2", name): IO_COST
+        for name in (
+            "io.cost.model of the root",
+            "io.weight of a device under io.cost",
+            "io.cost.qos parses numbers",
+            "io.cost.model parses numbers",
+            "io.cost is there after a write that was refused",
+            "io.stat shows the disks that were configured here or below",
+        )
+    },
+    ("v1", "killing a frozen task waits for the thaw"): _SIGKILL,
+    ("v1", "opening a device that is denied"): _DEVICES,
+    ("v1", "nothing moves between hierarchies"): _ONE,
+    **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
+    ("v2", "names of attributes"): XATTR,
+    ("v2", "attributes and users"): XATTR,
+    **{("v1", f"names of attributes ({h})"): XATTR for h in ("pids", "systemd")},
+    **{("v1", f"attributes and users ({h})"): XATTR for h in ("pids", "systemd")},
 }
+
+
+def of(target: str, layout: str) -> Mapping[str, str]:
+    """The reasons by case for a target of `fakecgroup conformance`: "model", "vm" (a kernel has none), or a mount."""
+    gaps = {"model": MODEL, "vm": {}}.get(target, MOUNT)
+    return {name: why for (where, name), why in gaps.items() if where == layout}

@@ -8,6 +8,7 @@ import pytest
 
 from mount.conformance import recording
 from mount.conformance.cases import FAMILIES, all_cases
+from mount.conformance.known_gaps import MODEL
 from mount.conformance.recording import Recording
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
@@ -29,6 +30,19 @@ def load(layout: str, kernel: str) -> Recording:
 def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: str) -> None:
     target = ModelTarget(layout, kernel)
     differences = [
-        str(difference) for one in load(layout, kernel).family(family) for difference in replay(one, target).differences
+        str(difference)
+        for one in load(layout, kernel).family(family)
+        if (layout, one.case.name) not in MODEL
+        for difference in replay(one, target).differences
     ]
     assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])
+
+
+def test_every_known_gap_is_one() -> None:
+    open_gaps = {
+        (layout, one.case.name)
+        for layout, kernel in recording.available()
+        for one in load(layout, kernel).cases
+        if (layout, one.case.name) in MODEL and replay(one, ModelTarget(layout, kernel)).differences
+    }
+    assert open_gaps == set(MODEL)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mount.conformance import recording
+from mount.conformance.known_gaps import MOUNT, SOMETIMES
 from mount.conformance.recording import Recording
 from mount.conformance.replay import replay
 from mount.conformance.target_mount import MountTarget
@@ -22,38 +23,8 @@ COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.ex
 
 #: Families that say something about a mount: what is only a parser's is asked of the model.
 FAMILIES = ("kernfs", "handles", "names", "xattr", "processes", "threaded", "freeze", "delegation", "pids")
-TREES = [("v2", "6.12"), ("v1", "6.1")]
-
-_FORKS = "a real process may fork whatever the limit"
-_FROZEN = "real processes are not frozen"
-_CHILDREN = "a mount does not hear of forks"
-_ONE = "one mount is one file system: its kernel asks for no other hierarchy"
-_TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
-_XATTR = "security and system attributes are judged by the mount's kernel, not by the one that is played"
-#: Cases that a mount answers differently, and why.
-GAPS: dict[tuple[str, str], str] = {
-    **{
-        (layout, name): why
-        for layout in ("v2", "v1")
-        for name, why in (
-            ("moving in is never refused", _FORKS),
-            ("a limit holds for all below it", _FORKS),
-            ("pids.events counts every refused fork", _FORKS),
-            ("pids.events can be polled", _FORKS),
-        )
-    },
-    ("v2", "freezing a process"): _FROZEN,
-    ("v2", "the order of pids"): _CHILDREN,
-    ("v2", "pids starts over after the controller was off"): _CHILDREN,
-    ("v1", "freezer with a task"): _FROZEN,
-    ("v1", "moving into and out of a frozen group"): _FROZEN,
-    ("v1", "killing a frozen task waits for the thaw"): _FROZEN,
-    ("v1", "nothing moves between hierarchies"): _ONE,
-    **{("v1", f"the order of pids ({h})"): _CHILDREN for h in ("pids", "systemd", "freezer")},
-    **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
-    **{("v1", f"names of attributes ({h})"): _XATTR for h in ("pids", "systemd")},
-    **{("v1", f"attributes and users ({h})"): _XATTR for h in ("pids", "systemd")},
-}
+TREES = [("v2", "6.12"), ("v1", "6.1"), ("hybrid", "6.1")]
+PARTS = [(*tree, tree, family) for tree in TREES for family in (FAMILIES if tree[0] != "hybrid" else ("hybrid",))]
 
 
 def why_not() -> str | None:
@@ -91,14 +62,13 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize(("layout", "kernel", "tree"), [(*t, t) for t in TREES], indirect=["tree"])
+@pytest.mark.parametrize(("layout", "kernel", "tree", "family"), PARTS, indirect=["tree"])
 def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str, tree: Path) -> None:
     target = MountTarget(str(tree))
     differences = [
         str(difference)
         for one in load(layout, kernel).family(family)
-        if (layout, one.case.name) not in GAPS
+        if (layout, one.case.name) not in MOUNT
         for difference in replay(one, target).differences
     ]
     assert differences == [], "\n".join([f"{len(differences)} answers differ", *differences[:20]])
@@ -108,9 +78,8 @@ def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str
 @pytest.mark.parametrize(
     ("layout", "kernel", "tree", "name"),
     [
-        # the attributes' answers hang on the kernel of this machine, so that gap may be closed here
-        pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=why != _XATTR))
-        for (layout, name), why in GAPS.items()
+        pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=why not in SOMETIMES))
+        for (layout, name), why in MOUNT.items()
         for tree in TREES
         if tree[0] == layout
     ],

@@ -1,0 +1,61 @@
+"""What `fakecgroup conformance` says of differences, and its exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mount.cli import main
+from mount.conformance import known_gaps, recording
+from mount.conformance.case import Answer, Op
+from mount.conformance.target_model import ModelTarget
+
+COMMAND = ["conformance", "--layout", "v2", "--kernel", "6.12", "--family", "freeze"]
+CASES = [one.case.name for one in recording.load("v2", "6.12").family("freeze")]
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose cgroup.freeze shows junk."""
+    right = ModelTarget.do
+
+    def do(self: ModelTarget, op: Op) -> Answer:
+        answer = right(self, op)
+        return (None, "junk\n") if op == ("read", "a/cgroup.freeze") else answer
+
+    monkeypatch.setattr(ModelTarget, "do", do)
+
+
+def test_no_difference_is_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COMMAND) == 0
+    assert "differ," not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("wrong")
+def test_a_difference_is_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COMMAND) == 1
+    assert capsys.readouterr().out.endswith("differ, of them 0 known gaps\n")
+
+
+@pytest.mark.usefixtures("wrong")
+def test_known_gaps_are_counted_and_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(known_gaps, "MODEL", {("v2", name): "on purpose" for name in CASES})
+    assert main(COMMAND) == 0
+    number, _, rest = capsys.readouterr().out.splitlines()[-1].partition(" ")
+    assert rest == f"differ, of them {number} known gaps"
+
+
+@pytest.mark.usefixtures("wrong")
+def test_json_has_the_reason_of_a_known_gap(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(known_gaps, "MODEL", {("v2", "freezing a process"): "on purpose"})
+    main([*COMMAND, "-ojson"])
+    (family,) = json.loads(capsys.readouterr().out)["families"]
+    assert {(d["case"] == "freezing a process", d["known_gap"]) for d in family["differences"]} == {
+        (True, "on purpose"),
+        (False, None),
+    }
