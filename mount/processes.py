@@ -9,7 +9,8 @@ then (the kernel's css_set). What this cannot follow:
 * the children of other users' processes and of setuid programs, unless the mounter has CAP_SYS_RESOURCE (prlimit(2));
 * a thread that is apart from its leader: what it forks starts where the leader is.
 
-A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on.
+A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on. The end of
+the daemon continues it and gives limits back, unless that end is SIGKILL.
 """
 
 from __future__ import annotations

@@ -132,6 +132,30 @@ def test_the_mounter_moves_processes(as_user: As, transport: str) -> None:
     assert said == "1\n", complaint
 
 
+def test_the_mounters_processes_are_followed_and_frozen(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a\n"
+        "sh -c 'echo 0 > a/cgroup.procs; sleep 60 & echo $! > ../child; wait' & sleep 0.3; child=$(cat ../child)\n"
+        "grep -cx $child a/cgroup.procs; echo 1 > a/cgroup.freeze; sleep 0.1; grep -c stopped /proc/$child/status\n"
+        "echo 1 > a/cgroup.kill; wait; rmdir a; cd ..; fakecgroup umount tree"
+    )
+    assert said == "1\n1\n", complaint
+
+
+def test_an_eventfd_of_the_mounter_hears_of_a_removal(as_user: As, transport: str) -> None:
+    script = (
+        "import os; event = os.eventfd(0, os.EFD_NONBLOCK)\n"
+        'control = os.open("a/memory.oom_control", os.O_RDONLY)\n'
+        'open("a/cgroup.event_control", "w").write(f"{event} {control}")\n'
+        'os.close(control); os.rmdir("a"); print(os.eventfd_read(event))'
+    )
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --layout=v1 --transport={transport} >&2; cd tree/memory; mkdir a\n"
+        f"python3 -c '{script}'; cd ../..; fakecgroup umount tree"
+    )
+    assert said == "1\n", complaint
+
+
 def test_a_file_that_is_read_only_is_opened_by_the_mounter_as_by_root(as_user: As, transport: str) -> None:
     _, said, complaint = as_user(
         f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a; chmod 0 a/cgroup.max.depth\n"
