@@ -112,6 +112,7 @@ class Controller:
     processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option without which
     there is no such controller, `legacy_config` the one without which it has no v1 face. On the unified hierarchy a
     controller that it `depends_on` has a css, but no files, wherever this one is on and the other is not.
+    `legacy_name` is what v1 calls it, where that is not its `name` (cgroup_subsys.legacy_name).
     """
 
     name: str
@@ -123,6 +124,7 @@ class Controller:
     depends_on: tuple[str, ...] = ()
     config: str | None = None
     legacy_config: str | None = None
+    legacy_name: str | None = None
 
     @property
     def at_once(self) -> bool:

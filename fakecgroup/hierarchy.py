@@ -109,7 +109,7 @@ class Hierarchy:
     @property
     def label(self) -> str:
         """A v1 hierarchy as /proc/PID/cgroup names it: its controllers, or its own name."""
-        return ",".join(self.controllers) or f"name={self.name}"
+        return ",".join(c.legacy_name or c.name for c in self.controllers.values()) or f"name={self.name}"
 
     def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
         """Every file that a cgroup of this hierarchy may have, by name."""

@@ -45,6 +45,7 @@ _V1_HIERARCHIES = (
 
 
 PATH_MAX = 4096
+_DOTS = ("", ".", "..")
 
 
 class Kernel:
@@ -168,15 +169,25 @@ class Kernel:
         return inode
 
     def walk_parent(self, path: str, caller: Caller = ROOT, dots: int = EEXIST) -> tuple[Inode, str]:
-        """The directory and last component; `dots` is the errno for a path that ends in none."""
+        """The directory, which must be there, and the last component; `dots` is the errno for a path that ends in none
+        (fs/namei.c, filename_parentat).
+        """
+        parent, name = self._walk_to(path, caller)
+        if name in _DOTS:
+            raise refuse(dots)
+        return parent, name
+
+    def _walk_to(self, path: str, caller: Caller) -> tuple[Inode, str]:
+        """The directory and the last component, which may be one of _DOTS."""
         if not path:
             raise refuse(ENOENT)
         if len(os.fsencode(path)) >= PATH_MAX:
             raise refuse(ENAMETOOLONG)
         directory, slash, name = path.rstrip("/").rpartition("/")
-        if name in ("", ".", ".."):
-            raise refuse(dots)
-        return self.walk(directory + slash or ".", caller), name
+        parent = self.walk(directory + slash or ".", caller)
+        if not parent.is_dir:
+            raise refuse(ENOTDIR)
+        return parent, name
 
     def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:
         """Opens an interface file; with O_CREAT a new name is EACCES, with O_EXCL too an existing one EEXIST."""
@@ -229,8 +240,10 @@ class Kernel:
         self.vfs.rmdir(parent, name, caller)
 
     def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
-        parent, name = self.walk_parent(path, caller, EBUSY)
-        new_parent, new_name = self.walk_parent(new_path, caller, EBUSY)
+        self.vfs.check_rename_flags(flags)
+        (parent, name), (new_parent, new_name) = self._walk_to(path, caller), self._walk_to(new_path, caller)
+        if name in _DOTS or new_name in _DOTS:
+            raise refuse(EBUSY)
         if (path + new_path).endswith("/") or path.endswith("/"):
             self.walk(path.rstrip("/") + "/", caller)  # ENOTDIR for anything but a directory
         self.vfs.rename(parent, name, new_parent, new_name, flags, caller)

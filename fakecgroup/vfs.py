@@ -40,6 +40,8 @@ RENAME_NOREPLACE = 1
 RENAME_EXCHANGE = 2
 RENAME_WHITEOUT = 4
 NAME_MAX = 255
+S_ISVTX = 0o1000
+_NOT_BY_MODE = ("security.", "system.", "trusted.")  # attributes that the mode does not guard
 MAX_NON_LFS = 0x7FFFFFFF  # bytes; the end of every file before 7.2 (s_maxbytes)
 _ACCESS = {os.O_RDONLY: MAY_READ, os.O_WRONLY: MAY_WRITE, os.O_RDWR: MAY_READ | MAY_WRITE}
 
@@ -210,12 +212,16 @@ class Vfs:
         victim = self._may_delete(parent, name, caller)
         raise refuse(EISDIR if victim.is_dir else EPERM)
 
-    def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
-        """rename(2); what may be renamed where is the hierarchy's (Hierarchy.rename)."""
+    @staticmethod
+    def check_rename_flags(flags: int) -> None:
+        """EINVAL for flags that rename(2) has not, before it looks at a path (fs/namei.c, do_renameat2)."""
         if flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT):
             raise refuse(EINVAL)
         if flags & RENAME_EXCHANGE and flags & (RENAME_NOREPLACE | RENAME_WHITEOUT):
             raise refuse(EINVAL)
+
+    def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
+        """rename(2) with flags that it has; what may be renamed where is the hierarchy's (Hierarchy.rename)."""
         source = self.find(parent, name, caller)
         target = self.find(new_parent, new_name, caller)
         if _filesystem(parent) is not _filesystem(new_parent):
@@ -304,22 +310,27 @@ class Vfs:
     # -- extended attributes ----------------------------------------------------------------------
 
     def getxattr(self, inode: Inode, name: str, caller: Caller) -> bytes:
-        xattrs.check_name(name)
-        if xattrs.hidden_from(name, caller) or inode.xattrs is None:
+        xattrs.check_length(name)
+        if xattrs.hidden_from(name, caller):
             raise refuse(ENODATA)
-        if name.startswith("user."):
+        if not name.startswith(_NOT_BY_MODE):
             require(inode, MAY_READ, caller)
+        xattrs.check_name(name)
+        if inode.xattrs is None:
+            raise refuse(ENODATA)
         return inode.xattrs.get(name)
 
     def setxattr(self, inode: Inode, name: str, value: bytes, flags: int, caller: Caller) -> None:
         if inode.read_only:
             raise refuse(EROFS)
         kernel = _personality(inode)
-        if name.startswith("system.posix_acl_") and kernel is not None and kernel.at_least(6, 2):
+        xattrs.check_length(name)
+        if value and name.startswith("system.posix_acl_") and kernel is not None and kernel.at_least(6, 2):
             raise refuse(EINVAL)  # no access list is valid in a file system without them
-        if name == "security.capability":
+        if value and name == "security.capability":
             raise refuse(EINVAL)  # only a capability set would do, and no file here is executable
-        self._may_set_xattr(inode, name, caller)
+        if name != "security.capability":  # an empty one is anybody's to set: the check is made on the set it holds
+            self._may_set_xattr(inode, name, caller)
         if inode.xattrs is None:
             inode.xattrs = xattrs.Xattrs(xattrs.Order.of(kernel))
         inode.xattrs.set(name, value, flags)
@@ -336,13 +347,18 @@ class Vfs:
         return inode.xattrs.names(caller) if inode.xattrs is not None else []
 
     def _may_set_xattr(self, inode: Inode, name: str, caller: Caller) -> None:
-        xattrs.check_name(name)
+        """Permission comes before the name (fs/xattr.c, xattr_permission; security/commoncap.c, cap_inode_setxattr)."""
+        xattrs.check_length(name)
         if xattrs.hidden_from(name, caller):
             raise refuse(EPERM)
-        if name.startswith("user."):
+        if not name.startswith(_NOT_BY_MODE):
+            if name.startswith("user.") and inode.is_dir and inode.mode & S_ISVTX:
+                require_owner(inode, caller)
             require(inode, MAY_WRITE, caller)
-        elif not caller.privileged and not ((kernel := _personality(inode)) and kernel.lax_security_xattrs):
+        kernel = _personality(inode)
+        if name.startswith("security.") and not (caller.privileged or (kernel and kernel.lax_security_xattrs)):
             raise refuse(EPERM)
+        xattrs.check_name(name)
 
 
 def _personality(inode: Inode) -> Personality | None:

@@ -22,10 +22,14 @@ _USER_BYTES_MAX = 128 << 10
 _PREFIXES = ("user.", "trusted.", "security.")
 
 
-def check_name(name: str) -> None:
-    """Raises ERANGE for a name too long, EOPNOTSUPP for a namespace that kernfs has not, EINVAL for a bare one."""
+def check_length(name: str) -> None:
+    """Raises ERANGE for a name too long or empty; it comes before all else."""
     if not 0 < len(os.fsencode(name)) <= _NAME_MAX:
         raise refuse(ERANGE)
+
+
+def check_name(name: str) -> None:
+    """Raises EOPNOTSUPP for a namespace that kernfs has not, EINVAL for a bare one (fs/xattr.c, xattr_resolve_name)."""
     for prefix in _PREFIXES:
         if name.startswith(prefix):
             if name == prefix:

@@ -7,7 +7,8 @@ back:
 * what depends on when: operations and deaths of processes that are frozen or short of CPU time, the state letter of a
   process, a wait for one that lives;
 * the writer in a cgroup that is frozen, killed or short of CPU time;
-* io.cost, once set up for a device, and the states of processes whose parent died.
+* io.cost, once set up for a device, and the statistics of the disks in the root of blkio;
+* the time of a file that was not set before, and the states of processes whose parent died.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _DIRECTORIES = ("a", "b", "a/c", "a/f", "a/c/d", "b/e")
 _PROCESSES = ("p", "q", "r", "s")
 _HANDLES = ("h", "i", "j")
 _PIDS = ("0", "$self", "1", "2", "999999", "-1", "x", "", " 0\n", "$p $q", "4294967296")
+_OPEN_FLAGS = ("O_RDONLY", "O_RDWR", "O_RDWR", "O_RDWR", "O_WRONLY", "O_RDWR|O_TRUNC", "O_RDONLY|O_DIRECTORY",
+               "O_RDWR|O_CREAT", "O_PATH")  # fmt: skip
 _MODES = ("0755", "0700", "0777", "0000", "0555", "1777", "2755", "4755", "0644")
 _IDS = ((1000, 1000), (1000, 2000), (2000, 1000))
 _NAMES = (
@@ -68,9 +71,10 @@ class _Writer:
         self._freezes = bool(hot & {"cgroup.freeze", "freezer.state"})
         self._throttles = bool(hot & {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"})
         self._kills = "cgroup.kill" in hot
-        self._late = self._freezes or any(file.startswith(_ANSWERS_LATE) for file in hot) or not self._v2
+        self._late = any(file.startswith(_ANSWERS_LATE) for file in hot)
         self._directories: list[str] = []  # what was made, with the hierarchy's own in front
         self._opened: dict[str, str] = {}  # handle: name of its file
+        self._user = False  # whether the writer is one just now
         self._made: list[str] = []
         self._threads: list[str] = []
 
@@ -82,23 +86,29 @@ class _Writer:
             return {"": kernel.hierarchies[0]}
         roots = {name: kernel.walk(name, follow=False) for name in sorted(kernel.listdir("/"))}
         every = {name: root.hierarchy for name, root in roots.items() if isinstance(root, Cgroup)}
-        names = self._chance.sample(sorted(every), self._chance.choice((1, 1, 2)))
+        weights = [2 + min(6, len(_written(tree))) for tree in every.values()]
+        names = set(self._chance.choices(list(every), weights, k=self._chance.choice((1, 1, 2))))
         return {name: every[name] for name in sorted(names)}
 
     def _choose_files(self) -> dict[str, list[str]]:
         chance = self._chance
         result = {}
+        threaded = self._v2 and chance.random() < 0.2
         for name, tree in self._trees.items():
-            self._controllers = chance.sample(sorted(tree.controllers), chance.randint(0, 3)) if self._v2 else []
-            owners = {None, *(self._controllers or tree.controllers)}
-            files = sorted(file for file, entry in tree.child_table.items() if entry.controller in owners)
-            own = [file for file in files if tree.child_table[file].controller is not None]
-            core = [file for file in files if tree.child_table[file].controller is None]
-            picked = chance.sample(own, min(len(own), 6)) + chance.sample(core, 2 if own else 4)
+            names = sorted(name for name, one in tree.controllers.items() if one.threaded or not threaded)
+            self._controllers = chance.sample(names, chance.choice((0, 1, 1, 2, 3))) if self._v2 else []
+            owners = self._controllers or tree.controllers
+            own = [file for file, entry in tree.child_table.items() if entry.controller in owners]
+            core = [file for file, entry in tree.child_table.items() if entry.controller is None]
+            written = [file for file in _written(tree) if file in own]
+            shown = [file for file in own if file not in written]
+            picked = [*_some(chance, written, 6), *_some(chance, shown, 2), *_some(chance, core, 2 if own else 4)]
             if not self._v2 and chance.random() < 0.3:
                 picked += ["tasks", "cgroup.procs"]
-            if self._v2 and chance.random() < 0.25:
-                picked += ["cgroup.type", "cgroup.threads"]
+            if "cpuset" in owners:
+                picked += [file for file in _CPUSET_RULES if file in tree.child_table]
+            if threaded:
+                picked += ["cgroup.type", "cgroup.type", "cgroup.threads", "cgroup.procs"]
             result[name] = picked
         return result
 
@@ -126,15 +136,18 @@ class _Writer:
         weights[0] += 10
         if self._v2:
             kinds.append((0, self._control))
-            weights.append(chance.choice((2, 10, 30)))
+            weights.append(chance.choice((1, 4, 20)))
         while len(result) < length:
             ((_, write),) = chance.choices(kinds, weights)
             result += write()
         return result[:length]
 
+    def _all_on(self) -> str:
+        return " ".join(f"+{name}" for name in self._controllers)
+
     def _begin(self) -> _Ops:
         result: _Ops = []
-        control = " ".join(f"+{name}" for name in self._controllers)
+        control = self._all_on()
         if control:
             result.append(("write", "cgroup.subtree_control", control))
         for directory in _DIRECTORIES[: self._chance.randint(1, len(_DIRECTORIES))]:
@@ -171,7 +184,7 @@ class _Writer:
         chance = self._chance
         tree = self._tree()
         if chance.random() < 0.1:
-            file = chance.choice(sorted(self._trees[tree].root_table))
+            file = chance.choice([name for name in self._trees[tree].root_table if name not in _OF_THE_MACHINE])
             return file, _join(tree, file)
         place = self._below()
         tree = "" if self._v2 else place.partition("/")[0]
@@ -204,11 +217,13 @@ class _Writer:
 
     def _set(self, strangely: bool = False) -> _Ops:
         file, path = self._path_of_file()
-        if not self._writes(file):
+        tree = self._trees["" if self._v2 else path.partition("/")[0]]
+        shown = file in tree.child_table and not tree.child_table[file].row.permissions & 0o222
+        if not self._writes(file) or (shown and not strangely and self._chance.random() < 0.7):
             return [("read", path)]
         result: _Ops = [("write", path, self._value(file, strangely=strangely))]
-        if (self._late and file in _TAKES_TIME) or file in ("cgroup.kill", "cgroup.freeze", "freezer.state"):
-            result.append(("settle", 60))
+        if file in _TAKES_TIME or (file == "cgroup.subtree_control" and self._late):
+            result.append(("settle", 30))
         directory = path.removesuffix(file)
         result.append(("read", path))
         if file.startswith("cpuset.") and self._chance.random() < 0.5:
@@ -230,14 +245,14 @@ class _Writer:
     def _control_value(self) -> str:
         chance = self._chance
         names = [*self._controllers, *self._controllers, *self._trees[""].controllers, "perf_event", "nosuch"]
-        return " ".join(chance.choice("++-") + chance.choice(names) for _ in range(chance.choice((1, 1, 1, 2, 3))))
+        return " ".join(chance.choice("++++-") + chance.choice(names) for _ in range(chance.choice((1, 1, 1, 2, 3))))
 
     def _control(self) -> _Ops:
         place = self._place()
         path = _join(place, "cgroup.subtree_control")
         return [
             ("write", path, self._control_value()),
-            *([("settle", 60)] if self._late else []),
+            *([("settle", 30)] if self._late else []),
             ("read", path),
             ("read", _join(self._below(), "cgroup.controllers")),
         ]
@@ -248,7 +263,10 @@ class _Writer:
         if self._chance.random() < 0.15:
             return [("mkdir", self._odd_name(), self._chance.choice(_MODES))]
         directory = self._chance.choice(_DIRECTORIES)
-        return [self._mkdir(_join(tree, directory)) for tree in self._trees]
+        result = [self._mkdir(_join(tree, directory)) for tree in self._trees]
+        if self._controllers and self._chance.random() < 0.5:
+            result.append(("write", _join(directory, "cgroup.subtree_control"), self._all_on()))
+        return result
 
     def _remove(self) -> _Ops:
         if self._chance.random() < 0.1:
@@ -259,7 +277,7 @@ class _Writer:
         if place in self._directories and not any(path.startswith(place + "/") for path in self._directories):
             self._directories.remove(place)
         removal = ("rmdir", place)
-        return [removal, ("settle", 100)] if self._late else [removal]  # a removed cgroup still counts for a while
+        return [removal, ("settle", 60)] if self._late else [removal]  # a removed cgroup still counts for a while
 
     def _odd_name(self) -> Any:
         name = self._chance.choice(_NAMES)
@@ -298,7 +316,7 @@ class _Writer:
             [("stat", path), ("listdir", self._place())],
             [("listraw", self._place())],
             [("access", path, chance.choice(("F", "R", "W", "X", "R|W")))],
-            [("utimens", path, 5, 7), ("mtime", path)],
+            [("utimens", path, 5, 7), *([] if self._user else [("mtime", path)])],
             [("umask", chance.choice(("022", "0", "077")))],
             [("statfs", path)],
         ]
@@ -324,8 +342,7 @@ class _Writer:
     def _open(self) -> _Ops:
         chance = self._chance
         file, path = self._path_of_file()
-        flags = chance.choice(("O_RDONLY", "O_RDWR", "O_RDWR", "O_WRONLY", "O_RDWR|O_TRUNC", "O_RDONLY|O_DIRECTORY",
-                               "O_RDWR|O_CREAT", "O_PATH"))  # fmt: skip
+        flags = chance.choice(_OPEN_FLAGS)
         if not self._writes(file):
             flags = "O_RDONLY"
         if chance.random() < 0.1:
@@ -344,7 +361,7 @@ class _Writer:
             [("fread", handle, chance.choice((1, 3, 4096)))],
             [("fread", handle, chance.choice((1, 3, 4096)))],
             [("fpread", handle, 4096, chance.choice((0, 0, 1, 5000)))],
-            [("fwrite", handle, value), ("settle", 60), ("fpread", handle, 4096, 0)],
+            [("fwrite", handle, value), ("settle", 30), ("fpread", handle, 4096, 0)],
             [("fpwrite", handle, value, chance.choice((0, 3, -1)))],
             [("lseek", handle, chance.choice((0, 0, 1, -1, 1 << 62)), chance.choice((0, 0, 1, 2, 3)))],
             [("settle", 30), ("poll", handle, chance.choice(("IN", "IN|PRI|OUT")))],
@@ -370,6 +387,7 @@ class _Writer:
                 if chance.random() < 0.7 and file in self._trees[self._tree()].child_table:
                     result.append(("chown", _join(place, file), uid, gid))
         result.append(("as", uid, gid))
+        self._user = True
         kinds = (self._set, self._make, self._remove, self._move, self._name, self._attributes, self._open, self._use,
                  self._xattr)  # fmt: skip
         for _ in range(chance.randint(1, 5)):
@@ -377,6 +395,7 @@ class _Writer:
                 result.append(self._mkdir(_join(place, chance.choice(("c", "d", "e", "f")))))
             result += chance.choice(kinds)()
         result.append(("as", 0, 0))
+        self._user = False
         return result
 
     # -- processes --------------------------------------------------------------------------------
@@ -414,7 +433,7 @@ class _Writer:
         path = _join(place, chance.choice(files))
         result += [("write", path, self._pid())]
         if self._freezes:
-            result.append(("settle", 60))
+            result.append(("settle", 30))
         result.append(("read", path))
         more = ("cgroup.type", "cgroup.events", "pids.current", "cgroup.threads", "cgroup.stat") if self._v2 else (
             "tasks", "pids.current", "freezer.state")  # fmt: skip
@@ -459,15 +478,30 @@ class _Writer:
 
 
 #: After these files changed, what the kernel shows may follow a little later.
-_TAKES_TIME = ("cpuset.cpus.partition", "cpuset.cpus", "cpuset.mems", "cpuset.cpus.exclusive", "cgroup.subtree_control",
-               "cgroup.procs", "cgroup.threads", "tasks")  # fmt: skip
+_TAKES_TIME = ("cpuset.cpus.partition", "cpuset.cpus", "cpuset.cpus.exclusive", "cgroup.kill", "cgroup.freeze",
+               "freezer.state")  # fmt: skip
 #: Removed cgroups with these files count for a while longer.
-_ANSWERS_LATE = ("cpuset.", "cgroup.stat")
+_ANSWERS_LATE = ("cpuset.", "cgroup.stat", "devices.", "freezer.", "memory.use_hierarchy", "cgroup.freeze")
+#: What other cpusets are checked against.
+_CPUSET_RULES = ("cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition", "cpuset.cpus.exclusive", "cpuset.cpu_exclusive")
+#: In the root, what cases before have done to the disks shows up in them.
+_OF_THE_MACHINE = tuple(
+    f"blkio.throttle.{name}{suffix}" for name in ("io_service_bytes", "io_serviced") for suffix in ("", "_recursive")
+)
 _CPUSET_STATE = {
     True: ("cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.cpus.partition",
            "cpuset.cpus.exclusive.effective"),
     False: ("cpuset.effective_cpus", "cpuset.effective_mems", "cpuset.cpus", "cpuset.mems"),
 }  # fmt: skip
+
+
+def _written(tree: Hierarchy) -> list[str]:
+    """The files of the hierarchy's controllers that can be written, in a cgroup below the root."""
+    return [name for name, entry in tree.child_table.items() if entry.controller and entry.row.permissions & 0o222]
+
+
+def _some(chance: random.Random, names: list[str], count: int) -> list[str]:
+    return chance.sample(names, min(len(names), count))
 
 
 def _join(directory: str, name: str) -> str:

@@ -16,7 +16,7 @@ from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
 from fakecgroup.inode import Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
-from .case import Answer, Case, Op, arguments, poll_names, stat_value
+from .case import POLL, Answer, Case, Op, arguments, poll_names, stat_value
 from .target import UnsupportedError
 
 #: The machine that the recordings were made on.
@@ -274,9 +274,10 @@ class ModelTarget:
         return self.actor.handles[name]
 
     def _file(self, name: str, wrong: int) -> tuple[_Handle, OpenFile]:
+        """A handle and its open file; `wrong` is the errno for a directory."""
         handle = self._handle(name)
         if handle.file is None:
-            raise OSError(wrong, "")
+            raise OSError(EBADF if handle.flags & os.O_PATH else wrong, "")
         return handle, handle.file
 
     def _do_read(self, path: str) -> str:
@@ -309,12 +310,12 @@ class ModelTarget:
             raise _step(error, "write") from None
 
     def _do_open(self, name: str, path: str, flags: int, mode: int) -> None:
-        self.actor.handles.pop(name, None)
-        self.actor.others.pop(name, None)
         if path.startswith("/"):
+            self.actor.handles.pop(name, None)
             self.actor.others[name] = _Other(event=False)
             raise UnsupportedError("a file outside the tree", ends=False)
         self.actor.handles[name] = self._open(path, flags)
+        self.actor.others.pop(name, None)
 
     def _do_close(self, name: str) -> None:
         self._handle(name)
@@ -327,6 +328,8 @@ class ModelTarget:
         return _text(data)
 
     def _do_fpread(self, name: str, size: int, offset: int) -> str:
+        if offset < 0:
+            raise OSError(EINVAL, "")
         return _text(self._file(name, EISDIR)[1].read(offset, size))
 
     def _do_fwrite(self, name: str, data: bytes) -> int | None:
@@ -337,9 +340,9 @@ class ModelTarget:
         return _short(written, data)
 
     def _do_fpwrite(self, name: str, data: bytes, offset: int) -> int | None:
-        handle, file = self._file(name, EBADF)
         if offset < 0:
             raise OSError(EINVAL, "")
+        handle, file = self._file(name, EBADF)
         if not handle.flags & os.O_ACCMODE:
             raise OSError(ESPIPE, "")  # seq_open takes positioned writes away, kernfs gives them back to writers
         data = self._expand(data)
@@ -348,6 +351,8 @@ class ModelTarget:
     def _do_lseek(self, name: str, offset: int, whence: int) -> int:
         """generic_file_llseek on a file of size 0; from 6.12 kernfs looks first whether the file is still there."""
         handle = self._handle(name)
+        if handle.flags & os.O_PATH:
+            raise OSError(EBADF, "")
         personality = self.kernel.personality
         if handle.file is not None and personality.at_least(6, 12) and not handle.inode.alive:
             raise OSError(ENODEV, "")
@@ -363,9 +368,9 @@ class ModelTarget:
         return position
 
     def _do_ftruncate(self, name: str, size: int) -> None:
-        handle, file = self._file(name, EINVAL)
         if size < 0:
             raise OSError(EINVAL, "")
+        handle, file = self._file(name, EINVAL)
         self.vfs.setattr(handle.inode, self.actor.caller, size=size, handle=file)
 
     def _do_fsync(self, name: str) -> None:
@@ -377,8 +382,10 @@ class ModelTarget:
     def _do_poll(self, name: str, events: int) -> list[str]:
         if name not in self.actor.handles:
             return []  # poll(2) passes over a descriptor below 0
-        _, file = self._file(name, EBADF)
-        return poll_names(file.poll() & (events | 8 | 16))
+        handle = self.actor.handles[name]
+        if handle.flags & os.O_PATH:
+            return ["NVAL"]
+        return poll_names((handle.file.poll() if handle.file else POLL["IN"] | POLL["OUT"]) & (events | 8 | 16))
 
     # -- who does it ------------------------------------------------------------------------------
 

@@ -14,4 +14,5 @@ IO = Controller(
     dfl=(*stat.DFL, *throttle.DFL, *iocost.DFL),
     legacy=(*stat.LEGACY, *throttle.LEGACY),
     depends_on=("memory",),
+    legacy_name="blkio",
 )
