@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.inode import TopDirectory
 
 from . import known_gaps, recording
 from .case import LAYOUTS
@@ -80,15 +78,12 @@ def _files(layout: str, kernels: Sequence[str]) -> str:
 
 
 def _count(kernel: Kernel) -> dict[str, int]:
-    root = kernel.root
-    roots = list(root.content.values()) if isinstance(root, TopDirectory) else [root]
     counts: dict[str, int] = {}
-    for each in roots:
-        if isinstance(each, Cgroup):
-            core = sum(entry.controller is None for entry in each.hierarchy.child_table.values())
-            counts.setdefault("(core)", core)
-            for name in each.hierarchy.controllers:
-                counts[name] = sum(entry.controller == name for entry in each.hierarchy.child_table.values())
+    for hierarchy in kernel.hierarchies:
+        table = hierarchy.child_table.values()
+        counts["(core v2)" if hierarchy.dfl else "(core v1)"] = sum(entry.controller is None for entry in table)
+        for name in hierarchy.controllers:
+            counts[name] = sum(entry.controller == name for entry in table)
     return counts
 
 
