@@ -258,7 +258,10 @@ class Hierarchy:
             return
         if cgroup.parent is not None:
             self.processes.watch(tgid)
-        if cgroup.parent is not None:
+            if tid == tgid and source.parent is None:
+                for other in self.processes.threads(tgid):  # they stay, unless they are moved too
+                    if other != tid:
+                        self._where.setdefault(other, source)
             self._charge(cgroup, 1)  # before the source is relieved: pids.peak sees both (pids_can_attach)
         self._where.pop(tid, None)
         self._enter(tid, tgid, cgroup)  # and populated before the source is empty (css_set_move_task)
@@ -285,7 +288,7 @@ class Hierarchy:
         cgroup = self.cgroup_of(parent)
         if cgroup.parent is not None:
             self._charge(cgroup, 1)
-            self._enter(tid, tgid, cgroup)
+        self._enter(tid, tgid, cgroup)
 
     def adopt(self, task: TaskInfo, cgroup: Cgroup) -> None:
         """The leader of a process that was forked in `cgroup` is heard of only now; it may be a zombie already."""

@@ -24,7 +24,7 @@ from .openfile import OpenFile
 from .personality import choose
 from .refuse import refuse
 from .tasks import Processes, ProcessTable
-from .vfs import Vfs
+from .vfs import RENAME_NOREPLACE, Vfs
 
 # What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
 _V1_HIERARCHIES = (
@@ -242,8 +242,11 @@ class Kernel:
     def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
         self.vfs.check_rename_flags(flags)
         (parent, name), (new_parent, new_name) = self._walk_to(path, caller), self._walk_to(new_path, caller)
-        if name in _DOTS or new_name in _DOTS:
+        self.vfs.check_same_filesystem(parent, new_parent)
+        if name in _DOTS:
             raise refuse(EBUSY)
+        if new_name in _DOTS:
+            raise refuse(EEXIST if flags & RENAME_NOREPLACE else EBUSY)
         if (path + new_path).endswith("/") or path.endswith("/"):
             self.walk(path.rstrip("/") + "/", caller)  # ENOTDIR for anything but a directory
         self.vfs.rename(parent, name, new_parent, new_name, flags, caller)

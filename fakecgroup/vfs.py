@@ -220,12 +220,17 @@ class Vfs:
         if flags & RENAME_EXCHANGE and flags & (RENAME_NOREPLACE | RENAME_WHITEOUT):
             raise refuse(EINVAL)
 
-    def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
-        """rename(2) with flags that it has; what may be renamed where is the hierarchy's (Hierarchy.rename)."""
-        source = self.find(parent, name, caller)
-        target = self.find(new_parent, new_name, caller)
+    @staticmethod
+    def check_same_filesystem(parent: Inode, new_parent: Inode) -> None:
+        """EXDEV for a rename from one hierarchy to another, before it looks at a name."""
         if _filesystem(parent) is not _filesystem(new_parent):
             raise refuse(EXDEV)
+
+    def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
+        """rename(2) with flags that it has; what may be renamed where is the hierarchy's (Hierarchy.rename)."""
+        self.check_same_filesystem(parent, new_parent)
+        source = self.find(parent, name, caller)
+        target = self.find(new_parent, new_name, caller)
         if parent.read_only:
             raise refuse(EROFS)
         if source is None:

@@ -1,31 +1,58 @@
-"""Random cases."""
+"""Random cases: what is generated, and how a difference is made short."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import pytest
 
 from mount.conformance.case import LAYOUTS
-from mount.conformance.fuzz import random_case
+from mount.conformance.fuzz import random_cases
 from mount.conformance.recording import RecordedCase
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
 
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_seed_stands_for_one_case(layout: str) -> None:
-    assert random_case(7, layout) == random_case(7, layout)
-    assert random_case(7, layout).ops != random_case(8, layout).ops
+PAIRS = [("v2", "5.10"), ("v2", "6.12"), ("v2", "7.2"), ("v1", "6.1"), ("v1", "7.2")]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_random_cases_have_the_length_asked_for(layout: str) -> None:
-    assert all(80 <= len(random_case(seed, layout, 80).ops) <= 100 for seed in range(50))
+def test_a_seed_always_gives_the_same_cases(layout: str) -> None:
+    assert random_cases(7, layout, "6.1", 500) == random_cases(7, layout, "6.1", 500)
 
 
-@pytest.mark.parametrize(("layout", "kernel"), [("v2", "6.12"), ("v2", "5.10"), ("v1", "6.1"), ("v1", "7.2")])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_seeds_have_no_case_in_common(layout: str) -> None:
+    first, second = ({str(case.ops) for case in random_cases(seed, layout, "6.1", 3000)} for seed in (1, 2))
+    assert not first & second
+
+
+@pytest.mark.parametrize("operations", [1, 59, 60, 61, 500])
+def test_there_are_as_many_operations_as_asked_for(operations: int) -> None:
+    assert sum(len(case.ops) for case in random_cases(1, "v2", "6.12", operations)) == operations
+
+
+@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
 def test_the_model_survives_random_cases(layout: str, kernel: str) -> None:
     target = ModelTarget(layout, kernel)
-    for seed in range(100):
-        case = random_case(seed, layout)
+    for case in random_cases(3, layout, kernel, 6000):
         unknown = RecordedCase("random", case, tuple(("?", None) for _ in case.ops))
-        replay(unknown, target)  # an exception that is no errno comes through
+        result = replay(unknown, target)  # an exception that is no errno comes through
+        assert result.skipped == len(case.ops)
+
+
+@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
+def test_random_cases_reach_every_file_that_can_be_written(layout: str, kernel: str) -> None:
+    target = ModelTarget(layout, kernel)
+    written: Counter[str] = Counter()
+    wanted: set[str] = set()
+    for case in (case for seed in (1, 2) for case in random_cases(seed, layout, kernel, 20000)):
+        target.start(case)
+        for op in case.ops:
+            error, _ = target.do(op)
+            if op[0] == "write" and error is None:
+                written[str(op[1]).rpartition("/")[2]] += 1
+        target.finish()
+    for hierarchy in target.kernel.hierarchies:
+        wanted |= {name for name, entry in hierarchy.child_table.items() if entry.row.permissions & 0o222}
+    never = {"rdma.max", "misc.max", "cgroup.event_control", "memory.pressure_level"}  # no text would do
+    assert wanted - never - written.keys() == set()
