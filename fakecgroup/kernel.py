@@ -21,6 +21,7 @@ from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import HUGE_PAGES, Machine
 from .membership import Membership
 from .openfile import OpenFile
+from .permission import MAY_EXEC, require
 from .personality import choose
 from .refuse import refuse
 from .tasks import Processes, ProcessTable
@@ -155,9 +156,11 @@ class Kernel:
         trail: list[Inode] = []
         parts = path.split("/")
         for position, part in enumerate(parts):
+            if part in _DOTS and not inode.is_dir:
+                raise refuse(ENOTDIR)
+            if part in (".", ".."):
+                require(inode, MAY_EXEC, caller)
             if part in ("", "."):
-                if not inode.is_dir:
-                    raise refuse(ENOTDIR)
                 continue
             if part == "..":
                 inode = trail.pop() if trail else self.root
@@ -187,6 +190,8 @@ class Kernel:
         parent = self.walk(directory + slash or ".", caller)
         if not parent.is_dir:
             raise refuse(ENOTDIR)
+        if name in (".", ".."):
+            require(parent, MAY_EXEC, caller)
         return parent, name
 
     def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:

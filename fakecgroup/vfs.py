@@ -323,18 +323,21 @@ class Vfs:
         xattrs.check_name(name)
         if inode.xattrs is None:
             raise refuse(ENODATA)
-        return inode.xattrs.get(name)
+        value = inode.xattrs.get(name)
+        if name == xattrs.CAPABILITY:
+            raise refuse(EINVAL)  # an empty one is no capability set (security/commoncap.c, cap_inode_getsecurity)
+        return value
 
     def setxattr(self, inode: Inode, name: str, value: bytes, flags: int, caller: Caller) -> None:
         if inode.read_only:
             raise refuse(EROFS)
         kernel = _personality(inode)
         xattrs.check_length(name)
-        if value and name.startswith("system.posix_acl_") and kernel is not None and kernel.at_least(6, 2):
-            raise refuse(EINVAL)  # no access list is valid in a file system without them
-        if value and name == "security.capability":
+        if name in xattrs.ACCESS_LISTS and kernel is not None and kernel.at_least(6, 2):
+            xattrs.refuse_access_list(value)
+        if value and name == xattrs.CAPABILITY:
             raise refuse(EINVAL)  # only a capability set would do, and no file here is executable
-        if name != "security.capability":  # an empty one is anybody's to set: the check is made on the set it holds
+        if name != xattrs.CAPABILITY:  # an empty one is anybody's to set: the check is made on the set it holds
             self._may_set_xattr(inode, name, caller)
         if inode.xattrs is None:
             inode.xattrs = xattrs.Xattrs(xattrs.Order.of(kernel))

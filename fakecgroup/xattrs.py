@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from enum import Enum, auto
 from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
@@ -19,6 +20,14 @@ _NAME_MAX = 255
 _SIZE_MAX = 65536  # bytes
 _USER_COUNT_MAX = 128
 _USER_BYTES_MAX = 128 << 10
+CAPABILITY = "security.capability"
+ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
+_ACL_HEADER = struct.Struct("<I")
+_ACL_ENTRY = struct.Struct("<HHI")
+_ACL_VERSION = 2
+_ACL_NAMED = (2, 8)  # ACL_USER, ACL_GROUP
+_ACL_TAGS = (1, 2, 4, 8, 16, 32)
+_NOBODY = 0xFFFFFFFF
 _PREFIXES = ("user.", "trusted.", "security.")
 
 
@@ -41,6 +50,26 @@ def check_name(name: str) -> None:
 def hidden_from(name: str, caller: Caller) -> bool:
     """True for trusted.*, which only a privileged caller sees."""
     return name.startswith("trusted.") and not caller.privileged
+
+
+def refuse_access_list(value: bytes) -> None:
+    """No access list can be set here, but from 6.2 on a malformed one is EINVAL before that (EOPNOTSUPP) is said.
+
+    fs/posix_acl.c, posix_acl_from_xattr: a version (2), then entries of tag, permissions and id.
+    """
+    if not value:
+        raise refuse(EOPNOTSUPP)
+    if len(value) < _ACL_HEADER.size:
+        raise refuse(EINVAL)
+    if _ACL_HEADER.unpack_from(value) != (_ACL_VERSION,):
+        raise refuse(EOPNOTSUPP)
+    entries = value[_ACL_HEADER.size :]
+    if len(entries) % _ACL_ENTRY.size:
+        raise refuse(EINVAL)
+    for tag, _permissions, number in _ACL_ENTRY.iter_unpack(entries):
+        if tag not in _ACL_TAGS or (tag in _ACL_NAMED and number == _NOBODY):
+            raise refuse(EINVAL)
+    raise refuse(EOPNOTSUPP)
 
 
 class Order(Enum):

@@ -8,7 +8,7 @@ back:
   process, a wait for one that lives;
 * the writer in a cgroup that is frozen, killed or short of CPU time;
 * io.cost, once set up for a device, and the statistics of the disks in the root of blkio;
-* the time of a file that was not set before, and the states of processes whose parent died.
+* the time of a file that was not set before, lists of pids in pieces, and the states of processes whose parent died.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fakecgroup.hierarchy import Hierarchy
 
 from .case import Case
 from .fuzz_values import strange_values, values
+from .normalise import PID_FILES
 
 _Ops = list[tuple[Any, ...]]
 _DIRECTORIES = ("a", "b", "a/c", "a/f", "a/c/d", "b/e")
@@ -198,7 +199,7 @@ class _Writer:
 
     def _value(self, file: str, *, strangely: bool = False) -> Any:
         chance = self._chance
-        if file in ("cgroup.procs", "cgroup.threads", "tasks"):
+        if file in PID_FILES:
             return self._pid()
         if file == "cgroup.subtree_control":
             return self._control_value()
@@ -345,6 +346,8 @@ class _Writer:
         flags = chance.choice(_OPEN_FLAGS)
         if not self._writes(file):
             flags = "O_RDONLY"
+        if file in PID_FILES:
+            flags = "O_WRONLY"
         if chance.random() < 0.1:
             path = self._below()
         handle = chance.choice(_HANDLES)
