@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..case import Case
+from .file_sets import HIERARCHIES_V1
 from .values import each_read_back, padded, parser_cases
 
 
@@ -41,3 +42,18 @@ def cases() -> Iterator[Case]:
         yield Case(f"cgroup.event_control outside memory{where}", "v1", (
             *make, ("stat", f"{hierarchy}/a/cgroup.event_control"), ("write", f"{hierarchy}/a/cgroup.event_control",
             "1 2")))  # fmt: skip
+    yield Case("/proc names the controllers of every hierarchy", "v1", (
+        ("fork", "w"), *(op for hierarchy in HIERARCHIES_V1 for op in (
+            ("mkdir", f"{hierarchy}/a"), *((("write", "cpuset/a/cpuset.cpus", "0"), ("write", "cpuset/a/cpuset.mems",
+            "0")) if hierarchy == "cpuset" else ()), ("write", f"{hierarchy}/a/tasks", "$w"))),
+        ("proc", "w", "cgroup")))  # fmt: skip
+    look = (("read", "pids/a/tasks"), ("read", "pids/b/tasks"), ("read", "pids/tasks"), ("read", "pids/a/pids.current"))
+    yield Case("threads stay where they are when their leader moves alone", "v1", (
+        ("mkdir", "pids/a"), ("mkdir", "pids/b"), ("fork", "w"), ("in", "w", "thread", "t"),
+        ("write", "pids/a/tasks", "$w"), *look, ("in", "t", "thread", "u"), ("in", "w", "thread", "v"), *look,
+        ("write", "pids/b/cgroup.procs", "$t"), *look, ("write", "pids/tasks", "$w"), ("in", "w", "thread", "x"), *look,
+        ("in", "u", "exit"), ("settle", 20), *look))  # fmt: skip
+    yield Case("renames between hierarchies and to no name", "v1", (
+        ("mkdir", "pids/a"), *(("rename", source, target, flags) for source in ("pids/a", "pids/no", "pids/a/..")
+        for target in ("pids/a/..", "pids/no/..", "devices/..", "devices/b", "pids/b/") for flags in (1, 2, 0)),
+        ("listdir", "pids")))  # fmt: skip

@@ -42,6 +42,14 @@ def _on(
         op for path in (rw, r, w) for flag in ("O_RDONLY", "O_WRONLY", "O_RDWR") for op in
         (("open", "h", path, flag), ("fwrite", "h", ""), ("fwrite", "h", "junk"), ("fpread", "h", 4096, 0),
         ("close", "h"))]  # fmt: skip
+    use = (("fread", "h", 1), ("fwrite", "h", "1"))
+    yield "directories, paths and nothing as open files", [
+        *[op for path, flag in ((rw, "O_PATH"), (directory, "O_PATH"), (directory, "O_RDONLY")) for op in (
+            ("open", "h", path, flag), *use, ("fpread", "h", 1, 0), ("fpread", "h", 1, -1), ("fpwrite", "h", "1", 0),
+            ("fpwrite", "h", "1", -1), ("ftruncate", "h", 0), ("ftruncate", "h", -1), ("lseek", "h", 0), ("fsync", "h"),
+            ("fstat", "h"), ("poll", "h", "IN|PRI|OUT"), ("close", "h"))],
+        *use, ("fpread", "h", 1, -1), ("fpwrite", "h", "1", -1), ("ftruncate", "h", -1), ("fsync", "h"),
+        ("lseek", "h", 0), ("open", "h", rw), ("open", "h", f"{directory}/no"), ("fread", "h", 4096)]  # fmt: skip
     yield "reading in pieces", [
         *[op for path in (rw, r) for op in (
             ("open", "h", path), ("fread", "h", 0), ("fread", "h", 1), ("fread", "h", 1), ("fread", "h", 2),

@@ -42,6 +42,18 @@ def cases() -> Iterator[Case]:
         yield Case(f"a path longer than a path may be{where}", layout, (
             ("mkdir", p + "l" * 200), *(("mkdir", p + "/".join(["l" * 200] * n)) for n in range(2, 22)),
             *(("stat", p + "/".join(["l" * 200] * n)) for n in (18, 19, 20, 21))))  # fmt: skip
+        yield Case(f"directories come before last names{where}", layout, (
+            ("mkdir", f"{p}a"), *(op for way in ("no", "a", "a/cgroup.procs", "a/no") for last in (".", "..", "../x")
+            for path in (f"{p}{way}/{last}",) for op in (
+                ("mkdir", path), ("rmdir", path), ("unlink", path), ("creat", path), ("symlink", "t", path),
+                ("link", f"{p}a", path), ("mknod", path, "0100644"), ("rename", path, f"{p}no/x"),
+                ("rename", f"{p}a", path), ("rename", f"{p}no/x", path, 8), ("rename", path, f"{p}a/x", 3),
+                ("rmdir", f"{p}x")))))  # fmt: skip
+        yield Case(f"no way through a closed directory{where}", layout, (
+            ("mkdir", f"{p}a"), ("mkdir", f"{p}a/b"), ("chmod", f"{p}a", "0700"), ("as", 1000, 1000),
+            *(op for last in ("", "/", "/.", "/..", "/../a", "/b", "/no") for path in (f"{p}a{last}",) for op in (
+                ("stat", path), ("mkdir", path), ("rmdir", path), ("unlink", path), ("creat", path), ("listdir", path),
+                ("rename", path, f"{p}x"), ("rename", f"{p}x", path))), ("as", 0, 0)))  # fmt: skip
         yield Case(f"missing names of any length{where}", layout, tuple(
             (op, p + "n" * size) for size in (255, 256, 300, 4200) for op in ("stat", "rmdir", "read", "unlink",
             "creat", "listdir")))  # fmt: skip

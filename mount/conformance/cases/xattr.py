@@ -67,3 +67,24 @@ def cases() -> Iterator[Case]:
             ("setxattr", f"{p}o/cgroup.procs", "user.y", "1"),
             ("getxattr", f"{p}no", "user.x"), ("setxattr", f"{p}no", "user.x", "1"),
             ("listxattr", f"{p}no")))  # fmt: skip
+        odd = ("user.", "foo", "trusted.", "security.", "security.x", "security.capability", "system.x",
+               "system.posix_acl_access")  # fmt: skip
+        yield Case(f"permission comes before an attribute's name{where}", layout, (
+            *make, ("mkdir", f"{p}own"), ("chown", f"{p}own", 1000, 1000), ("mkdir", f"{p}sticky"),
+            ("chmod", f"{p}sticky", "1777"), ("mkdir", f"{p}hidden"), ("setxattr", f"{p}hidden", "user.x", "v"),
+            ("chmod", f"{p}hidden", "0222"), ("as", 1000, 1000),
+            *(op for place in ("a", "own", "sticky", "hidden") for name in ("user.x", *odd) for op in (
+                ("setxattr", p + place, name, "v"), ("getxattr", p + place, name), ("removexattr", p + place, name))),
+            ("as", 0, 0)))  # fmt: skip
+        lists = ["", "v", "vvv", "vvvv", "v" * 12, {"b64": "AgAAAA=="}, {"b64": "AgAAAAA="}, {"b64": "AwAAAAA="},
+                 {"b64": "AgAAAAEABwD/////"}, {"b64": "AgAAAAMABwD/////"}, {"b64": "AgAAAAIABwD/////"},
+                 {"b64": "AgAAAAIABwDoAwAA"}, {"b64": "AgAAAAgABwD/////"},
+                 {"b64": "AgAAAAEABwD/////BAAFAP////8gAAUA/////w=="}]  # fmt: skip
+        yield Case(f"access lists{where}", layout, (*make, *(
+            op for name in ("access", "default", "x") for value in lists for op in (
+                ("setxattr", a, f"system.posix_acl_{name}", value), ("as", 1000, 1000),
+                ("setxattr", a, f"system.posix_acl_{name}", value, "REPLACE"), ("as", 0, 0)))))  # fmt: skip
+        yield Case(f"empty attributes{where}", layout, (*make, *(
+            op for user in (0, 1000) for name in odd for op in (
+                ("as", user, user), ("setxattr", a, name, ""), ("getxattr", a, name), ("listxattr", a),
+                ("removexattr", a, name), ("as", 0, 0)))))  # fmt: skip
