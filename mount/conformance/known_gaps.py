@@ -17,6 +17,7 @@ _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer k
 _DEVICES = "real processes may open any device"
 IO_COST = "a device has io.cost for good once it was named, and the mount is not made anew for each case"
 _ONE = "one mount is one file system: its kernel asks for no other hierarchy"
+_DOTS = "the mount's kernel follows . and .. itself, and looks a name up before it asks for permission"
 _TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
 XATTR = "security and system attributes are judged by the mount's kernel, not by the one that is played"
 
@@ -49,11 +50,21 @@ MOUNT: Gaps = {
     ("v1", "killing a frozen task waits for the thaw"): _SIGKILL,
     ("v1", "opening a device that is denied"): _DEVICES,
     ("v1", "nothing moves between hierarchies"): _ONE,
+    ("v1", "renames between hierarchies and to no name"): _ONE,
+    ("v2", "no way through a closed directory"): _DOTS,
+    **{("v1", f"no way through a closed directory ({h})"): _DOTS for h in ("pids", "cpu,cpuacct")},
     **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
-    ("v2", "names of attributes"): XATTR,
-    ("v2", "attributes and users"): XATTR,
-    **{("v1", f"names of attributes ({h})"): XATTR for h in ("pids", "systemd")},
-    **{("v1", f"attributes and users ({h})"): XATTR for h in ("pids", "systemd")},
+    **{
+        (layout, name + where): XATTR
+        for layout, where in (("v2", ""), ("v1", " (pids)"), ("v1", " (systemd)"))
+        for name in (
+            "names of attributes",
+            "attributes and users",
+            "permission comes before an attribute's name",
+            "access lists",
+            "empty attributes",
+        )
+    },
 }
 
 
