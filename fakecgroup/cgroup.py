@@ -200,5 +200,4 @@ class Cgroup(Directory):
             if was == (cgroup.nr_populated > 0):
                 return
             cgroup.notify("cgroup.events")
-            cgroup.hierarchy.on_populated(cgroup)
             cgroup = cgroup.parent

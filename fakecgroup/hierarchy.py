@@ -397,6 +397,3 @@ class Hierarchy:
                 if tid == tgid:
                     self.membership.freeze(tgid)
         self.membership.adopt_forked()  # by those that had not stopped yet
-
-    def on_populated(self, cgroup: Cgroup) -> None:
-        """A cgroup became populated or empty; the core's own files follow from it."""

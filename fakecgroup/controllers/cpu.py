@@ -13,6 +13,7 @@ from ..cftype import CFType, Where
 from ..css import Controller, Css
 from ..parse import scan_decimal, scan_word
 from ..refuse import refuse
+from . import realtime
 from . import weight as w
 from .bandwidth import UNLIMITED, USEC, set_bandwidth
 from .clamp import CLAMP_MAX, parse_percent, show_percent
@@ -32,6 +33,8 @@ class Cpu(Css):
     period: int = _PERIOD_DEFAULT
     burst: int = 0
     idle: bool = False
+    rt_period: int = realtime.PERIOD  # ns
+    rt_runtime: int | None = None  # ns; None: as it starts
     uclamp_min: int = 0  # hundredths of a percent
     uclamp_max: int = CLAMP_MAX
 
@@ -242,6 +245,7 @@ CPU = Controller(
         CFType("cpu.cfs_quota_us", read_s64=read_quota, write_s64=write_quota),
         CFType("cpu.cfs_period_us", read_u64=read_period, write_u64=write_period),
         CFType("cpu.cfs_burst_us", since=(6, 1), read_u64=read_burst, write_u64=write_burst),
+        *realtime.FILES,
         CFType("cpu.stat", show=show_legacy_stat),
         CFType("cpu.stat.local", since=(6, 12), show=show_legacy_stat_local),
         *_UCLAMP,

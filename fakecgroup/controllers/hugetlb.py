@@ -108,4 +108,5 @@ HUGETLB = Controller(
     Hugetlb,
     dfl=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _dfl_rows(label, size)),
     legacy=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _legacy_rows(label, size)),
+    config="CGROUP_HUGETLB",
 )

@@ -27,5 +27,8 @@ def write_classid(css: NetCls, value: int) -> None:
 
 
 NET_CLS = Controller(
-    "net_cls", NetCls, legacy=(CFType("net_cls.classid", read_u64=read_classid, write_u64=write_classid),)
+    "net_cls",
+    NetCls,
+    legacy=(CFType("net_cls.classid", read_u64=read_classid, write_u64=write_classid),),
+    config="CGROUP_NET_CLASSID",
 )

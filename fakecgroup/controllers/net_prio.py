@@ -81,4 +81,5 @@ NET_PRIO = Controller(
         CFType("net_prio.prioidx", read_u64=read_prioidx),
         CFType("net_prio.ifpriomap", show=show_ifpriomap, write=write_ifpriomap),
     ),
+    config="CGROUP_NET_PRIO",
 )

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ..css import Controller, Css
 
-PERF_EVENT = Controller("perf_event", Css)
+PERF_EVENT = Controller("perf_event", Css, config="CGROUP_PERF")

@@ -47,7 +47,8 @@ class Pids(Css):
         """Counts the refusal: up to 6.1, and on v1, where the fork was; later where the limit is, and above."""
         if not (self.on_dfl and self.kernel.at_least(6, 12)):
             self.events += 1
-            self.cgroup.notify("pids.events")
+            if self.kernel.version != (6, 18):  # which tells no poller on v1
+                self.cgroup.notify("pids.events")
             return
         over.events_local += 1
         over.cgroup.notify("pids.events.local")

@@ -66,4 +66,4 @@ _FILES = (
     CFType("rdma.events.local", Where.CHILD, since=(7, 2), show=show_devices),
 )
 
-RDMA = Controller("rdma", Css, dfl=_FILES, legacy=_FILES)
+RDMA = Controller("rdma", Css, dfl=_FILES, legacy=_FILES, config="CGROUP_RDMA")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from . import known_gaps, recording
 from .recording import RecordingError
 from .replay import Difference, Result, replay
 from .target import Target
+from .target_host import HostTarget
 from .target_model import ModelTarget
 from .target_mount import MountTarget
 
@@ -48,13 +50,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target",
         default="model",
-        metavar="DIR|model|vm",
-        help="model (default): the model in this process; DIR: an empty fakecgroup mount; vm: a booted kernel",
+        metavar="DIR|model|host|vm",
+        help="model (default): the model in this process; DIR: an empty fakecgroup mount; host: own cgroups in this "
+        "machine's v1 hierarchies, as root; vm: a booted kernel",
     )
     layouts = dict.fromkeys(layout for layout, _ in personalities())
-    parser.add_argument("--layout", choices=list(layouts), default="v2", help="default: v2")
+    parser.add_argument("--layout", choices=list(layouts), help="default: v2, for host v1")
     parser.add_argument(
-        "--kernel", metavar="VERSION", help="whose answers to compare with (default: 6.12 for v2, 6.1 for v1)"
+        "--kernel",
+        metavar="VERSION",
+        help="whose answers to compare with (default: the layout's first, for host its own)",
     )
     parser.add_argument(
         "--family", action="append", metavar="NAME", help="only cases of this family; may be given more than once"
@@ -69,7 +74,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 where all answers are the same but for known gaps, 1 where others differ. Raises MountError."""
-    kernel = options.kernel or next(version for layout, version in personalities() if layout == options.layout)
+    host = options.target == "host"
+    options.layout = options.layout or ("v1" if host else "v2")
+    if host and options.layout != "v1":
+        raise MountError("--target host asks v1 hierarchies: leave --layout out, or take v1")
+    kernel = options.kernel or (".".join(os.uname().release.split(".")[:2]) if host else None)
+    kernel = kernel or next(version for layout, version in personalities() if layout == options.layout)
     if (options.layout, kernel) not in personalities():
         known = ", ".join(version for layout, version in personalities() if layout == options.layout)
         raise MountError(f"no kernel {kernel!r} for layout {options.layout}: there is {known}")
@@ -83,9 +93,14 @@ def run(options: argparse.Namespace) -> int:
     if options.target == "vm":
         families = (f"--family={name}" for name in options.family or ())
         return _oracle("verify", kernel, options.layout, *families, f"--show={options.show}", form)
-    tallies = compare(
-        _target(options.target, options.layout, kernel), options.layout, kernel, options.family, _progress()
-    )
+    target = HostTarget() if host else _target(options.target, options.layout, kernel)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a case under way takes its cgroups away
+    try:
+        tallies = compare(target, options.layout, kernel, options.family, _progress())
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if isinstance(target, HostTarget):
+            target.close()
     print_tallies(tallies, options.layout, kernel, options.target, options.output, options.show)
     gaps = known_gaps.of(options.target, options.layout)
     return 1 if any(d.case.name not in gaps for tally in tallies for d in tally.differences) else 0

@@ -1,9 +1,9 @@
-"""Recordings: what one kernel answered on one layout.  Written by ``scripts/oracle record``, never by hand.
+"""Recordings: what one kernel answered on one layout.  Written by ``scripts/oracle``, never by hand.
 
-``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package, date, machine, digest of the cases),
-then one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means that two runs
-of the kernel did not agree.  A case with a ``verdict`` stopped the machine (``hang``) or lost the process that asked
-(``lost``); its answers end there.
+``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package or configuration, date, machine, digest
+of the cases), then one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means
+that two runs of the kernel did not agree, ``["-", null]`` that it was not asked.  A case with a ``verdict`` stopped the
+machine (``hang``) or lost the process that asked (``lost``); its answers end there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import Any
 from .case import LAYOUTS, Answer, Case
 
 DIRECTORY = Path(__file__).with_name("recordings")
-KERNELS = ("5.10", "6.1", "6.12", "7.2")
+KERNELS = ("5.10", "6.1", "6.12", "6.18", "7.2")
 
 #: The answer that the kernel itself does not give twice.
 VARIES: Answer = ("?", None)
+#: What was not asked, and is not to be done when the case is replayed.
+NOT_ASKED: Answer = ("-", None)
 
 
 class RecordingError(Exception):
@@ -58,6 +60,19 @@ class Recording:
 
 def path_of(layout: str, kernel: str) -> Path:
     return DIRECTORY / f"{layout}-{kernel}.jsonl.gz"
+
+
+def machine(layout: str, kernel: str) -> Mapping[str, Any]:
+    """The machine that a recording was made on: cpus, nodes, memory (bytes), block_devices.  Raises RecordingError."""
+    path = path_of(layout, kernel)
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            found: Mapping[str, Any] = json.loads(file.readline())["machine"]
+    except FileNotFoundError:
+        raise RecordingError(f"no recording of kernel {kernel} on {layout}: {path.name}") from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise RecordingError(f"{path.name} is damaged: {error}") from None
+    return found
 
 
 def available() -> list[tuple[str, str]]:

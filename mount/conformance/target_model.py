@@ -16,14 +16,9 @@ from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
 from fakecgroup.inode import Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
+from . import recording
 from .case import POLL, Answer, Case, Op, arguments, poll_names, stat_value
 from .target import UnsupportedError
-
-#: The machine that the recordings were made on.
-_CPUS = 4
-_NODES = 2
-_MEMORY = 1 << 30
-_BLOCK_DEVICES = ("259:0", "259:1")
 
 
 @dataclass
@@ -105,6 +100,8 @@ class ModelTarget:
     """The model of one layout and kernel; every case gets a fresh one."""
 
     def __init__(self, layout: str, version: str) -> None:
+        """The machine is that of the recording.  Raises RecordingError where there is none."""
+        self._machine = recording.machine(layout, version)
         self._layout = layout
         self._version = version
         self.pids: dict[int, str] = {}
@@ -114,10 +111,10 @@ class ModelTarget:
         self.kernel = Kernel(
             self._layout,
             self._version,
-            cpus=_CPUS,
-            numa_nodes=_NODES,
-            memory=_MEMORY,
-            block_devices=_BLOCK_DEVICES,
+            cpus=self._machine["cpus"],
+            numa_nodes=self._machine["nodes"],
+            memory=self._machine["memory"],
+            block_devices=self._machine["block_devices"],
             processes=self.table,
         )
         self.table.kernel = self.kernel

@@ -13,10 +13,12 @@ from pathlib import Path
 from mount.conformance import recording
 from mount.conformance.case import LAYOUTS, CaseError, load_cases
 from mount.conformance.command import print_tallies
+from mount.errors import MountError
 
 from . import kernels, machine
 from .compare import verify
 from .fuzz import Outcome, fuzz
+from .host import record_host
 from .kernels import SUITES, OracleError
 from .record import normalised, record
 
@@ -36,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
     try:
         return int(options.run(options))
-    except (OracleError, CaseError, recording.RecordingError) as error:
+    except (OracleError, MountError, CaseError, recording.RecordingError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -71,6 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     rec.add_argument("--layout", choices=LAYOUTS, action="append", help="default: all")
     rec.add_argument("--changed", action="store_true", help="ask only cases that are new or have changed")
     rec.set_defaults(run=_record)
+    host = commands.add_parser("record-host", help="ask this machine's own v1 hierarchies, as root, and write that")
+    host.set_defaults(run=_record_host)
     random = commands.add_parser("fuzz", help="ask random operations and compare the model's answers")
     random.add_argument("--kernel", choices=list(SUITES), default="6.12")
     random.add_argument("--layout", choices=["v2", "v1"], default="v2")
@@ -128,6 +132,12 @@ def _record(options: argparse.Namespace) -> int:
         for layout in options.layout or LAYOUTS:
             path = record(kernel, layout, options.changed, _report)
             print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+    return 0
+
+
+def _record_host(options: argparse.Namespace) -> int:
+    path = record_host(_report)
+    print(f"{path.name}\t{path.stat().st_size} bytes")
     return 0
 
 

@@ -47,5 +47,7 @@ def test_every_file_was_read_and_written_on_the_real_kernel(layout: str, version
                 asked |= {("read", op[2].rpartition("/")[2]), ("write", op[2].rpartition("/")[2])}
     for hierarchy in Kernel(layout, version).hierarchies:
         for row in rows(hierarchy):
+            if version == "6.18" and row.where is Where.ROOT:
+                continue  # asked in own cgroups of a machine in use, never in its roots
             assert ("read", row.name) in asked, f"{row.name} was never read on {layout} {version}"
             assert ("write", row.name) in asked, f"{row.name} was never written on {layout} {version}"

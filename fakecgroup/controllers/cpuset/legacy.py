@@ -9,6 +9,7 @@ from ...refuse import refuse
 from .css import Cpuset
 from .files import (
     CPUS_MAX_WRITE,
+    CPUS_MAX_WRITE_256,
     MEMS_MAX_WRITE,
     show_cpus,
     show_effective_cpus,
@@ -70,7 +71,8 @@ def write_memory_pressure_enabled(css: Cpuset, value: int) -> None:
 
 
 LEGACY = (
-    CFType("cpuset.cpus", max_write=CPUS_MAX_WRITE, show=show_cpus, write_of=write_cpus),
+    CFType("cpuset.cpus", config="NR_CPUS_8192", max_write=CPUS_MAX_WRITE, show=show_cpus, write_of=write_cpus),
+    CFType("cpuset.cpus", config="NR_CPUS_256", max_write=CPUS_MAX_WRITE_256, show=show_cpus, write_of=write_cpus),
     CFType("cpuset.mems", max_write=MEMS_MAX_WRITE, show=show_mems, write=write_mems),
     CFType("cpuset.effective_cpus", show=show_effective_cpus),
     CFType("cpuset.effective_mems", show=show_effective_mems),

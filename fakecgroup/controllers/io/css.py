@@ -37,6 +37,7 @@ class Io(Css):
     """
 
     weight: int = 100
+    bfq_weight: int = 100
     groups: Mapping[str, Group] = MappingProxyType({})
     throttled: frozenset[str] = frozenset()
     costs: Mapping[str, IoCost] = MappingProxyType({})

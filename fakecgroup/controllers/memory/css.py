@@ -20,8 +20,9 @@ from ...refuse import refuse
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
-# Pages that a group pays for its first, second ... child, and round again (seen with 4 CPUs and 2 NUMA nodes).
-_CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (7, 2): (7, 4)}
+# Pages that a group pays for its first, second ... child, and round again (seen with 4 CPUs and 2 NUMA nodes; 6.18
+# with 2 CPUs and 1 node).
+_CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (6, 18): (3, 2), (7, 2): (7, 4)}
 # The limits on what is charged, in the order in which they are tried, by the beginning of their file's v1 name.
 _LIMITS = (("memory.memsw.", "memsw_max"), ("memory.", "max"), ("memory.kmem.", "kmem_max"))
 
@@ -99,7 +100,8 @@ class Memory(Css):
         for prefix, attribute in _LIMITS:
             for css in counters:
                 if css.usage + pages > getattr(css, attribute):
-                    css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
+                    if prefix != "memory.memsw." or not self.kernel.at_least(6, 18):  # which counts these no more
+                        css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
                     if prefix != "memory.kmem.":
                         css.note_event("max")
                         css.note_oom()

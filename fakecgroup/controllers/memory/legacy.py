@@ -109,6 +109,9 @@ _STAT = """
 
 
 def _stat_names(css: Memory) -> list[str]:
+    if css.kernel.at_least(6, 18):
+        after = _STAT.index("swap") + 1
+        return [*_STAT[:after], "swapcached", *_STAT[after:]]
     if css.kernel.at_least(6, 1):
         return _STAT
     return [name for name in _STAT if not name.startswith("workingset_")]
@@ -168,7 +171,9 @@ def read_move_charge(css: Memory) -> int:
 
 
 def write_move_charge(css: Memory, value: int) -> None:
-    """Bits 0 and 1; the kernel tests only the low 32 bits, EINVAL for others there."""
+    """Bits 0 and 1; the kernel tests only the low 32 bits, EINVAL for others there. 6.18 moves nothing: only 0."""
+    if css.kernel.at_least(6, 18) and value:
+        raise refuse(EINVAL)
     if value & ~_MOVE_MASK & 0xFFFFFFFF:
         raise refuse(EINVAL)
     css.move_charge = value
@@ -204,7 +209,8 @@ LEGACY = (
     CFType("memory.swappiness", read_u64=read_swappiness, write_u64=write_swappiness),
     CFType("memory.move_charge_at_immigrate", read_u64=read_move_charge, write_u64=write_move_charge),
     CFType("memory.oom_control", show=show_oom_control, write_u64=write_oom_control),
-    CFType("memory.pressure_level", mode=0),
+    CFType("memory.pressure_level", mode=0, until=(6, 18)),
+    CFType("memory.pressure_level", mode=0o444, since=(6, 18)),
     CFType("memory.numa_stat", show=show_numa_stat),
     *_counter_rows("memory.kmem.", read_usage),
     _limit_row("memory.kmem.limit_in_bytes", lambda css: css.kmem_max, _set_kmem),

@@ -212,6 +212,7 @@ def _v1() -> Iterator[Case]:
         q(b, 1000), p(b, 1000), *r(a), *r(b)))  # fmt: skip
     yield Case("removing the child frees the parent", "v1", (
         *tree, q(a, 50000), q(c, 50000), q(a, 40000), ("rmdir", c), ("settle", 300), q(a, 40000), *r(a)))  # fmt: skip
+    yield from _realtime(here)
     yield Case("nothing of cpu is inherited on v1", "v1", (
         *setup, ("write", shares, "2048"), ("write", quota, "50000"), ("write", period, "50000"),
         ("write", burst, "10"),
@@ -224,3 +225,32 @@ def _v1() -> Iterator[Case]:
     yield Case("the links cpu and cpuacct lead to the same place", "v1", (
         ("mkdir", "cpu/x"), ("stat", "cpuacct/x"), ("readlink", "cpu"), ("readlink", "cpuacct"),
         ("rmdir", at("v1", "cpu", "x"))))  # fmt: skip
+
+
+def _realtime(here: str) -> Iterator[Case]:
+    """RT_GROUP_SCHED's files.  A kernel without it answers ENOENT."""
+    setup = child("v1", "cpu")
+    runtime, period = f"{here}/a/cpu.rt_runtime_us", f"{here}/a/cpu.rt_period_us"
+    yield from short_parser_cases("v1", runtime, setup, ["950000", "950001", "949999", "1000000", "10", "-2", "0"])
+    yield from short_parser_cases("v1", period, setup, ["1000000", "1", "1000", "999999999", "0"])
+    yield Case("real-time runtime and period hold each other", "v1", (
+        *setup, ("stat", runtime), ("stat", period), *each_read_back(runtime, ["500000"]),
+        *each_read_back(period, ["500000", "526315", "526316", "600000", "2000000", "17592186045", "18446744073709551",
+        "18446744073709552"]), *each_read_back(runtime, ["900000", "1900000", "1900001", "17592186", "17592187",
+        "9223372036854775", "9223372036854775807"]), *each_read_back(period, ["100"]),
+        *each_read_back(runtime, ["95", "96", "0"]), *each_read_back(period, ["1"]),
+        *each_read_back(runtime, ["1", "0"])))  # fmt: skip
+    a, b, c, d = (f"{here}/{name}/cpu.rt_runtime_us" for name in ("a", "a/b", "a/b/c", "a/d"))
+    yield Case("real-time runtime is given from parent to children", "v1", (
+        *child("v1", "cpu", "a", "a/b", "a/b/c", "a/d"), *each_read_back(b, ["1"]), *each_read_back(a, ["500000"]),
+        *each_read_back(b, ["300000"]), *each_read_back(d, ["200001", "200000"]), *each_read_back(b, ["300001"]),
+        *each_read_back(a, ["499999", "500001", "0"]), *each_read_back(c, ["300000", "300001", "-1"]),
+        *each_read_back(b, ["299999", "0"]), *each_read_back(c, ["0"]), *each_read_back(b, ["0"]),
+        ("rmdir", f"{here}/a/d"), ("settle", 300), *each_read_back(a, ["0"])))  # fmt: skip
+    yield Case("real-time runtime is not inherited", "v1", (
+        *setup, ("write", runtime, "500000"), ("write", period, "2000000"), ("mkdir", f"{here}/a/b"),
+        ("read", f"{here}/a/b/cpu.rt_runtime_us"), ("read", f"{here}/a/b/cpu.rt_period_us"), ("fork", "w"),
+        ("write", f"{here}/a/b/tasks", "$w"), *each_read_back(runtime, ["0", "-1"])))  # fmt: skip
+    yield Case("real-time files of the root", "v1", (
+        ("stat", f"{here}/cpu.rt_runtime_us"), ("read", f"{here}/cpu.rt_runtime_us"),
+        ("stat", f"{here}/cpu.rt_period_us"), ("read", f"{here}/cpu.rt_period_us")))  # fmt: skip

@@ -156,3 +156,16 @@ def _v1() -> Iterator[Case]:
     yield Case("blkio has no weights without bfq", "v1", (
         *setup, *(("read", f"blkio/a/blkio.{n}") for n in ("weight", "weight_device", "leaf_weight", "bfq.weight",
         "sectors", "time"))))  # fmt: skip
+    bfq = ("weight", "weight_device", "io_serviced", "io_serviced_recursive", "io_service_bytes",
+           "io_service_bytes_recursive", "time", "sectors")  # fmt: skip
+    yield Case("bfq's files, where it is built in", "v1", (
+        *setup, *(op for n in bfq for op in (("stat", f"blkio/a/blkio.bfq.{n}"), ("read", f"blkio/a/blkio.bfq.{n}"))),
+        *(("write", f"blkio/a/blkio.bfq.{n}", "1") for n in bfq[2:])))  # fmt: skip
+    yield from short_parser_cases("v1", "blkio/a/blkio.bfq.weight", setup, ["1000", "1001", "100", "999"])
+    yield Case("bfq's weights of disks, where it is built in", "v1", (
+        *setup, *each_read_back("blkio/a/blkio.bfq.weight_device", ["", "\n", "200", "default 300", "default", "0",
+        "1001", "default 0", "default 1001", "default  400", " 500", "600 ", "700\n", "abc", "default abc", "-1", "+8",
+        "0x10", "010", "800 9", "default 800 9", "8:0", "8:0 100", "8:0 default", "8:0 0", ":", "x:y 1"]),
+        ("read", "blkio/a/blkio.bfq.weight"), ("write", "blkio/a/blkio.bfq.weight", "42"),
+        ("read", "blkio/a/blkio.bfq.weight_device"), ("mkdir", "blkio/a/b"),
+        ("read", "blkio/a/b/blkio.bfq.weight")))  # fmt: skip
