@@ -115,6 +115,8 @@ class HostTarget(DirectoryTarget):
         answer = super().do(_on_links(op, self._own))
         if inner[0] == "open" and answer[0] is None:
             self._open[str(inner[1])] = str(inner[2])
+        if inner[0] == "close" and answer[0] is None:
+            self._open.pop(str(inner[1]), None)
         return answer
 
     def _check(self, op: Op) -> None:
@@ -124,6 +126,8 @@ class HostTarget(DirectoryTarget):
         for kind, value in arguments(op):
             if kind == "handle" and value in self._left_out and op[0] != "open":
                 raise UnsupportedError("a file that was left out", ends=False)
+        if op[0] in ("fpread", "fpwrite", "ftruncate") and str(op[1]) not in self._open:
+            raise UnsupportedError("no descriptor, so the kernel is not asked", ends=False)
         if op[0] == "open":
             self._left_out.discard(str(op[1]))
         for path in _paths(op):
