@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from engine.busy import cores_under_load
 from engine.config import NodeConfig
-from engine.knobs import KNOBS
+from engine.knobs import KNOBS, Knob, hugetlb_knob
 from engine.pod import Pod
 from engine.qos import oom_score_rule, qos_rule
 from engine.shares import shares_to_weight
@@ -29,18 +29,30 @@ class Value:
 def values_of(cgroup: WantedCgroup) -> list[Value]:
     """The values of a cgroup with their rules; values at the kernel's default and without a rule are left out."""
     values = []
-    for v1, v2 in zip(KNOBS[1], KNOBS[2], strict=True):
-        rule = cgroup.rules.get(v1.field)
-        in_v1, in_v2 = v1.setting(cgroup.limits), v2.setting(cgroup.limits)
-        if rule is None or in_v1 is None or in_v2 is None:
+    sizes = cgroup.limits.hugepages
+    v1, v2 = ({knob.field: knob for knob in _every(version, sizes)} for version in (1, 2))
+    for field, knob in {**v1, **v2}.items():
+        rule = cgroup.rules.get(field)
+        if rule is None:
             continue
-        if v1.field == "shares":
-            rule += f"; linear cpu.weight = 1 + (({in_v1[0]} - 2) × 9999) / 262142 = {in_v2[0]}"
+        in_v1, in_v2 = (_files(knobs[field], cgroup) if field in knobs else {} for knobs in (v1, v2))
+        if field == "shares" and in_v1:
+            shares, weight = in_v1["cpu.shares"], in_v2["cpu.weight"]
+            rule += f"; linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {weight}"
             if cgroup.level == "container":
                 rule += ", as runc 1.1.5 writes it; runc 1.3.6 and crun 1.28 have another rule"
-        files = dict(zip(v1.files, in_v1, strict=True)), dict(zip(v2.files, in_v2, strict=True))
-        values.append(Value(v1.field, v1.unit(), *files, rule))
+        if in_v1 or in_v2:
+            values.append(Value(field, knob.unit(), in_v1, in_v2, rule))
     return values
+
+
+def _every(version: Literal[1, 2], sizes: Iterable[int]) -> tuple[Knob, ...]:
+    return (*KNOBS[version], *(hugetlb_knob(version, size) for size in sizes))
+
+
+def _files(knob: Knob, cgroup: WantedCgroup) -> dict[str, str]:
+    setting = knob.setting(cgroup.limits)
+    return {} if setting is None else dict(zip(knob.files, setting, strict=True))
 
 
 def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> dict[str, Any]:

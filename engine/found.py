@@ -8,7 +8,8 @@ from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
-from engine.knobs import Knob, Setting, knobs
+from engine.hugepages import page_size_of_file
+from engine.knobs import Knob, Setting, knobs_of
 from engine.layout import Layout
 
 # an interface file belongs to one of these, and no cgroup of ours is called so
@@ -77,7 +78,7 @@ class FoundTree:
         if not trees:
             return None
         settings: dict[str, Setting] = {}
-        for knob in knobs(self.layout) if path else ():
+        for knob in knobs_of(self.layout, self._page_sizes(path, trees)) if path else ():
             if self.layout.tree_of[knob.controller] in trees:
                 setting = self._setting(knob, path)
                 if setting is not None:
@@ -87,6 +88,12 @@ class FoundTree:
             file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
             enabled = frozenset((self._text(file) or "").split())
         return FoundCgroup(path, trees, settings, enabled, self._children(path, trees))
+
+    def _page_sizes(self, path: str, trees: Iterable[str]) -> list[int]:
+        """The sizes of huge pages that have files in a cgroup."""
+        tree = self.layout.tree_of.get("hugetlb")
+        names = self._names(self.layout.directory(tree, path)) if tree is not None and tree in trees else ()
+        return [size for name in names if (size := page_size_of_file(name)) is not None]
 
     def _setting(self, knob: Knob, path: str) -> Setting | None:
         texts = []

@@ -1,22 +1,26 @@
 """The interface files the engine sets, of cgroup v1 and v2: what to write for a limit, and how to read it back.
 
-A knob is one thing that is set: CPU shares, the CPU quota with its period, the memory limit, the pids limit. Its
-*setting* is a tuple with the text of each of its files, in the form in which the kernel shows it.
+A knob is one thing that is set: CPU shares, the CPU quota with its period, the memory limit, the pids limit, the limit
+of one size of huge pages. Its *setting* is a tuple with the text of each of its files, in the form in which the kernel
+shows it.
 
-What the kernel may show other than what was written (kernel/sched/core.c, mm/memcontrol.c, kernel/cgroup/pids.c):
+What the kernel may show other than what was written (kernel/sched/core.c, mm/memcontrol.c, mm/hugetlb_cgroup.c,
+kernel/cgroup/pids.c):
 
 * v1 ``cpu.shares`` is bounded to 2..262144; v1 ``cpu.cfs_quota_us`` shows every negative number as -1;
 * memory is rounded down to a page, and nearly 2^63 is "no limit": 9223372036854771712 on v1 (with pages of 4 KiB),
-  ``max`` on v2.
+  ``max`` on v2;
+* huge pages are rounded down to one of them, and shown as ``max`` on v2 and up to 2^63 on v1 when there is no limit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from engine.hugepages import UNLIMITED, kernel_name, resource_of_page_size
 from engine.layout import Controller, Layout
 from engine.resources import CgroupLimits
 from engine.shares import DEFAULT_PERIOD_US, shares_to_weight
@@ -43,6 +47,9 @@ class Knob(Protocol):
     def default(self) -> Setting:
         """The setting of a new cgroup."""
 
+    def given(self, limits: CgroupLimits) -> bool:
+        """Do the limits say anything of this?"""
+
     def setting(self, limits: CgroupLimits) -> Setting | None:
         """What a cgroup with these limits has in the files; None if the limits do not say."""
 
@@ -59,9 +66,10 @@ class Knob(Protocol):
         """What the number is, for people."""
 
 
-def knobs(layout: Layout) -> tuple[Knob, ...]:
-    """The knobs of a layout, as far as its controllers are there."""
-    return tuple(knob for knob in KNOBS[layout.version] if knob.controller in layout.tree_of)
+def knobs_of(layout: Layout, page_sizes: Iterable[int] = ()) -> tuple[Knob, ...]:
+    """The knobs of a layout as far as its controllers are there, with those of some sizes of huge pages (bytes)."""
+    hugetlb = tuple(hugetlb_knob(layout.version, size) for size in page_sizes)
+    return tuple(knob for knob in KNOBS[layout.version] + hugetlb if knob.controller in layout.tree_of)
 
 
 def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
@@ -74,6 +82,9 @@ class _V1Shares:
     controller: Controller = "cpu"
     files: tuple[str, ...] = ("cpu.shares",)
     default: Setting = ("1024",)
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.shares is not None
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return None if limits.shares is None else (str(limits.shares),)
@@ -115,6 +126,9 @@ class _V1Quota:
     controller: Controller = "cpu"
     files: tuple[str, ...] = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
     default: Setting = ("-1", str(DEFAULT_PERIOD_US))
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.quota_us is not None
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
         quota = -1 if limits.quota_us is None else limits.quota_us
@@ -159,6 +173,9 @@ class _V2Max:
     files: tuple[str, ...] = ("cpu.max",)
     default: Setting = (f"max {DEFAULT_PERIOD_US}",)
 
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.quota_us is not None
+
     def setting(self, limits: CgroupLimits) -> Setting | None:
         quota = "max" if limits.quota_us is None or limits.quota_us < 0 else limits.quota_us
         return (f"{quota} {limits.period_us or DEFAULT_PERIOD_US}",)
@@ -183,6 +200,9 @@ class _V1Memory:
     controller: Controller = "memory"
     files: tuple[str, ...] = ("memory.limit_in_bytes",)
     default: Setting = ("-1",)
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.memory is not None
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return ("-1",) if limits.memory is None else (str(limits.memory),)
@@ -217,11 +237,105 @@ class _V2Memory(_V1Memory):
 
 
 @dataclass(frozen=True)
+class _V2Bytes(_V2Memory):
+    """memory.min, memory.low, memory.high, memory.swap.max: bytes of the limit of the same name."""
+
+    def _bytes(self, limits: CgroupLimits) -> int | None:
+        return {
+            "memory_min": limits.memory_min,
+            "memory_low": limits.memory_low,
+            "memory_high": limits.memory_high,
+            "swap": limits.swap,
+        }[self.field]
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return self._bytes(limits) is not None
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        number = self._bytes(limits)
+        return self.default if number is None else (str(number),)
+
+
+@dataclass(frozen=True)
+class _V2OomGroup:
+    """memory.oom.group, 0 or 1: does the OOM killer take all processes of the cgroup together?"""
+
+    field: Field = "oom_group"
+    controller: Controller = "memory"
+    files: tuple[str, ...] = ("memory.oom.group",)
+    default: Setting = ("0",)
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.oom_group is not None
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return ("1",) if limits.oom_group else ("0",)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted == found
+
+    def size(self, setting: Setting) -> float:
+        return 0
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "flag"
+
+
+@dataclass(frozen=True)
+class _Hugetlb:
+    """The limit of one size of huge pages, and the same of what may be reserved of them (since kernel 5.7).
+
+    libcontainer writes both since runc 1.1.10, which kubelets have since 1.29; older ones leave the second as it is.
+    """
+
+    field: Field
+    page: int  # bytes
+    files: tuple[str, ...]
+    default: Setting
+    controller: Controller = "hugetlb"
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return self.page in limits.hugepages
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return (str(limits.hugepages[self.page]),) * len(self.files) if self.given(limits) else None
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return self._pages(wanted) == self._pages(found)
+
+    def _pages(self, text: str) -> float:
+        number = _V1_NO_LIMIT if text == "max" else int(text)
+        return math.inf if number >= UNLIMITED // 2 else number // self.page
+
+    def size(self, setting: Setting) -> float:
+        return self._pages(setting[0])
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "bytes"
+
+
+def hugetlb_knob(version: Literal[1, 2], page: int) -> Knob:
+    """The knob of the pages of so many bytes."""
+    end, default = ("limit_in_bytes", str(_V1_NO_LIMIT)) if version == 1 else ("max", "max")
+    files = tuple(f"hugetlb.{kernel_name(page)}.{kind}{end}" for kind in ("", "rsvd."))
+    return _Hugetlb(resource_of_page_size(page), page, files, (default,) * len(files))
+
+
+@dataclass(frozen=True)
 class _Pids:
     field: Field = "pids"
     controller: Controller = "pids"
     files: tuple[str, ...] = ("pids.max",)
     default: Setting = ("max",)
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.pids is not None
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return ("max",) if limits.pids is None else (str(limits.pids),)
@@ -241,5 +355,15 @@ class _Pids:
 
 KNOBS: dict[int, tuple[Knob, ...]] = {
     1: (_V1Shares(), _V1Quota(), _V1Memory(), _Pids()),
-    2: (_V2Weight(), _V2Max(), _V2Memory(), _Pids()),
+    2: (
+        _V2Weight(),
+        _V2Max(),
+        _V2Memory(),
+        _Pids(),
+        _V2Bytes("memory_min", files=("memory.min",), default=("0",)),
+        _V2Bytes("memory_low", files=("memory.low",), default=("0",)),
+        _V2Bytes("memory_high", files=("memory.high",)),
+        _V2Bytes("swap", files=("memory.swap.max",)),
+        _V2OomGroup(),
+    ),
 }

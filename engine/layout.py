@@ -13,18 +13,23 @@ from typing import Literal
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
 
-Controller = Literal["cpu", "memory", "pids"]
-CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids")
+Controller = Literal["cpu", "memory", "pids", "hugetlb"]
+CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids", "hugetlb")
 _NEEDED: tuple[Controller, ...] = ("cpu", "memory")
-_V1_NAMES: dict[Controller, tuple[str, ...]] = {"cpu": ("cpu,cpuacct", "cpu"), "memory": ("memory",), "pids": ("pids",)}
+_V1_NAMES: dict[Controller, tuple[str, ...]] = {
+    "cpu": ("cpu,cpuacct", "cpu"),
+    "memory": ("memory",),
+    "pids": ("pids",),
+    "hugetlb": ("hugetlb",),
+}
 
 
 @dataclass(frozen=True)
 class Layout:
     """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
 
-    ``tree_of``: the controllers that are there -> their tree. On v1 the kubelet also makes its cgroups in cpuset and
-    hugetlb; this engine does not yet, as cpuset.cpus and cpuset.mems must be filled there before a task can enter.
+    ``tree_of``: the controllers that are there -> their tree. On v1 the kubelet also makes its cgroups in cpuset;
+    this engine does not yet, as cpuset.cpus and cpuset.mems must be filled there before a task can enter.
     """
 
     version: Literal[1, 2]

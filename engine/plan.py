@@ -19,7 +19,7 @@ from typing import Literal
 
 from engine.errors import ReservedCgroupMissingError
 from engine.found import FoundCgroup, FoundTree
-from engine.knobs import Knob, Setting, knobs
+from engine.knobs import Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_pod_directory
 from engine.wanted import WantedCgroup
@@ -64,15 +64,12 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
     if cgroup.level == "root":
         return
-    for knob in knobs(layout):
-        if cgroup.level == "reserved" and getattr(cgroup.limits, _LIMIT_OF[knob.field]) is None:
+    for knob in knobs_of(layout, cgroup.limits.hugepages):
+        if cgroup.level == "reserved" and not knob.given(cgroup.limits):
             continue
         setting = knob.setting(cgroup.limits)
         if setting is not None:
             yield knob, setting
-
-
-_LIMIT_OF = {"shares": "shares", "quota": "quota_us", "memory": "memory", "pids": "pids"}
 
 
 def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:

@@ -44,6 +44,8 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) ->
                 rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))
         for knob, setting in settings_of(cgroup, layout):
             have = there.settings.get(knob.field) if there is not None else None
+            if have is None and there is not None and not knob.given(cgroup.limits):
+                continue  # a file that this kernel does not have, and nothing to say there
             for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
                 path = layout.file(knob.controller, cgroup.path, file)
                 if have is None:

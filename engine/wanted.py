@@ -2,8 +2,7 @@
 
 Pure: node configuration and pods in, cgroups out, parents before children. Nothing here knows of v1 or v2 files.
 
-Not part of the tree yet: huge page limits, cpuset, memory.min/low/high (MemoryQoS), memory.swap.max,
-memory.oom.group, and the sandbox's cgroup, which is the runtime's own.
+Not part of the tree yet: cpuset, and the sandbox's cgroup, which is the runtime's own.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limit
 from engine.shares import MIN_SHARES, milli_to_shares
 
 Level = Literal["root", "reserved", "node", "qos", "pod", "container"]
-Field = Literal["shares", "quota", "memory", "pids"]
+# a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
+Field = str
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ import math
 
 import pytest
 
-from engine.knobs import KNOBS
+from engine.knobs import KNOBS, hugetlb_knob
 from engine.resources import CgroupLimits
 
 V1 = {knob.field: knob for knob in KNOBS[1]}
 V2 = {knob.field: knob for knob in KNOBS[2]}
 LIMITED = CgroupLimits(shares=1024, quota_us=50_000, period_us=100_000, memory=1 << 30, pids=7)
+UNIFIED = CgroupLimits(memory_min=4096, memory_low=8192, memory_high=1 << 20, swap=0, oom_group=True)
+ALIKE = ("shares", "quota", "memory", "pids")
 
 
 def test_limits_become_v1_files():
@@ -21,9 +23,52 @@ def test_limits_become_v1_files():
 
 
 def test_limits_become_v2_files():
-    assert {field: knob.setting(LIMITED) for field, knob in V2.items()} == {
+    assert {field: V2[field].setting(LIMITED) for field in ALIKE} == {
         "shares": ("39",), "quota": ("50000 100000",), "memory": ("1073741824",), "pids": ("7",),
     }  # fmt: skip
+
+
+def test_what_only_v2_has_is_in_the_files_that_the_kubelet_names():
+    written = {knob.files[0]: knob.setting(UNIFIED)[0] for field, knob in V2.items() if field not in ALIKE}
+    assert written == UNIFIED.unified == {
+        "memory.min": "4096", "memory.low": "8192", "memory.high": "1048576", "memory.swap.max": "0",
+        "memory.oom.group": "1",
+    }  # fmt: skip
+
+
+def test_what_only_v2_has_is_the_kernels_default_when_not_given():
+    for field, knob in V2.items():
+        if field not in ALIKE:
+            assert not knob.given(CgroupLimits())
+            assert knob.setting(CgroupLimits()) == knob.default
+
+
+@pytest.mark.parametrize(
+    ("version", "files"),
+    [
+        (1, ("hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.rsvd.limit_in_bytes")),
+        (2, ("hugetlb.2MB.max", "hugetlb.2MB.rsvd.max")),
+    ],
+)
+def test_huge_pages_have_a_limit_and_the_same_for_reservations(version, files):
+    knob = hugetlb_knob(version, 2 << 20)
+    assert knob.files == files
+    assert knob.setting(CgroupLimits(hugepages={2 << 20: 4 << 20})) == ("4194304", "4194304")
+    assert knob.setting(CgroupLimits(hugepages={1 << 30: 0})) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "same"),
+    [
+        ("4611686018427387904", "max", True),
+        ("4611686018427387904", "9223372036854771712", True),
+        ("4611686018427387904", "4611686018427387904", True),
+        ("3000000", "2097152", True),  # rounded down to a page
+        ("0", "max", False),
+    ],
+)
+def test_huge_pages_may_be_rounded_down_and_unlimited_has_many_spellings(wanted, found, same):
+    assert hugetlb_knob(2, 2 << 20).same(wanted, found, "hugetlb.2MB.max") is same
 
 
 @pytest.mark.parametrize("knobs", [V1, V2])

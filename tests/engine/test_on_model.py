@@ -64,7 +64,7 @@ class Node:
         self.pods = read_pods([example / f"{name}.yaml"], kubelet)
         reserved = [cgroup.path for cgroup in wanted_tree(self.node, []) if cgroup.level == "reserved"]
         if reserved and layout == "v2":
-            self.fs.write("cgroup.subtree_control", "+cpu +memory +pids")
+            self.fs.write("cgroup.subtree_control", "+cpu +memory +pids +hugetlb")
         for path in reserved:
             for tree in self.found().layout.tree_of.values():
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):

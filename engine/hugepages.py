@@ -1,0 +1,46 @@
+"""Huge pages: the names that the pod API and the kernel have for a size of pages."""
+
+from __future__ import annotations
+
+import re
+
+from engine.errors import QuantityError, shown
+from engine.quantity import from_bytes, parse
+
+PREFIX = "hugepages-"
+UNLIMITED = 1 << 62  # what the kubelet writes for "no limit"; the kernel rounds it to its own
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_CGROUP_FILE = re.compile(r"hugetlb\.([0-9]{1,9})(KB|MB|GB)\.(?:max|limit_in_bytes)", re.ASCII)
+_UNITS = {"KB": _KIB, "MB": _MIB, "GB": _GIB}
+
+
+def page_size_of_resource(name: str) -> int:
+    """Bytes of a page of the resource ``hugepages-2Mi``.
+
+    :raises QuantityError: what follows ``hugepages-`` is not a whole number of bytes above zero.
+    """
+    text = name.removeprefix(PREFIX)
+    size = parse(text)
+    if size.sign() <= 0 or not size.fits() or size.value() * 10**9 != size.nano:
+        raise QuantityError(
+            f"{shown(text)} is not a size of huge pages", value=text, todo="write one such as hugepages-2Mi"
+        )
+    return size.value()
+
+
+def resource_of_page_size(size: int) -> str:
+    """``hugepages-2Mi`` for 2097152 bytes."""
+    return f"{PREFIX}{from_bytes(size)}"
+
+
+def kernel_name(size: int) -> str:
+    """``2MB`` for 2097152 bytes, as in ``hugetlb.2MB.max`` (mem_fmt in mm/hugetlb_cgroup.c)."""
+    if size >= _GIB:
+        return f"{size // _GIB}GB"
+    return f"{size // _MIB}MB" if size >= _MIB else f"{size // _KIB}KB"
+
+
+def page_size_of_file(name: str) -> int | None:
+    """Bytes of a page for ``hugetlb.2MB.max`` or ``hugetlb.2MB.limit_in_bytes``; None for every other file."""
+    match = _CGROUP_FILE.fullmatch(name)
+    return int(match[1]) * _UNITS[match[2]] if match else None
