@@ -88,6 +88,7 @@ class Hierarchy:
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
         self._listings: dict[object, list[Listed]] = {}
         self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
+        self._back: dict[int, int] = {}  # tid, for tasks that came back to the root -> the newest tid at that time
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
         self.root.mode = 0o555
         for controller in self.controllers.values():
@@ -262,9 +263,12 @@ class Hierarchy:
                 for other in self.processes.threads(tgid):  # they stay, unless they are moved too
                     if other != tid:
                         self._where.setdefault(other, source)
-            self._charge(cgroup, 1)  # before the source is relieved: pids.peak sees both (pids_can_attach)
+        self._recharge(source, cgroup)
         self._where.pop(tid, None)
-        self._enter(tid, tgid, cgroup)  # and populated before the source is empty (css_set_move_task)
+        self._back.pop(tid, None)
+        self._enter(tid, tgid, cgroup)  # before the source is empty (css_set_move_task)
+        if cgroup.parent is None:
+            self._back[tid] = self.processes.newest()
         self._leave(tid, source)
 
     def can_attach(self, tids: Iterable[int], cgroup: Cgroup) -> None:
@@ -316,10 +320,22 @@ class Hierarchy:
             cgroup.tasks[tid] = tgid
 
     def _leave(self, tid: int, cgroup: Cgroup) -> None:
-        if cgroup.tasks.pop(tid, None) is not None:
-            self._charge(cgroup, -1)
-            if not cgroup.tasks:
-                cgroup.update_populated(False)
+        if cgroup.tasks.pop(tid, None) is not None and not cgroup.tasks:
+            cgroup.update_populated(False)
+
+    def _recharge(self, source: Cgroup, target: Cgroup) -> None:
+        """A task moves. A css that accounts for both cgroups is told nothing (cgroup_migrate_execute).
+
+        Another one is charged before the source is relieved: pids.peak sees both (pids_can_attach).
+        """
+        for name in self.controllers:
+            old, new = source.effective_css(name), target.effective_css(name)
+            if old is new:
+                continue
+            if new is not None and target.parent is not None:
+                new.charge_task(1)
+            if old is not None and source.parent is not None:
+                old.charge_task(-1)
 
     def _charge(self, cgroup: Cgroup, count: int) -> None:
         """Tells each css that accounts for this cgroup's tasks: its own, or the nearest ancestor's."""
@@ -330,6 +346,7 @@ class Hierarchy:
 
     def task_exited(self, tid: int) -> None:
         """The task is dead: it is listed no more, but is charged until it is reaped."""
+        self._back.pop(tid, None)
         cgroup = self._where.get(tid)
         if cgroup is None:
             return
@@ -379,12 +396,16 @@ class Hierarchy:
             self.prune(cgroup)
             return list(cgroup.tasks.items())
         self.membership.adopt_forked()
-        return [
-            (tid, tgid)
+        found = {
+            tid: tgid
             for tgid in self.processes.all()
             for tid in self.processes.threads(tgid)
             if self.cgroup_of(tid) is cgroup
-        ]
+        }
+        # As long as tids have not wrapped, a lower one is the older task.
+        arrivals = [(tid, 0, tid) for tid in found.keys() - self._back.keys()]
+        arrivals += [(since, n, tid) for n, (tid, since) in enumerate(self._back.items(), start=1) if tid in found]
+        return [(tid, found[tid]) for _, _, tid in sorted(arrivals)]
 
     def freeze_tasks(self, cgroup: Cgroup) -> None:
         """Stops or continues the processes here and below after a change of what is frozen.

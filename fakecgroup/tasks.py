@@ -37,6 +37,9 @@ class Processes(Protocol):
     def all(self) -> list[int]:
         """The processes that live."""
 
+    def newest(self) -> int:
+        """The tid that was given out last."""
+
     def watch(self, tgid: int) -> None:
         """The model has a process in a cgroup and wants to hear of its exit."""
 
@@ -71,6 +74,9 @@ class ProcessTable:
 
     def all(self) -> list[int]:
         return [task.tid for task in self._tasks.values() if task.tid == task.tgid and not task.zombie]
+
+    def newest(self) -> int:
+        return self._next - 1
 
     def watch(self, tgid: int) -> None:
         pass

@@ -99,6 +99,11 @@ class HostProcesses:
         tgids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
         return [tgid for tgid in tgids if _state(tgid) not in ("Z", "X", "")]
 
+    def newest(self) -> int:
+        """The last field of /proc/loadavg (proc(5))."""
+        with open("/proc/loadavg", "rb", buffering=0) as file:
+            return int(file.read(256).rsplit(maxsplit=1)[1])
+
     def watch(self, tgid: int) -> None:
         """Takes a pidfd of the process.
 

@@ -78,3 +78,9 @@ def _both(layout: str) -> Iterator[Case]:
             ("write", "cgroup.subtree_control", "-pids"), ("read", "a/pids.max"),
             ("write", "cgroup.subtree_control", "+pids"),
             ("read", "a/pids.max"), *counts("a")))  # fmt: skip
+        yield Case("a move between cgroups that share one count", "v2", (
+            ("write", "cgroup.subtree_control", "+pids"), ("mkdir", "a"), ("mkdir", "a/b"), ("mkdir", "a/c"),
+            ("mkdir", "d"), ("fork", "w"), ("in", "w", "thread", "t"), ("write", "a/b/cgroup.procs", "$w"),
+            *counts("a"), ("write", "a/c/cgroup.procs", "$w"), *counts("a"), ("write", "a/cgroup.procs", "$w"),
+            *counts("a"), ("write", "d/cgroup.procs", "$w"), *counts("a", "d"), ("write", "a/b/cgroup.procs", "$w"),
+            *counts("a", "d")))  # fmt: skip

@@ -104,6 +104,14 @@ def _everywhere(layout: str, p: str, files: tuple[str, str]) -> Iterator[tuple[s
         ("lseek", "h", 0, "SEEK_END")]  # fmt: skip
     yield "the modes of the lists", [("mkdir", f"{p}a"), *(("stat", f"{p}{d}{f}") for d in ("", "a/") for f in files)]
     if layout == "v2":
+        yield "who comes back to the root comes last", [
+            *make, ("fork", "x"), ("in", "w", "thread", "t"), *(("read", f) for f in files),
+            ("write", f"a/{procs}", "$w"), ("write", procs, "$w"), *(("read", f) for f in files), ("fork", "y"),
+            ("in", "w", "thread", "u"), *(("read", f) for f in files), ("write", f"a/{procs}", "$x"),
+            ("write", procs, "$x"), ("write", procs, "$w"), *(("read", f) for f in files),
+            ("write", "a/cgroup.type", "threaded"), ("write", f"a/{tasks}", "$t"), ("write", tasks, "$t"),
+            *(("read", f) for f in files), ("in", "w", "exit"), ("settle", 20), ("wait", "w"),
+            *(("read", f) for f in files)]  # fmt: skip
         yield "a parent that gives domain controllers takes no process", [
             ("write", "cgroup.subtree_control", "+memory +cpu +pids"), *make, ("write", "a/cgroup.subtree_control",
             "+pids"),
