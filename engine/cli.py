@@ -20,6 +20,7 @@ from engine.errors import EngineError, InputError, QuantityError, RootError
 from engine.explain import explanation
 from engine.found import FoundTree
 from engine.fs import CgroupFs, OsFs
+from engine.hugepages import huge_pages_of_machine
 from engine.kubelet_version import NEWEST, OLDEST, KubeletVersion
 from engine.layout import detect
 from engine.plan import Plan, Step, make_plan
@@ -178,8 +179,10 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
         where,
         version=version,
         cpus=options.cpus or _online_cpus(),
-        memory=options.memory or _total_memory(),
+        memory=options.memory or _meminfo("MemTotal"),
         max_pids=options.max_pids or _max_pids(),
+        swap=options.swap if options.swap is not None else _meminfo("SwapTotal"),
+        huge_pages=options.hugepages if options.hugepages is not None else huge_pages_of_machine(),
         driver=options.driver,
         runtime=options.runtime,
     )
@@ -232,13 +235,13 @@ def _online_cpus() -> int:
     return os.sysconf("SC_NPROCESSORS_ONLN")
 
 
-def _total_memory() -> int:
-    """MemTotal in bytes, which is what the kubelet takes for the node's capacity."""
+def _meminfo(name: str) -> int:
+    """A row of /proc/meminfo in bytes; the kubelet takes the same for the node's capacity."""
     with open("/proc/meminfo", encoding="ascii") as meminfo:
         for line in meminfo:
-            if line.startswith("MemTotal:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
-    raise RootError("/proc/meminfo: has no MemTotal", path="/proc/meminfo", todo="give --memory")
+    raise RootError(f"/proc/meminfo: has no {name}", path="/proc/meminfo", todo="give --memory and --swap")
 
 
 def _max_pids() -> int:
@@ -317,6 +320,13 @@ def _node_options(command: argparse.ArgumentParser) -> None:
     )
     node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
     node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
+    node.add_argument("--swap", type=_bytes_or_none, metavar="SIZE", help="bytes of swap (default: this machine's)")
+    node.add_argument(
+        "--hugepages",
+        type=_huge_pages,
+        metavar="SIZE=N,...",
+        help="pages of each size, such as 2Mi=64,1Gi=0 (default: this machine's)",
+    )
     node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks there can be (default: this machine's)")
     node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
     node.add_argument(
@@ -338,6 +348,24 @@ def _count(text: str) -> int:
     if text.isascii() and text.isdigit() and 0 < int(text[:10]) <= 1 << 22 and len(text) <= 10:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {1 << 22}")
+
+
+def _huge_pages(text: str) -> dict[int, int]:
+    """Bytes of a page -> bytes of such pages, of ``SIZE=N,...``; "" is no size."""
+    pages: dict[int, int] = {}
+    for pair in text.split(",") if text else ():
+        name, equals, number = pair.partition("=")
+        if not equals or not number.isascii() or not number.isdigit() or len(number) > 10:
+            raise argparse.ArgumentTypeError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
+        size = _bytes(name)
+        if size & (size - 1) or size < 1 << 16:
+            raise argparse.ArgumentTypeError(f"{name!r} is no size of huge pages, such as 2Mi")
+        pages[size] = size * int(number)
+    return pages
+
+
+def _bytes_or_none(text: str) -> int:
+    return 0 if text == "0" else _bytes(text)
 
 
 def _bytes(text: str) -> int:

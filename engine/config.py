@@ -10,21 +10,27 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.allocatable import allocatable, over_reserved, reservation
-from engine.config_fields import KNOWN_FIELDS, NOT_ACTED_ON
+from engine.config_fields import FIELD_SINCE, NOT_ACTED_ON
+from engine.cpu_list import parse_cpu_list
 from engine.documents import read_documents
 from engine.errors import ConfigError, QuantityError, UnsafeNameError, shown
-from engine.kubelet_version import KubeletVersion
+from engine.hugepages import resource_of_page_size
+from engine.kubelet_version import ALL_OF_A_STAGE, GATES, KubeletVersion
 from engine.names import CgroupName, Driver, Runtime, components, kubepods_name, parse_cgroupfs, parse_reserved
 from engine.pod import Resources
 from engine.quantity import Quantity, from_bytes, from_milli, parse
 from engine.resources import CfsQuota
 from engine.shares import DEFAULT_PERIOD_US
+
+MemoryReservationPolicy = Literal["None", "TieredReservation"]
+SwapBehavior = Literal["NoSwap", "LimitedSwap", "UnlimitedSwap"]
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 _DEFAULT_EVICTION_MEMORY = "100Mi"
@@ -44,8 +50,10 @@ _DURATION_UNITS_NS = {
 class NodeConfig:
     """Everything the hierarchy depends on besides the pods.
 
-    ``cpus``: number of CPUs. ``memory``: bytes. ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit.
-    ``qos_reserved_memory``: percent, or None when off. ``eviction_memory``: the hard threshold, or None.
+    ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
+    ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
+    off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
+    ``swap_behavior``: None if the kubelet says nothing of swap to the runtime.
     """
 
     cpus: int
@@ -64,6 +72,12 @@ class NodeConfig:
     qos_reserved_memory: int | None = None
     pod_pids_limit: int | None = None
     cfs: CfsQuota = field(default_factory=CfsQuota)
+    swap: int = 0
+    huge_pages: Mapping[int, int] = field(default_factory=dict)
+    memory_reservation_policy: MemoryReservationPolicy = "None"
+    memory_throttling_factor: float = 0.9
+    swap_behavior: SwapBehavior | None = None
+    single_process_oom_kill: bool = False
     fail_cgroup_v1: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -73,6 +87,7 @@ class NodeConfig:
         return {
             "cpu": from_milli(self.cpus * 1000),
             "memory": from_bytes(self.memory),
+            **{resource_of_page_size(page): from_bytes(total) for page, total in self.huge_pages.items()},
             "pid": Quantity(self.max_pids * 10**9, "DecimalSI", (self.max_pids, 0)),
         }
 
@@ -125,6 +140,8 @@ def node_config(
     cpus: int,
     memory: int,
     max_pids: int,
+    swap: int = 0,
+    huge_pages: Mapping[int, int] | None = None,
     driver: Driver | None = None,
     runtime: Runtime = "containerd",
 ) -> NodeConfig:
@@ -132,7 +149,8 @@ def node_config(
 
     :raises ConfigError: a field has a value that a kubelet would refuse, or more is reserved than there is.
     """
-    return _Reader(fields, where, version).node(cpus, memory, max_pids, driver, runtime)
+    size = NodeConfig(cpus, memory, max_pids, version, runtime, swap=swap, huge_pages=huge_pages or {})
+    return _Reader(fields, where, version).node(size, driver)
 
 
 class _Reader:
@@ -145,7 +163,8 @@ class _Reader:
     def error(self, name: str, message: str, todo: str = "", value: str | None = None) -> ConfigError:
         return ConfigError(f"{self.where}: {name}: {message}", path=self.where, value=value, todo=todo)
 
-    def node(self, cpus: int, memory: int, max_pids: int, driver: Driver | None, runtime: Runtime) -> NodeConfig:
+    def node(self, size: NodeConfig, driver: Driver | None) -> NodeConfig:
+        self.check_gates()
         self.warn_of_fields()
         if not self.flag("cgroupsPerQOS", True):
             raise self.error("cgroupsPerQOS", "is false, so the kubelet makes no hierarchy", "set it to true")
@@ -155,25 +174,26 @@ class _Reader:
             components(kubepods_name(cgroup_root), driver)
         except UnsafeNameError as refused:
             raise self.error("cgroupRoot", refused.message, refused.todo, refused.value) from None
-        eviction = self.eviction_memory(memory)
+        eviction = self.eviction_memory(size.memory)
         enforce = self.enforce()
-        node = NodeConfig(
-            cpus=cpus,
-            memory=memory,
-            max_pids=max_pids,
-            version=self.version,
-            runtime=runtime,
+        kube_reserved, system_reserved = self.both_reserved(size.cpus)
+        node = replace(
+            size,
             driver=driver,
             cgroup_root=cgroup_root,
             enforce=enforce,
-            kube_reserved=self.reserved("kubeReserved"),
-            system_reserved=self.reserved("systemReserved"),
+            kube_reserved=kube_reserved,
+            system_reserved=system_reserved,
             kube_reserved_cgroup=self.reserved_cgroup("kubeReservedCgroup", driver, enforce),
             system_reserved_cgroup=self.reserved_cgroup("systemReservedCgroup", driver, enforce),
             eviction_memory=eviction,
             qos_reserved_memory=self.qos_reserved_memory(),
             pod_pids_limit=self.pod_pids_limit(),
             cfs=self.cfs(),
+            memory_reservation_policy=self.memory_reservation_policy(),
+            memory_throttling_factor=self.memory_throttling_factor(),
+            swap_behavior=self.swap_behavior(),
+            single_process_oom_kill=self.single_process_oom_kill(),
             # default true since 1.35 (KEP-5573); the field exists since 1.31
             fail_cgroup_v1=self.version.at_least(31) and self.flag("failCgroupV1", self.version.at_least(35)),
             warnings=tuple(self.warnings),
@@ -195,17 +215,41 @@ class _Reader:
             if not amounts and {enforcement, f"{enforcement}-compressible"} & node.enforce:
                 raise self.error(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
 
+    def check_gates(self) -> None:
+        """A kubelet does not start with a gate that it does not know, or another value than a locked one has.
+
+        Only the gates that cgroups depend on are known here; the others are taken as they are, but for a name that
+        is nearly one of these.
+        """
+        for name, on in self.version.gates.items():
+            where = f"featureGates.{name}" if name.isprintable() and len(name) <= 100 else "featureGates"
+            if name not in GATES and name not in ALL_OF_A_STAGE:
+                close = get_close_matches(name.casefold(), {known.casefold(): known for known in GATES}, 1, 0.9)
+                meant = [known for known in GATES if [known.casefold()] == close]
+                if meant:
+                    self.warnings.append(f"{self.where}: {where}: is no feature gate; is {meant[0]} meant?")
+            if name not in GATES:
+                continue
+            gate = self.version.gate(name)
+            if gate is None or gate.stage == "removed":
+                state = "not know it yet" if gate is None else "not have it any more"
+                raise self.error(where, f"a kubelet {self.version} does {state} and does not start", "leave it out")
+            if gate.locked and on != gate.on:
+                raise self.error(where, f"cannot be {str(on).lower()} in kubelet {self.version}", "leave it out")
+
     def warn_of_fields(self) -> None:
         for name in self.fields:
-            if not isinstance(name, str) or name not in KNOWN_FIELDS:
+            since = FIELD_SINCE.get(name) if isinstance(name, str) else None
+            if since is None:
                 self.warnings.append(f"{self.where}: {shown(name)}: is no field of KubeletConfiguration; ignored")
+            elif not self.version.at_least(since):
+                self.warnings.append(f"{self.where}: {name}: is not known before 1.{since}; ignored")
         for name, (inert, what) in NOT_ACTED_ON.items():
             value = self.fields.get(name)
             if value not in (None, *inert):
                 self.warnings.append(f"{self.where}: {name}: is not acted on yet: {what}")
-        for gate in ("MemoryQoS", "PodLevelResourceManagers", "KubeletPodResourcesDynamicResources"):
-            if (self.fields.get("featureGates") or {}).get(gate):
-                self.warnings.append(f"{self.where}: featureGates.{gate}: is not acted on yet")
+        if self.version.enabled("MemoryQoS"):
+            self.warnings.append(f"{self.where}: featureGates.MemoryQoS: is not acted on yet")
 
     def flag(self, name: str, default: bool) -> bool:
         value = self.fields.get(name)
@@ -238,7 +282,10 @@ class _Reader:
         raise self.error("cgroupDriver", f"{shown(text)} is not a driver", "use cgroupfs or systemd", text)
 
     def enforce(self) -> frozenset[str]:
-        """enforceNodeAllocatable, default [pods]. The -compressible keys came in 1.32 (from memory, not checked)."""
+        """enforceNodeAllocatable, default [pods]; [] and [none] are the same.
+
+        The -compressible keys came in 1.32. A key that is named twice is refused since 1.31.
+        """
         listed = self.fields.get("enforceNodeAllocatable")
         if listed is None:
             return frozenset({"pods"})
@@ -253,12 +300,34 @@ class _Reader:
                     "enforceNodeAllocatable", f"{shown(item)} is not known", f"use some of {', '.join(known)}"
                 )
         keys = frozenset(listed)
-        if len(keys) != len(listed) or ("none" in keys and len(keys) > 1):
-            raise self.error("enforceNodeAllocatable", 'names a key twice, or "none" with others', "correct the list")
+        if len(keys) != len(listed) and self.version.at_least(31):
+            raise self.error("enforceNodeAllocatable", "names a key twice", "correct the list")
+        if "none" in keys and len(listed) > 1:
+            raise self.error("enforceNodeAllocatable", 'names "none" with others', "correct the list")
         for key in ("system-reserved", "kube-reserved"):
             if {key, f"{key}-compressible"} <= keys:
                 raise self.error("enforceNodeAllocatable", f"names {key} and {key}-compressible", "use one of them")
         return keys - {"none"}
+
+    def both_reserved(self, cpus: int) -> tuple[Resources, Resources]:
+        """kubeReserved and systemReserved; reservedSystemCPUs replaces the CPU of both (cmd/kubelet/app/server.go)."""
+        kube, system = dict(self.reserved("kubeReserved")), dict(self.reserved("systemReserved"))
+        text = self.text("reservedSystemCPUs", "")
+        if not text:
+            return kube, system
+        for name in ("systemReservedCgroup", "kubeReservedCgroup"):
+            if self.text(name, ""):
+                raise self.error("reservedSystemCPUs", f"is refused together with {name}", "use one of them")
+        try:
+            reserved = parse_cpu_list(text)
+        except ValueError:
+            raise self.error("reservedSystemCPUs", f"{shown(text)} is no list of CPUs", 'write "0-1,4"', text) from None
+        if reserved and max(reserved) >= cpus:
+            raise self.error("reservedSystemCPUs", f"{shown(text)} names CPUs that the node has not", value=text)
+        kube.pop("cpu", None)
+        if reserved:
+            system["cpu"] = from_milli(len(reserved) * 1000)
+        return kube, system
 
     def reserved(self, name: str) -> Resources:
         amounts = {}
@@ -297,19 +366,27 @@ class _Reader:
         return cgroup
 
     def eviction_memory(self, capacity: int) -> Quantity | None:
-        """evictionHard["memory.available"]: a quantity or a percentage of the capacity; 0% and 100% are dropped."""
+        """evictionHard["memory.available"] as bytes of the capacity; None without a threshold.
+
+        ``pkg/kubelet/eviction/helpers.go`` parseThresholdStatement: "0%" and "100%" are dropped; of other percentages
+        the fraction is kept as a float32. Without evictionHard the default is 100Mi; with it only if
+        mergeDefaultEvictionSettings (1.33) says so. A plain zero, which a kubelet refuses, is taken for none.
+        """
         hard = self.mapping("evictionHard") if self.fields.get("evictionHard") is not None else None
-        text = _DEFAULT_EVICTION_MEMORY if hard is None else hard.get("memory.available")
-        if text is None:
+        merge = self.version.at_least(33) and self.flag("mergeDefaultEvictionSettings", False)
+        text = (hard or {}).get("memory.available")
+        if text is None and (hard is None or merge):
+            text = _DEFAULT_EVICTION_MEMORY
+        if text in (None, "0%", "100%"):
             return None
         if not isinstance(text, str) or not text.endswith("%"):
             return self.amount(text, "evictionHard.memory.available")
-        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,9})?%", text, re.ASCII) or float(text[:-1]) > 100:
+        number = text.rstrip("%")
+        if not re.fullmatch(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,2})?", number, re.A | re.I):
             raise self.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
-        if float(text[:-1]) in (0.0, 100.0):
-            return None
-        # the kubelet keeps the percentage as a float32 fraction
-        fraction = _float32(_float32(float(text[:-1])) / _float32(100.0))
+        fraction = _float32(_float32(float(number)) / 100)
+        if not 0 <= fraction <= 1:
+            raise self.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
         return from_bytes(int(float(capacity) * fraction))
 
     def qos_reserved_memory(self) -> int | None:
@@ -320,12 +397,16 @@ class _Reader:
         text = reserved.get("memory")
         if text is None:
             return None
-        if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,3}%", text, re.ASCII) or int(text[:-1]) > 100:
+        # ParseQOSReserved: a sign and leading zeros are taken, and more than one "%"
+        if not isinstance(text, str) or not re.fullmatch(r"[+-]?[0-9]{1,18}%+", text, re.ASCII):
+            raise self.error("qosReserved.memory", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        percent = int(text.rstrip("%"))
+        if not 0 <= percent <= 100:
             raise self.error("qosReserved.memory", f"{shown(text)} is not a percentage", "use 0% to 100%")
         if not self.version.enabled("QOSReserved"):
             self.warnings.append(f"{self.where}: qosReserved: has no effect without featureGates.QOSReserved: true")
             return None
-        return int(text[:-1])
+        return percent
 
     def pod_pids_limit(self) -> int | None:
         """podPidsLimit in tasks; -1 (the default) and 0 are no limit."""
@@ -336,11 +417,65 @@ class _Reader:
             raise self.error("podPidsLimit", f"{shown(limit)} is not a whole number")
         return limit if limit > 0 else None
 
+    def memory_reservation_policy(self) -> MemoryReservationPolicy:
+        """memoryReservationPolicy (1.36): TieredReservation needs the gate MemoryQoS."""
+        policy = self.text("memoryReservationPolicy", "") if self.version.at_least(36) else ""
+        if policy in ("", "None"):
+            return "None"
+        if policy != "TieredReservation":
+            raise self.error(
+                "memoryReservationPolicy", f"{shown(policy)} is not known", "use None or TieredReservation", policy
+            )
+        if not self.version.enabled("MemoryQoS"):
+            raise self.error(
+                "memoryReservationPolicy", f"{policy} needs a feature gate", "set featureGates.MemoryQoS: true"
+            )
+        return "TieredReservation"
+
+    def memory_throttling_factor(self) -> float:
+        """memoryThrottlingFactor, above 0 and up to 1; default 0.9, before 1.27 0.8."""
+        factor = self.fields.get("memoryThrottlingFactor")
+        if factor is None:
+            return 0.9 if self.version.at_least(27) else 0.8
+        if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor <= 1:
+            raise self.error("memoryThrottlingFactor", f"{shown(factor)} is not above 0 and up to 1", "correct it")
+        return float(factor)
+
+    def swap_behavior(self) -> SwapBehavior | None:
+        """What memorySwap.swapBehavior comes to (configureContainerSwapResources).
+
+        It cannot be set without the gate NodeSwap. Unset: up to 1.27 LimitedSwap, or nothing without the gate; 1.28
+        and 1.29 UnlimitedSwap, or NoSwap without the gate; since 1.30 NoSwap, and UnlimitedSwap is gone.
+        """
+        gate, newer = self.version.enabled("NodeSwap"), self.version.at_least(30)
+        settings = self.mapping("memorySwap")
+        text = settings.get("swapBehavior") or ""
+        if text and not gate:
+            raise self.error("memorySwap.swapBehavior", "needs a feature gate", "set featureGates.NodeSwap: true")
+        if text in ("NoSwap", "UnlimitedSwap") and newer != (text == "NoSwap"):
+            raise self.error("memorySwap.swapBehavior", f"{text} is refused by kubelet {self.version}")
+        if text == "LimitedSwap" or text == "UnlimitedSwap" or text == "NoSwap":
+            return "LimitedSwap" if text == "LimitedSwap" else "NoSwap" if text == "NoSwap" else "UnlimitedSwap"
+        if text:
+            raise self.error("memorySwap.swapBehavior", f"{shown(text)} is not known", "use LimitedSwap")
+        if not self.version.at_least(28):
+            return "LimitedSwap" if gate else None
+        return "NoSwap" if newer or not gate else "UnlimitedSwap"
+
+    def single_process_oom_kill(self) -> bool:
+        """singleProcessOOMKill: false makes containers oom groups on v2.
+
+        Default false since 1.28, which always made them groups until the field came in 1.32; before, none was one.
+        """
+        if self.version.at_least(32):
+            return self.flag("singleProcessOOMKill", False)
+        return not self.version.at_least(28)
+
     def cfs(self) -> CfsQuota:
         """cpuCFSQuota and cpuCFSQuotaPeriod.
 
         Another period than 100ms needs the gate CustomCPUCFSQuotaPeriod (alpha until 1.35, on in 1.36) and is 1ms to
-        1s, as the kubelet's validation says.
+        1s (1µs to 1s before 1.26), as the kubelet's validation says.
         """
         text = self.text("cpuCFSQuotaPeriod", "100ms")
         period_ns = _duration_ns(text)
@@ -355,8 +490,9 @@ class _Reader:
                 "set featureGates.CustomCPUCFSQuotaPeriod: true or use 100ms",
                 text,
             )
-        if not 10**6 <= period_ns <= 10**9:
-            raise self.error("cpuCFSQuotaPeriod", f"{text} is not within 1ms to 1s", "correct it", text)
+        shortest, least = (10**6, "1ms") if self.version.at_least(26) else (10**3, "1µs")
+        if not shortest <= period_ns <= 10**9:
+            raise self.error("cpuCFSQuotaPeriod", f"{text} is not within {least} to 1s", "correct it", text)
         return CfsQuota(self.flag("cpuCFSQuota", True), period_ns // 1000)
 
 

@@ -1,44 +1,55 @@
-"""The fields of KubeletConfiguration v1beta1, up to 1.36: known ones, and those not acted on yet."""
+"""The fields of KubeletConfiguration v1beta1 (staging ``k8s.io/kubelet/config/v1beta1/types.go``), 1.24 to 1.36."""
 
 from __future__ import annotations
 
-KNOWN_FIELDS = frozenset(
-    """
-    apiVersion kind metadata
-    address allowedUnsafeSysctls authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS clusterDNS
-    clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize
-    containerLogMaxWorkers containerLogMonitorInterval containerRuntimeEndpoint contentType cpuCFSQuota
-    cpuCFSQuotaPeriod cpuManagerPolicy cpuManagerPolicyOptions cpuManagerReconcilePeriod crashLoopBackOff
-    enableContentionProfiling enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers
-    enableProfilingHandler enableServer enableSystemLogHandler enableSystemLogQuery enforceNodeAllocatable eventBurst
-    eventRecordQPS evictionHard evictionMaxPodGracePeriod evictionMinimumReclaim evictionPressureTransitionPeriod
-    evictionSoft evictionSoftGracePeriod failCgroupV1 failSwapOn featureGates fileCheckFrequency hairpinMode
-    healthzBindAddress healthzPort httpCheckFrequency imageGCHighThresholdPercent imageGCLowThresholdPercent
-    imageMaximumGCAge imageMinimumGCAge imagePullCredentialsVerificationPolicy imagePullCredentialsDiscovery
-    imageServiceEndpoint iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kubeAPIBurst kubeAPIQPS
-    kubeletCgroups kubeReserved kubeReservedCgroup localStorageCapacityIsolation logging makeIPTablesUtilChains
-    maxOpenFiles maxParallelImagePulls maxPods memoryManagerPolicy memoryReservationPolicy memorySwap
-    memoryThrottlingFactor mergeDefaultEvictionSettings nodeLeaseDurationSeconds nodeStatusMaxImages
-    nodeStatusReportFrequency nodeStatusUpdateFrequency oomScoreAdj podCIDR podLogsDir podPidsLimit podsPerCore port
-    preloadedImagesVerificationAllowlist protectKernelDefaults providerID qosReserved readOnlyPort
-    registerNode registerWithTaints registryBurst registryPullQPS reservedMemory reservedSystemCPUs resolvConf
-    rotateCertificates runOnce runtimeRequestTimeout seccompDefault serializeImagePulls serverTLSBootstrap
-    showHiddenMetricsForVersion shutdownGracePeriod shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods
-    singleProcessOOMKill staticPodPath staticPodURL staticPodURLHeader streamingConnectionIdleTimeout syncFrequency
-    systemCgroups systemReserved systemReservedCgroup tlsCertFile tlsCipherSuites tlsCurvePreferences tlsMinVersion
-    tlsPrivateKeyFile topologyManagerPolicy topologyManagerPolicyOptions topologyManagerScope tracing userNamespaces
-    volumePluginDir volumeStatsAggPeriod
-    """.split()
-)
+from engine.kubelet_version import OLDEST
 
-# memoryThrottlingFactor and memoryReservationPolicy do nothing without the gate MemoryQoS, which is warned of itself.
+_SINCE: dict[int, str] = {
+    OLDEST: """
+        apiVersion kind metadata
+        address allowedUnsafeSysctls authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS clusterDNS
+        clusterDomain configMapAndSecretChangeDetectionStrategy containerLogMaxFiles containerLogMaxSize contentType
+        cpuCFSQuota cpuCFSQuotaPeriod cpuManagerPolicy cpuManagerPolicyOptions cpuManagerReconcilePeriod
+        enableContentionProfiling enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers
+        enableProfilingHandler enableServer enableSystemLogHandler enforceNodeAllocatable eventBurst eventRecordQPS
+        evictionHard evictionMaxPodGracePeriod evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft
+        evictionSoftGracePeriod failSwapOn featureGates fileCheckFrequency hairpinMode healthzBindAddress
+        healthzPort httpCheckFrequency imageGCHighThresholdPercent imageGCLowThresholdPercent imageMinimumGCAge
+        iptablesDropBit iptablesMasqueradeBit kernelMemcgNotification kubeAPIBurst kubeAPIQPS kubeletCgroups
+        kubeReserved kubeReservedCgroup logging makeIPTablesUtilChains maxOpenFiles maxPods memoryManagerPolicy
+        memorySwap memoryThrottlingFactor nodeLeaseDurationSeconds nodeStatusMaxImages nodeStatusReportFrequency
+        nodeStatusUpdateFrequency oomScoreAdj podCIDR podPidsLimit podsPerCore port protectKernelDefaults providerID
+        qosReserved readOnlyPort registerNode registerWithTaints registryBurst registryPullQPS reservedMemory
+        reservedSystemCPUs resolvConf rotateCertificates runOnce runtimeRequestTimeout seccompDefault
+        serializeImagePulls serverTLSBootstrap showHiddenMetricsForVersion shutdownGracePeriod
+        shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods staticPodPath staticPodURL
+        staticPodURLHeader streamingConnectionIdleTimeout syncFrequency systemCgroups systemReserved
+        systemReservedCgroup tlsCertFile tlsCipherSuites tlsMinVersion tlsPrivateKeyFile topologyManagerPolicy
+        topologyManagerScope volumePluginDir volumeStatsAggPeriod
+        """,
+    25: "localStorageCapacityIsolation tracing",
+    26: "topologyManagerPolicyOptions",
+    27: "containerRuntimeEndpoint enableSystemLogQuery imageServiceEndpoint maxParallelImagePulls",
+    29: "imageMaximumGCAge",
+    30: "containerLogMaxWorkers containerLogMonitorInterval podLogsDir",
+    31: "failCgroupV1",
+    32: "crashLoopBackOff singleProcessOOMKill",
+    33: (
+        "imagePullCredentialsVerificationPolicy mergeDefaultEvictionSettings preloadedImagesVerificationAllowlist "
+        "userNamespaces"
+    ),
+    36: "memoryReservationPolicy tlsCurvePreferences",
+}
+
+# field -> the release 1.N that brought it (the oldest one known here for most); none was taken away
+FIELD_SINCE: dict[str, int] = {name: minor for minor, names in _SINCE.items() for name in names.split()}
+
 # field -> (values without an effect on cgroups, what a kubelet would do)
 NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),
     "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),
     "memorySwap": (({}, {"swapBehavior": ""}, {"swapBehavior": "NoSwap"}), "a kubelet writes memory.swap.max"),
     "singleProcessOOMKill": ((), "a kubelet writes memory.oom.group for containers on cgroup v2"),
-    "reservedSystemCPUs": (("",), "a kubelet keeps these CPUs from its CPU manager and reserves them"),
     "kubeletCgroups": (("",), "a kubelet moves itself there"),
     "systemCgroups": (("",), "a kubelet moves the other processes of the root there"),
 }

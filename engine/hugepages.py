@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from engine.errors import QuantityError, shown
 from engine.quantity import from_bytes, parse
@@ -10,6 +11,8 @@ from engine.quantity import from_bytes, parse
 PREFIX = "hugepages-"
 UNLIMITED = 1 << 62  # what the kubelet writes for "no limit"; the kernel rounds it to its own
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
+_MACHINE_DIRECTORY = re.compile(r"hugepages-([0-9]{1,9})kB", re.ASCII)
 _CGROUP_FILE = re.compile(r"hugetlb\.([0-9]{1,9})(KB|MB|GB)\.(?:max|limit_in_bytes)", re.ASCII)
 _UNITS = {"KB": _KIB, "MB": _MIB, "GB": _GIB}
 
@@ -44,3 +47,16 @@ def page_size_of_file(name: str) -> int | None:
     """Bytes of a page for ``hugetlb.2MB.max`` or ``hugetlb.2MB.limit_in_bytes``; None for every other file."""
     match = _CGROUP_FILE.fullmatch(name)
     return int(match[1]) * _UNITS[match[2]] if match else None
+
+
+def huge_pages_of_machine(directory: Path = _OF_MACHINE) -> dict[int, int]:
+    """The sizes of huge pages that a kernel has -> bytes of such pages; none where it has no huge pages.
+
+    The kubelet sees the sizes in the same place (libcontainer's HugePageSizes), and cadvisor the numbers.
+    """
+    found = {}
+    for entry in sorted(directory.iterdir()) if directory.is_dir() else ():
+        if match := _MACHINE_DIRECTORY.fullmatch(entry.name):
+            size = int(match[1]) * _KIB
+            found[size] = size * int((entry / "nr_hugepages").read_text(encoding="ascii"))
+    return dict(sorted(found.items()))

@@ -1,7 +1,8 @@
 """Which kubelet's rules are used, and which feature gates are on in it.
 
 The range is 1.24 to 1.36. Rules read from compiled kubelets are those of 1.32.10 and 1.36.2; for the versions between
-and below, the release in which a rule changed comes from the change logs and is said where the rule is.
+and below, the release in which a rule changed comes from the source of each release or the change logs, and is said
+where the rule is.
 """
 
 from __future__ import annotations
@@ -16,15 +17,50 @@ from engine.errors import ConfigError, shown
 OLDEST = 24
 NEWEST = 36
 
-Stage = Literal["alpha", "beta", "ga"]
+Stage = Literal["alpha", "beta", "ga", "deprecated", "removed"]
 
-# gate -> (release 1.N, stage from then on); a gate that is missing from a release is off there.
-GATES: dict[str, tuple[tuple[int, Stage], ...]] = {
-    "QOSReserved": ((11, "alpha"),),
-    "CustomCPUCFSQuotaPeriod": ((12, "alpha"), (36, "ga")),
-    "SidecarContainers": ((28, "alpha"), (29, "beta"), (33, "ga")),
-    "PodLevelResources": ((32, "alpha"), (34, "beta")),
+
+@dataclass(frozen=True)
+class Gate:
+    """What a feature gate is from a release on: its stage, whether it is on by default, whether it can be set."""
+
+    stage: Stage
+    on: bool
+    locked: bool = False
+
+
+_ALPHA = Gate("alpha", on=False)
+_BETA = Gate("beta", on=True)
+_GA = Gate("ga", on=True, locked=True)
+_REMOVED = Gate("removed", on=True)  # a kubelet does not start with it; what it gated is on
+
+# The gates that cgroups depend on: gate -> release 1.N -> what it is from there on; before the first it is unknown.
+# Source: pkg/features/kube_features.go of each release.
+GATES: dict[str, dict[int, Gate]] = {
+    "CPUManager": {24: _BETA, 26: _GA, 33: _REMOVED},
+    "CPUManagerPolicyAlphaOptions": {24: _ALPHA},
+    "CPUManagerPolicyBetaOptions": {24: _BETA},
+    "CPUManagerPolicyOptions": {24: _BETA, 33: _GA},
+    "CustomCPUCFSQuotaPeriod": {24: _ALPHA, 36: Gate("ga", on=True)},
+    "DisableCPUQuotaWithExclusiveCPUs": {33: _BETA, 36: Gate("deprecated", on=True)},
+    "InPlacePodLevelResourcesVerticalScaling": {35: _ALPHA, 36: _BETA},
+    "InPlacePodVerticalScaling": {27: _ALPHA, 33: _BETA, 35: _GA},
+    "InPlacePodVerticalScalingExclusiveCPUs": {32: _ALPHA},
+    "InPlacePodVerticalScalingExclusiveMemory": {34: _ALPHA},
+    "KubeletCgroupDriverFromCRI": {28: _ALPHA, 31: _BETA, 34: _GA},
+    "KubeletInUserNamespace": {24: _ALPHA},
+    "LocalStorageCapacityIsolation": {24: _BETA, 25: _GA, 27: _REMOVED},
+    "MemoryManager": {24: _BETA, 32: _GA, 36: _REMOVED},
+    "MemoryQoS": {24: _ALPHA},
+    "NodeSwap": {24: _ALPHA, 28: Gate("beta", on=False), 30: _BETA, 34: _GA},
+    "PodLevelResourceManagers": {36: _ALPHA},
+    "PodLevelResources": {32: _ALPHA, 34: _BETA},
+    "PodOverhead": {24: _GA, 26: _REMOVED},
+    "QOSReserved": {24: _ALPHA},
+    "SidecarContainers": {28: _ALPHA, 29: _BETA, 33: _GA},
+    "TopologyManager": {24: _BETA, 27: _GA, 29: _REMOVED},
 }
+ALL_OF_A_STAGE: dict[str, Stage] = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
 @dataclass(frozen=True)
@@ -40,23 +76,26 @@ class KubeletVersion:
     def at_least(self, minor: int) -> bool:
         return self.minor >= minor
 
-    def enabled(self, gate: str) -> bool:
-        """Is a gate of ``GATES`` on? Explicit setting, else AllAlpha/AllBeta, else the default of its stage.
+    def gate(self, name: str) -> Gate | None:
+        """What a gate of ``GATES`` is in this release; None if the release does not know it."""
+        known = [gate for since, gate in GATES[name].items() if self.minor >= since]
+        return known[-1] if known else None
 
-        Source: ``k8s.io/component-base/featuregate``: alpha is off and beta is on by default, GA gates stay on.
+    def enabled(self, name: str) -> bool:
+        """Is a gate of ``GATES`` on? Explicit setting, else AllAlpha/AllBeta, else the release's default.
+
+        Source: ``k8s.io/component-base/featuregate``. A gate that the release does not know is off, one that is
+        locked or removed is on, whatever the configuration says.
         """
-        stage: Stage | None = None
-        for since, name in GATES[gate]:
-            if self.minor >= since:
-                stage = name
-        if stage is None:
-            return False
-        if stage == "ga":
-            return True
-        if gate in self.gates:
-            return self.gates[gate]
-        every = self.gates.get("AllAlpha" if stage == "alpha" else "AllBeta")
-        return every if every is not None else stage == "beta"
+        gate = self.gate(name)
+        if gate is None or gate.locked or gate.stage == "removed":
+            return gate is not None
+        if name in self.gates:
+            return self.gates[name]
+        for every, stage in ALL_OF_A_STAGE.items():
+            if gate.stage == stage and every in self.gates:
+                return self.gates[every]
+        return gate.on
 
 
 def parse(text: str, gates: Mapping[str, bool] | None = None) -> KubeletVersion:

@@ -147,3 +147,11 @@ def test_a_field_that_is_not_acted_on_is_warned_of_on_stderr(tmp_path, example, 
 def test_the_node_defaults_to_this_machine(example, capsys):
     assert main(["explain", "-o", "json", str(example / "three-pods.yaml")]) == 0
     assert json.loads(capsys.readouterr().out)["node"]["memory_bytes"] > 0
+
+
+def test_sizes_of_huge_pages_are_read(v2_root, example, capsys):
+    arguments = ["plan", "--root", str(v2_root), *NODE, str(example / "three-pods.yaml"), "--hugepages"]
+    assert main([*arguments, "2Mi=64,1Gi=0"]) == 0
+    for wrong in ("2Mi", "3Mi=1", "2Mi=x", "2Mi=1,,"):
+        assert main([*arguments, wrong]) == 2
+        assert "Traceback" not in capsys.readouterr().err

@@ -51,6 +51,18 @@ def test_allocatable_is_capacity_without_both_reservations(make_node):
         ({"qosReserved": {"cpu": "10%"}}, "qosReserved"),
         ({"qosReserved": {"memory": "10"}}, "qosReserved.memory"),
         ({"featureGates": {"QOSReserved": "true"}}, "featureGates"),
+        ({"featureGates": {"PodOverhead": True}}, "featureGates.PodOverhead: a kubelet 1.36 does not have it any more"),
+        ({"featureGates": {"NodeSwap": False}}, "featureGates.NodeSwap: cannot be false"),
+        ({"memoryReservationPolicy": "TieredReservation"}, "needs a feature gate"),
+        ({"memoryReservationPolicy": "Some"}, "memoryReservationPolicy"),
+        ({"memoryThrottlingFactor": 1.1}, "memoryThrottlingFactor"),
+        ({"memoryThrottlingFactor": 0}, "memoryThrottlingFactor"),
+        ({"memorySwap": {"swapBehavior": "UnlimitedSwap"}}, "memorySwap.swapBehavior"),
+        ({"memorySwap": {"swapBehavior": "Some"}}, "memorySwap.swapBehavior"),
+        ({"reservedSystemCPUs": "0-"}, "reservedSystemCPUs"),
+        ({"reservedSystemCPUs": "4"}, "reservedSystemCPUs"),
+        ({"reservedSystemCPUs": "0", "kubeReservedCgroup": "/kube"}, "together with kubeReservedCgroup"),
+        ({"enforceNodeAllocatable": ["pods", "pods"]}, "names a key twice"),
     ],
 )
 def test_what_a_kubelet_would_refuse_is_refused(make_node, fields, message):
@@ -116,3 +128,79 @@ def test_a_file_without_one_configuration_is_refused(tmp_path, content, message)
     path.write_text(content)
     with pytest.raises(ConfigError, match=message):
         read_config(path)
+
+
+def test_a_field_that_a_later_release_brought_is_warned_of(make_node):
+    assert "not known before 1.32" in make_node(minor=31, singleProcessOOMKill=True).warnings[0]
+
+
+def test_a_gate_that_a_later_release_brought_is_refused(make_node):
+    with pytest.raises(ConfigError, match="does not know it yet"):
+        make_node(minor=31, featureGates={"PodLevelResources": True})
+
+
+def test_a_gate_with_nearly_the_name_of_one_is_warned_of(make_node):
+    assert "is MemoryQoS meant?" in make_node(featureGates={"MemoryQos": True}).warnings[0]
+
+
+def test_other_gates_are_silent(make_node):
+    assert make_node(featureGates={"RotateKubeletServerCertificate": True}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "settings", "behavior"),
+    [
+        (24, {}, {}, None),
+        (24, {"NodeSwap": True}, {}, "LimitedSwap"),
+        (28, {}, {}, "NoSwap"),
+        (28, {"NodeSwap": True}, {}, "UnlimitedSwap"),
+        (29, {"NodeSwap": True}, {"swapBehavior": "LimitedSwap"}, "LimitedSwap"),
+        (30, {}, {}, "NoSwap"),
+        (36, {}, {"swapBehavior": "LimitedSwap"}, "LimitedSwap"),
+    ],
+)
+def test_unset_swap_behavior_is_another_in_each_range_of_releases(make_node, minor, gates, settings, behavior):
+    assert make_node(minor=minor, featureGates=gates, memorySwap=settings).swap_behavior == behavior
+
+
+def test_the_throttling_factor_was_smaller_before_1_27(make_node):
+    assert [make_node(minor=minor).memory_throttling_factor for minor in (26, 27)] == [0.8, 0.9]
+
+
+@pytest.mark.parametrize(("minor", "single"), [(27, True), (28, False), (31, False), (36, False)])
+def test_containers_are_oom_groups_by_default_since_1_28(make_node, minor, single):
+    assert make_node(minor=minor).single_process_oom_kill is single
+
+
+def test_reserved_cpus_replace_the_cpu_of_both_reservations(make_node):
+    node = make_node(
+        reservedSystemCPUs="0,2-3", kubeReserved={"cpu": "100m", "memory": "1Gi"}, systemReserved={"cpu": "200m"}
+    )
+    assert {name: str(amount) for name, amount in node.kube_reserved.items()} == {"memory": "1Gi"}
+    assert {name: str(amount) for name, amount in node.system_reserved.items()} == {"cpu": "3"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "threshold"),
+    [
+        ({}, 100 << 20),
+        ({"evictionHard": {}}, None),
+        ({"evictionHard": {"nodefs.available": "10%"}}, None),
+        ({"evictionHard": {}, "mergeDefaultEvictionSettings": True}, 100 << 20),
+        ({"evictionHard": {"memory.available": "100%"}}, None),
+        ({"evictionHard": {"memory.available": "0%"}}, None),
+        ({"evictionHard": {"memory.available": "5e1%"}}, 4 << 30),
+        ({"evictionHard": {"memory.available": "12.5%"}}, 1 << 30),
+        ({"evictionHard": {"memory.available": ".1%"}}, 8589935),
+    ],
+)
+def test_the_hard_eviction_threshold_is_an_amount_or_a_part_of_the_memory(make_node, fields, threshold):
+    eviction = make_node(**{"evictionHard": None, **fields}).eviction_memory
+    assert (eviction.value() if eviction is not None else None) == threshold
+
+
+def test_a_quota_period_below_1ms_was_taken_before_1_26(make_node):
+    fields = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}
+    assert make_node(minor=25, **fields).cfs.period_us == 500
+    with pytest.raises(ConfigError, match="not within 1ms to 1s"):
+        make_node(minor=26, **fields)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import QuantityError
-from engine.hugepages import kernel_name, page_size_of_file, page_size_of_resource, resource_of_page_size
+from engine.hugepages import (
+    huge_pages_of_machine,
+    kernel_name,
+    page_size_of_file,
+    page_size_of_resource,
+    resource_of_page_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +41,14 @@ def test_other_files_name_no_size(file):
 def test_what_is_no_size_is_refused(name):
     with pytest.raises(QuantityError):
         page_size_of_resource(name)
+
+
+def test_a_machine_has_the_sizes_that_its_kernel_lists(tmp_path):
+    for name, pages in (("hugepages-2048kB", 64), ("hugepages-1048576kB", 0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "nr_hugepages").write_text(f"{pages}\n")
+    assert huge_pages_of_machine(tmp_path) == {2 << 20: 128 << 20, 1 << 30: 0}
+
+
+def test_a_kernel_without_huge_pages_has_no_size(tmp_path):
+    assert huge_pages_of_machine(tmp_path / "none") == {}

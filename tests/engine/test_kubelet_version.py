@@ -30,6 +30,12 @@ def test_a_release_outside_the_range_is_refused(text):
         ("CustomCPUCFSQuotaPeriod", 35, False),
         ("CustomCPUCFSQuotaPeriod", 36, True),
         ("QOSReserved", 36, False),
+        ("NodeSwap", 27, False),
+        ("NodeSwap", 29, False),
+        ("NodeSwap", 30, True),
+        ("DisableCPUQuotaWithExclusiveCPUs", 32, False),
+        ("DisableCPUQuotaWithExclusiveCPUs", 33, True),
+        ("CPUManager", 36, True),
     ],
 )
 def test_a_gate_has_the_default_of_its_stage(gate, minor, on):
@@ -50,3 +56,15 @@ def test_a_stable_gate_stays_on():
 
 def test_all_alpha_turns_alpha_gates_on():
     assert parse("1.24", {"AllAlpha": True}).enabled("QOSReserved")
+
+
+def test_all_beta_turns_on_a_beta_gate_that_is_off_by_default():
+    assert parse("1.28", {"AllBeta": True}).enabled("NodeSwap")
+
+
+def test_a_gate_that_is_set_is_not_moved_by_all_of_its_stage():
+    assert not parse("1.24", {"AllAlpha": True, "QOSReserved": False}).enabled("QOSReserved")
+
+
+def test_a_stable_gate_that_is_not_locked_can_be_turned_off():
+    assert not parse("1.36", {"CustomCPUCFSQuotaPeriod": False}).enabled("CustomCPUCFSQuotaPeriod")
