@@ -1,12 +1,17 @@
-"""Huge pages: the names that the pod API and the kernel have for a size of pages."""
+"""Huge pages: the names that the pod API and the kernel have for a size of pages, and their limits.
+
+Sources: ``pkg/apis/core/v1/helper`` (HugePageSizeFromResourceName), ``pkg/kubelet/cm/helpers_linux.go``
+(HugePageLimits).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.errors import QuantityError, shown
-from engine.quantity import from_bytes, parse
+from engine.quantity import Quantity, from_bytes, parse
 
 PREFIX = "hugepages-"
 UNLIMITED = 1 << 62  # what the kubelet writes for "no limit"; the kernel rounds it to its own
@@ -15,6 +20,26 @@ _OF_MACHINE = Path("/sys/kernel/mm/hugepages")
 _MACHINE_DIRECTORY = re.compile(r"hugepages-([0-9]{1,9})kB", re.ASCII)
 _CGROUP_FILE = re.compile(r"hugetlb\.([0-9]{1,9})(KB|MB|GB)\.(?:max|limit_in_bytes)", re.ASCII)
 _UNITS = {"KB": _KIB, "MB": _MIB, "GB": _GIB}
+
+
+def hugepage_limits(amounts: Mapping[str, Quantity]) -> dict[int, int]:
+    """HugePageLimits: bytes of a page -> bytes of limit. Two names of one size (2Mi, 2048Ki) count together.
+
+    A name that is no size counts as the size 0, which no node has.
+    """
+    limits: dict[int, int] = {}
+    for name, amount in amounts.items():
+        if name.startswith(PREFIX):
+            size = _size_or_zero(name)
+            limits[size] = limits.get(size, 0) + amount.value()
+    return limits
+
+
+def _size_or_zero(name: str) -> int:
+    try:
+        return page_size_of_resource(name)
+    except QuantityError:
+        return 0
 
 
 def page_size_of_resource(name: str) -> int:

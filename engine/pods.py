@@ -1,8 +1,8 @@
-"""Pods from files: Pod, PodList and List objects in YAML or JSON, checked and defaulted.
+"""Pods from files: Pod, PodList and List objects in YAML or JSON, defaulted and checked.
 
-What the API server or the kubelet's static-pod source would have done is done here: requests default from limits,
-every quantity is rounded up to milli (SetDefaults_Pod, SetDefaults_ResourceList in ``pkg/apis/core/v1``), a request
-over its limit is refused (ValidateResourceRequirements). Fields that no cgroup depends on are not looked at.
+What the API server or the kubelet's static-pod source would have done is done here: ``decoded`` reads an object,
+``pod_defaults`` fills in what it leaves out, ``pod_checks`` refuses what validation refuses. Fields that no cgroup
+depends on are not looked at.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from engine.errors import PodError, QuantityError, UnsafeNameError, shown
 from engine.kubelet_version import KubeletVersion
 from engine.names import QosClass, check_container_id, check_uid
 from engine.pod import Container, Pod, Resources
+from engine.pod_checks import check_pod
+from engine.pod_defaults import defaulted
 from engine.quantity import Quantity, parse
-from engine.resources import aggregate_requests, with_default_requests
 
 _POD_FILE = (".yaml", ".yml", ".json")
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_HUGEPAGES = "hugepages-"
 _MIRROR = "kubernetes.io/config.mirror"
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
@@ -85,9 +85,19 @@ def _pods_of_file(path: Path, version: KubeletVersion) -> list[Pod]:
 
 
 def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
-    """One Pod object as decoded from YAML or JSON; ``where`` starts every message.
+    """One Pod object as decoded from YAML or JSON, defaulted and checked; ``where`` starts every message.
 
     :raises PodError: it cannot be used.
+    """
+    pod = defaulted(decoded(item, where, version, kind_needed=kind_needed), version)
+    check_pod(pod, version)
+    return pod
+
+
+def decoded(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
+    """One Pod object as it is written: no defaults, no checks but that every value is of its type.
+
+    :raises PodError: it cannot be read.
     """
     return _Reader(where, version).pod(item, kind_needed)
 
@@ -132,13 +142,13 @@ class _Reader:
             raise self.error("spec.containers", "is empty", "a pod needs at least one container")
         self.check_unique(containers + init_containers)
         requests, limits = self.pod_level(spec)
-        pod = Pod(
+        return Pod(
             uid=self.uid(metadata, annotations),
             name=name,
             namespace=namespace,
             containers=containers,
             init_containers=init_containers,
-            overhead=self.overhead(spec),
+            overhead=self.amounts(spec, "spec.overhead"),
             requests=requests,
             limits=limits,
             annotations=annotations,
@@ -148,7 +158,6 @@ class _Reader:
             ended=status.get("phase") in ("Succeeded", "Failed"),
             source=source,
         )
-        return self.pod_level_checked(with_default_requests(pod)) if requests or limits else pod
 
     def pod_level(self, spec: Mapping[str, Any]) -> tuple[Resources, Resources]:
         """spec.resources, which a kubelet without the gate PodLevelResources does not look at."""
@@ -157,9 +166,6 @@ class _Reader:
         resources = self.mapping(spec, "spec.resources")
         limits = self.amounts(resources, "spec.resources.limits")
         requests = self.amounts(resources, "spec.resources.requests")
-        for name in (*limits, *requests):
-            if name not in ("cpu", "memory") and not name.startswith(_HUGEPAGES):
-                raise self.error("spec.resources", f"{shown(name)} is not for pods", "use cpu, memory, hugepages-*")
         return requests, limits
 
     def uid(self, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
@@ -177,11 +183,6 @@ class _Reader:
         except UnsafeNameError as refused:
             raise self.error("metadata.uid", refused.message, refused.todo, uid) from None
 
-    def overhead(self, spec: Mapping[str, Any]) -> Resources:
-        amounts = self.amounts(spec, "spec.overhead")
-        self.check_hugepages(amounts, "spec.overhead")
-        return amounts
-
     def containers(self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str]) -> tuple[Container, ...]:
         listed = spec.get(key) or []
         if not isinstance(listed, list):
@@ -194,19 +195,13 @@ class _Reader:
         name = self.text(item, f"{spot}.name")
         if not _DNS_LABEL.fullmatch(name):
             raise self.error(f"{spot}.name", f"{shown(name)} is not a container name", "use a-z, 0-9 and -", name)
-        requests, limits = self.requirements(self.mapping(item, f"{spot}.resources"), f"{spot}.resources")
+        resources = self.mapping(item, f"{spot}.resources")
+        requests = self.amounts(resources, f"{spot}.resources.requests")
+        limits = self.amounts(resources, f"{spot}.resources.limits")
         init = key == "initContainers"
         # before 1.28 restartPolicy of a container is not a field of the API and is dropped
         always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
         return Container(name, requests, limits, ids.get(name), init, always)
-
-    def requirements(self, resources: Mapping[str, Any], spot: str) -> tuple[Resources, Resources]:
-        limits = self.amounts(resources, f"{spot}.limits")
-        asked = self.amounts(resources, f"{spot}.requests")
-        requests = {**asked, **{name: amount for name, amount in limits.items() if name not in asked}}
-        self.check_over_limit(requests, limits, spot)
-        self.check_hugepages(requests, spot)
-        return requests, limits
 
     def amounts(self, parent: Mapping[str, Any], spot: str) -> Resources:
         amounts = {}
@@ -222,46 +217,9 @@ class _Reader:
             raise self.error(spot, f"{shown(raw)} is not a quantity", 'write a number or a text such as "500m"')
         text = raw.strip() if isinstance(raw, str) else f"{raw}"
         try:
-            quantity = parse(text)
+            return parse(text)
         except QuantityError as refused:
             raise self.error(spot, refused.message, refused.todo, text) from None
-        if quantity.sign() < 0:
-            raise self.error(spot, f"{shown(text)} is below zero", "give zero or more", text)
-        if not quantity.fits():
-            raise self.error(spot, f"{shown(text)} is more than 2^63-1", "give less", text)
-        return quantity.rounded_up_to_milli()
-
-    def pod_level_checked(self, pod: Pod) -> Pod:
-        """validatePodResources: the pod's request is at least its containers', no container limit is over the pod's."""
-        self.check_hugepages(pod.requests, "spec.resources")
-        self.check_over_limit(pod.requests, pod.limits, "spec.resources")
-        for name, amount in aggregate_requests(pod).items():
-            if name in pod.requests and pod.requests[name].nano < amount.nano:
-                raise self.error(
-                    f"spec.resources.requests.{name}",
-                    f"{pod.requests[name]} is less than the {amount} its containers ask for",
-                    "raise it",
-                )
-        for n, container in enumerate(pod.containers):
-            for name, amount in container.limits.items():
-                if name in pod.limits and amount.nano > pod.limits[name].nano:
-                    raise self.error(
-                        f"spec.containers[{n}].resources.limits.{name}",
-                        f"{amount} is over the pod's limit of {pod.limits[name]} in spec.resources",
-                        "lower it",
-                    )
-        return pod
-
-    def check_over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
-        for name, amount in requests.items():
-            if name in limits and amount.nano > limits[name].nano:
-                raise self.error(
-                    f"{spot}.requests.{name}", f"{amount} is over its limit of {limits[name]}", "lower it", str(amount)
-                )
-
-    def check_hugepages(self, amounts: Resources, spot: str) -> None:
-        if any(name.startswith(_HUGEPAGES) for name in amounts) and not ("cpu" in amounts or "memory" in amounts):
-            raise self.error(spot, "has huge pages without cpu and memory", "give cpu or memory too")
 
     def check_unique(self, containers: Sequence[Container]) -> None:
         names: set[str] = set()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from engine.kubelet_version import KubeletVersion
 from engine.names import QosClass
 from engine.pod import Container, Pod, Resources
-from engine.quantity import Quantity
+from engine.quantity import Quantity, wrapped
 from engine.resources import aggregate_requests, pod_level_set
 
 _COUNTED = ("cpu", "memory")
@@ -112,7 +112,7 @@ def qos_rule(pod: Pod, version: KubeletVersion) -> str:
 
 
 def _score(memory: int, capacity: int) -> int:
-    return 1000 - _truncated(1000 * memory, capacity)
+    return 1000 - _truncated(wrapped(1000 * memory), capacity)
 
 
 def _spread_pod_request(pod: Pod) -> int:

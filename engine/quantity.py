@@ -6,8 +6,8 @@ rounded up (away from zero). ``value()`` and ``milli_value()`` round up too.
 Two limits of the Go type are part of its behaviour and kept here:
 
 * A number of up to 18 digits is an int64 with a decimal scale; asking such a number for a value that does not fit
-  an int64 gives 0 (``100P`` has a milli value of 0). Every other number is of any size, and a value that does not
-  fit wraps around modulo 2^64.
+  an int64 gives 0 (``100P`` has a milli value of 0) or, for some scales, what is left modulo 2^64. Every other number
+  is of any size, and a value that does not fit wraps around modulo 2^64.
 * Binary quantities (Ki … Ei) that take the second form are capped at 2^63-1.
 
 Exponents beyond ±64 are refused here; Go takes them and reads nonsense.
@@ -113,13 +113,16 @@ class Quantity:
             mantissa, own = self.small
             if own < scale:
                 return _away_from_zero(mantissa, 10 ** (scale - own))
-            result = mantissa * 10 ** (own - scale)
-            return result if -_MAX_INT64 - 1 <= result <= _MAX_INT64 else 0
+            result: int = mantissa * 10 ** (own - scale)
+            if -_MAX_INT64 - 1 <= result <= _MAX_INT64:
+                return result
+            # positiveScaleInt64: these powers are one multiplication, which wraps; the others give up
+            return wrapped(result) if own - scale in (1, 2, 3, 6, 9) else 0
         divisor: int = 10 ** (scale - _NANO)
         if self.nano < _MAX_INT64:
             # Go takes every number below 2^63-1 for an int64 here, so a very negative one wraps before the division.
-            return _away_from_zero(_wrapped(self.nano), divisor)
-        return _wrapped(-(-self.nano // divisor))
+            return _away_from_zero(wrapped(self.nano), divisor)
+        return wrapped(-(-self.nano // divisor))
 
 
 def _add_small(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int] | None:
@@ -136,7 +139,8 @@ def _away_from_zero(number: int, divisor: int) -> int:
     return -(-number // divisor) if number >= 0 else number // divisor
 
 
-def _wrapped(number: int) -> int:
+def wrapped(number: int) -> int:
+    """What Go's int64 makes of a number that it cannot hold."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

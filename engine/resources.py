@@ -8,8 +8,9 @@ Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits), ``pkg/k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from engine.hugepages import PREFIX, hugepage_limits
 from engine.kubelet_version import KubeletVersion
 from engine.names import QosClass
 from engine.pod import Container, Pod, Resources
@@ -17,7 +18,6 @@ from engine.quantity import ZERO, Quantity
 from engine.shares import DEFAULT_PERIOD_US, MIN_SHARES, milli_to_quota, milli_to_shares
 
 _POD_LEVEL = ("cpu", "memory")  # and hugepages-*
-_HUGEPAGES = "hugepages-"
 
 
 @dataclass(frozen=True)
@@ -72,35 +72,24 @@ def pod_level_set(pod: Pod) -> bool:
 def pod_requests(pod: Pod, version: KubeletVersion) -> Resources:
     """PodRequests: the containers' aggregate, pod-level values over it, overhead added."""
     sums = dict(aggregate_requests(pod))
-    sums.update((name, amount) for name, amount in pod.requests.items() if _pod_level_applies(name, version))
+    sums.update((name, amount) for name, amount in pod.requests.items() if pod_level_applies(name, version))
     _add(sums, pod.overhead)
     return sums
 
 
 def pod_limits(pod: Pod, version: KubeletVersion) -> Resources:
     """PodLimits: as PodRequests; overhead is added only to limits that exist and are not zero."""
-    sums = dict(_aggregate(pod, [c.limits for c in pod.containers], [c.limits for c in pod.init_containers]))
-    sums.update((name, amount) for name, amount in pod.limits.items() if _pod_level_applies(name, version))
+    sums = dict(aggregate_limits(pod))
+    sums.update((name, amount) for name, amount in pod.limits.items() if pod_level_applies(name, version))
     for name, amount in pod.overhead.items():
         if name in sums and not sums[name].is_zero():
             sums[name] = sums[name] + amount
     return sums
 
 
-def _pod_level_applies(name: str, version: KubeletVersion) -> bool:
+def pod_level_applies(name: str, version: KubeletVersion) -> bool:
     """Huge pages at pod level take effect in 1.36 and not in 1.32; 1.34 (beta) is taken as the release between."""
-    return name in _POD_LEVEL or (name.startswith(_HUGEPAGES) and version.at_least(34))
-
-
-def with_default_requests(pod: Pod) -> Pod:
-    """Fills spec.resources.requests as the API does when spec.resources.limits is given (defaultPodRequests).
-
-    A request that is missing there is what the containers ask for in sum, or else the pod's limit.
-    """
-    if not pod.limits:
-        return pod
-    asked = {name: amount for name, amount in aggregate_requests(pod).items() if name in _POD_LEVEL}
-    return replace(pod, requests={**pod.limits, **asked, **pod.requests})
+    return name in _POD_LEVEL or (name.startswith(PREFIX) and version.at_least(34))
 
 
 def aggregate_requests(pod: Pod) -> Resources:
@@ -109,6 +98,11 @@ def aggregate_requests(pod: Pod) -> Resources:
     Running: all regular containers and sidecars. Starting: each init container with the sidecars before it.
     """
     return _aggregate(pod, [c.requests for c in pod.containers], [c.requests for c in pod.init_containers])
+
+
+def aggregate_limits(pod: Pod) -> Resources:
+    """AggregateContainerLimits: as ``aggregate_requests``."""
+    return _aggregate(pod, [c.limits for c in pod.containers], [c.limits for c in pod.init_containers])
 
 
 def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]) -> Resources:
@@ -153,9 +147,10 @@ def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersi
     always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
     limit or spec.resources does, for a BestEffort one never.
     """
-    if qos == "BestEffort":
-        return CgroupLimits(shares=MIN_SHARES)
     requests, limits = pod_requests(pod, version), pod_limits(pod, version)
+    hugepages = hugepage_limits(requests)
+    if qos == "BestEffort":
+        return CgroupLimits(shares=MIN_SHARES, hugepages=hugepages)
     shares = milli_to_shares(requests.get("cpu", ZERO).milli_value())
     quota = milli_to_quota(limits.get("cpu", ZERO).milli_value(), cfs.period_us) if cfs.enforced else -1
     memory = limits.get("memory", ZERO).value()
@@ -165,6 +160,7 @@ def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersi
         quota_us=quota if declared["cpu"] else None,
         period_us=cfs.period_us if declared["cpu"] else None,
         memory=memory if declared["memory"] else None,
+        hugepages=hugepages,
     )
 
 
@@ -196,7 +192,14 @@ def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version:
         quota_us=quota,
         period_us=cfs.period_us if cfs.enforced else None,
         memory=memory or None,
+        hugepages=_container_hugepages(container, pod, version),
     )
+
+
+def _container_hugepages(container: Container, pod: Pod, version: KubeletVersion) -> dict[int, int]:
+    """GetHugepageLimitsFromResources: the container's limits; since 1.34 (change 131089) else the pod's."""
+    limits = hugepage_limits(pod.limits) if version.at_least(34) else {}
+    return {**limits, **hugepage_limits(container.limits)}
 
 
 def _limit(container: Container, pod: Pod, name: str) -> Quantity:

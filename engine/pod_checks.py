@@ -1,0 +1,99 @@
+"""What the API refuses of a pod's resources, so that a kubelet never gets it (``pkg/apis/core/validation``).
+
+One check is this engine's own: an amount over 2^63-1, which the API takes and on which every kubelet's arithmetic
+overflows.
+"""
+
+from __future__ import annotations
+
+from engine.errors import PodError, shown
+from engine.hugepages import PREFIX
+from engine.kubelet_version import KubeletVersion
+from engine.pod import Pod, Resources
+from engine.resources import aggregate_limits, aggregate_requests, pod_level_applies, pod_level_set
+
+
+def check_pod(pod: Pod, version: KubeletVersion) -> None:
+    """Checks a defaulted pod.
+
+    :raises PodError: its resources are refused; the message names file, object and field.
+    """
+    _Checker(pod, version).check()
+
+
+class _Checker:
+    def __init__(self, pod: Pod, version: KubeletVersion) -> None:
+        self.pod = pod
+        self.version = version
+
+    def error(self, field_name: str, message: str, todo: str, value: str | None = None) -> PodError:
+        where = f"{self.pod.source}: pod {self.pod}"
+        return PodError(f"{where}: {field_name}: {message}", path=where, value=value, todo=todo)
+
+    def check(self) -> None:
+        pod = self.pod
+        for key, containers in (("containers", pod.containers), ("initContainers", pod.init_containers)):
+            for n, container in enumerate(containers):
+                spot = f"spec.{key}[{n}].resources"
+                self.amounts(container.limits, f"{spot}.limits")
+                self.amounts(container.requests, f"{spot}.requests")
+                self.over_limit(container.requests, container.limits, spot)
+                self.hugepages({**container.limits, **container.requests}, spot)
+        self.amounts(pod.overhead, "spec.overhead")
+        self.hugepages(pod.overhead, "spec.overhead")
+        if pod_level_set(pod):
+            self.pod_level()
+
+    def amounts(self, amounts: Resources, spot: str) -> None:
+        for name, amount in amounts.items():
+            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{shown(name)}"
+            text = str(amount)
+            if amount.sign() < 0:
+                raise self.error(here, f"{shown(text)} is below zero", "give zero or more", text)
+            if not amount.fits():
+                raise self.error(here, f"{shown(text)} is more than 2^63-1", "give less", text)
+
+    def over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
+        """ValidateResourceRequirements: no request is over its limit."""
+        for name, amount in requests.items():
+            if name in limits and amount.nano > limits[name].nano:
+                raise self.error(
+                    f"{spot}.requests.{name}", f"{amount} is over its limit of {limits[name]}", "lower it", str(amount)
+                )
+
+    def hugepages(self, amounts: Resources, spot: str) -> None:
+        if any(name.startswith(PREFIX) for name in amounts) and not ("cpu" in amounts or "memory" in amounts):
+            raise self.error(spot, "has huge pages without cpu and memory", "give cpu or memory too")
+
+    def pod_level(self) -> None:
+        """validatePodResources: the pod's request is at least its containers', no container limit is over the pod's."""
+        pod = self.pod
+        for key, amounts in (("limits", pod.limits), ("requests", pod.requests)):
+            self.amounts(amounts, f"spec.resources.{key}")
+            for name in amounts:
+                if not pod_level_applies(name, self.version):
+                    raise self.error("spec.resources", f"{shown(name)} is not for pods", "use cpu or memory")
+        self.hugepages({**pod.limits, **pod.requests}, "spec.resources")
+        self.over_limit(pod.requests, pod.limits, "spec.resources")
+        for name, amount in aggregate_requests(pod).items():
+            if name in pod.requests and pod.requests[name].nano < amount.nano:
+                raise self.error(
+                    f"spec.resources.requests.{name}",
+                    f"{pod.requests[name]} is less than the {amount} its containers ask for",
+                    "raise it",
+                )
+        for name, amount in aggregate_limits(pod).items():
+            if name.startswith(PREFIX) and name in pod.limits and pod.limits[name].nano < amount.nano:
+                raise self.error(
+                    f"spec.resources.limits.{name}",
+                    f"{pod.limits[name]} is less than the {amount} its containers are limited to",
+                    "raise it",
+                )
+        for n, container in enumerate(pod.containers):
+            for name, amount in container.limits.items():
+                if name in pod.limits and amount.nano > pod.limits[name].nano:
+                    raise self.error(
+                        f"spec.containers[{n}].resources.limits.{name}",
+                        f"{amount} is over the pod's limit of {pod.limits[name]} in spec.resources",
+                        "lower it",
+                    )
