@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.hugepages import PREFIX, page_size_of_resource
 from engine.pod import Resources
 from engine.quantity import ZERO, Quantity
 from engine.resources import CgroupLimits
@@ -21,12 +22,11 @@ def allocatable(capacity: Resources, kube_reserved: Resources, system_reserved: 
     """Capacity minus system-reserved minus kube-reserved, never below zero.
 
     The hard eviction threshold is not subtracted: it counts in what the node reports, not in the cgroups. Nor are
-    the node's huge pages, in 1.32 and 1.36; older kubelets are not known to do so or not.
+    the node's huge pages.
     """
     left: dict[str, Quantity] = {}
     for name, amount in capacity.items():
-        rest = amount - system_reserved.get(name, ZERO) - kube_reserved.get(name, ZERO)
-        left[name] = rest if rest.sign() >= 0 else ZERO
+        left[name] = _not_below_zero(amount - system_reserved.get(name, ZERO) - kube_reserved.get(name, ZERO))
     return left
 
 
@@ -42,6 +42,21 @@ def reservation(
         if not amount.is_zero():
             kept[name] = amount
     return kept
+
+
+def reported_allocatable(capacity: Resources, kept: Resources) -> Resources:
+    """What the node's status reports to the scheduler: capacity without ``reservation``, and memory also without
+    all huge pages (``pkg/kubelet/nodestatus/setters.go``, MachineInfo); never below zero.
+    """
+    left = {name: _not_below_zero(amount - kept.get(name, ZERO)) for name, amount in capacity.items()}
+    for name, amount in capacity.items():
+        if name.startswith(PREFIX) and "memory" in left:
+            left["memory"] = _not_below_zero(left["memory"] - amount)
+    return left
+
+
+def _not_below_zero(amount: Quantity) -> Quantity:
+    return amount if amount.sign() >= 0 else ZERO
 
 
 def over_reserved(capacity: Resources, kept: Resources) -> list[str]:
@@ -62,4 +77,10 @@ def node_limits(amounts: Mapping[str, Quantity], *, compressible_only: bool = Fa
         shares=shares,
         memory=memory.value() if memory is not None else None,
         pids=pids.value() if pids is not None else None,
+        hugepages=huge_page_limits(amounts),
     )
+
+
+def huge_page_limits(amounts: Resources) -> dict[int, int]:
+    """HugePageLimits: the amounts of huge pages, bytes of a page -> bytes."""
+    return {page_size_of_resource(name): amount.value() for name, amount in amounts.items() if name.startswith(PREFIX)}

@@ -14,6 +14,7 @@ from typing import Literal
 from engine.allocatable import node_limits
 from engine.config import NodeConfig
 from engine.errors import ConfigError
+from engine.hugepages import resource_of_page_size
 from engine.kubelet_version import KubeletVersion
 from engine.names import (
     CgroupName,
@@ -28,6 +29,7 @@ from engine.names import (
 )
 from engine.pod import Container, Pod, Resources
 from engine.qos import oom_score_adj, qos_class
+from engine.qos_cgroups import RequestSums, qos_limits, request_sums
 from engine.quantity import ZERO
 from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
 from engine.shares import MIN_SHARES, milli_to_shares
@@ -69,12 +71,13 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
     :raises UnsafeNameError: a name cannot become a directory.
     """
     pods = [pod for pod in pods if not pod.ended]  # filterOutInactivePods
+    sums = request_sums(pods, node.version)
     kubepods = kubepods_name(node.cgroup_root)
     path = components(kubepods, node.driver)
     cgroups = [WantedCgroup("/".join(path[: n + 1]), "root", "cgroupRoot") for n in range(len(path) - 1)]
-    cgroups.append(_node_cgroup(node, "/".join(path)))
+    cgroups.append(_node_cgroup(node, sums, "/".join(path)))
     for qos in ("Burstable", "BestEffort"):
-        cgroups.append(_qos_cgroup(node, pods, qos))
+        cgroups.append(_qos_cgroup(node, sums, qos))
     for pod in pods:
         cgroups += _pod_cgroups(node, pod)
     return (*_reserved_cgroups(node), *cgroups)
@@ -100,16 +103,59 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
             if field_name == "systemReservedCgroup"
             else ("kube-reserved", node.kube_reserved)
         )
-        limits = _written(node_limits(amounts, compressible_only=key not in node.enforce))
         what = "systemReserved" if key == "system-reserved" else "kubeReserved"
-        yield WantedCgroup(path, "reserved", what, limits, _node_rules(amounts, limits, what))
+        limits = node_limits(amounts, compressible_only=key not in node.enforce)
+        limits = _written(replace(limits, hugepages=_all_page_sizes(limits, node)), node.version)
+        rules = _node_rules(amounts, limits, what)
+        if node.version.enabled("MemoryQoS") and limits.memory is not None:
+            limits = replace(limits, memory_min=limits.memory)
+            rules["memory_min"] = f"enforceExistingCgroup: MemoryQoS protects {what} memory = {limits.memory} bytes"
+        for page in limits.hugepages:
+            rules[resource_of_page_size(page)] = f"toResources: {what} names none, so there are none"
+        yield WantedCgroup(path, "reserved", what, limits, rules)
 
 
-def _node_cgroup(node: NodeConfig, path: str) -> WantedCgroup:
+def _all_page_sizes(limits: CgroupLimits, node: NodeConfig) -> dict[int, int]:
+    """Huge pages with a zero for each size that the node has and nothing was said of (maybeSetHugetlb)."""
+    return {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
+
+
+def _node_cgroup(node: NodeConfig, sums: RequestSums, path: str) -> WantedCgroup:
+    """kubepods: the limits of node allocatable, with what the QoS manager writes over them."""
     amounts = node.allocatable if "pods" in node.enforce else node.capacity
-    limits = _written(node_limits(amounts))
+    limits = node_limits(amounts)
     what = "allocatable" if "pods" in node.enforce else "capacity (pods not in enforceNodeAllocatable)"
-    return WantedCgroup(path, "node", "node", limits, _node_rules(amounts, limits, what))
+    rules = _node_rules(amounts, _written(limits, node.version), what)
+    of_qos = _limits_of_class("Guaranteed", sums, node)
+    limits = replace(limits, hugepages=of_qos.hugepages, memory_min=of_qos.memory_min, memory_low=of_qos.memory_low)
+    rules |= _class_rules(of_qos, "Guaranteed and Burstable")
+    return WantedCgroup(path, "node", "node", _written(limits, node.version), rules)
+
+
+def _limits_of_class(qos: QosClass, sums: RequestSums, node: NodeConfig) -> CgroupLimits:
+    return qos_limits(
+        qos,
+        sums,
+        node.version,
+        page_sizes=node.huge_pages,
+        reserved_percent=node.qos_reserved_memory,
+        allocatable_memory=node.allocatable["memory"].value(),
+        memory_qos=node.version.enabled("MemoryQoS"),
+        tiered=node.memory_reservation_policy == "TieredReservation",
+    )
+
+
+def _class_rules(limits: CgroupLimits, classes: str) -> dict[Field, str]:
+    """The rules of huge pages and of memory protection; ``classes``: whose memory requests count."""
+    rules: dict[Field, str] = {
+        resource_of_page_size(page): "setHugePagesUnbounded: the pods' own limits count" for page in limits.hugepages
+    }
+    for name, number in (("memory_min", limits.memory_min), ("memory_low", limits.memory_low)):
+        if number is not None:
+            rules[name] = f"setMemoryQoS: sum of the {classes} pods' memory requests = {number} bytes"
+            if number == 0:
+                rules[name] = "setMemoryQoS: nothing is protected"
+    return rules
 
 
 def _node_rules(amounts: Resources, limits: CgroupLimits, what: str) -> dict[Field, str]:
@@ -123,65 +169,41 @@ def _node_rules(amounts: Resources, limits: CgroupLimits, what: str) -> dict[Fie
     return rules
 
 
-def _qos_cgroup(node: NodeConfig, pods: Sequence[Pod], qos: QosClass) -> WantedCgroup:
-    memory = node.allocatable["memory"].value()
-    limits = qos_limits(qos, pods, node.version, node.qos_reserved_memory, memory)
-    rules: dict[Field, str] = {}
+def _qos_cgroup(node: NodeConfig, sums: RequestSums, qos: QosClass) -> WantedCgroup:
+    limits = _limits_of_class(qos, sums, node)
+    rules = _class_rules(limits, "Burstable")
     if qos == "Burstable":
         what = "setCPUCgroupConfig: sum of the Burstable pods' cpu requests"
-        rules["shares"] = _shares_rule(what, _sum_milli(pods, qos, node.version), limits.shares)
+        rules["shares"] = _shares_rule(what, sums.milli_cpu[qos], limits.shares)
     else:
         rules["shares"] = f"setCPUCgroupConfig: BestEffort is always {MIN_SHARES} shares"
     if limits.memory is not None:
+        memory = node.allocatable["memory"].value()
         above = "Guaranteed" if qos == "Burstable" else "Guaranteed and Burstable"
         rules["memory"] = (
             f"setMemoryReserve: allocatable {memory} bytes - {node.qos_reserved_memory}% of the {above} pods' memory "
             f"requests = {limits.memory} bytes"
         )
+        if limits.memory == 0:
+            rules["memory"] += ", which libcontainer takes for no limit"
         if limits.memory < 0:
             raise ConfigError(
                 f"qosReserved.memory: {node.qos_reserved_memory}% of the {above} pods' memory requests is "
                 f"{-limits.memory} bytes more than the node's allocatable memory of {memory} bytes",
                 todo="give the node fewer pods or reserve less",
             )
+    limits = _written(limits, node.version)
     return WantedCgroup(_path(qos_name(node.cgroup_root, qos), node.driver), "qos", qos, limits, rules, qos)
-
-
-def qos_limits(
-    qos: QosClass, pods: Sequence[Pod], version: KubeletVersion, reserved_percent: int | None, allocatable_memory: int
-) -> CgroupLimits:
-    """The values of a QoS class's cgroup (setCPUCgroupConfig, setMemoryReserve).
-
-    ``reserved_percent``: qosReserved of memory, or None. ``allocatable_memory``: bytes. The memory may come out
-    negative, which no kernel takes.
-    """
-    shares = milli_to_shares(_sum_milli(pods, qos, version)) if qos == "Burstable" else MIN_SHARES
-    if reserved_percent is None or allocatable_memory == 0:
-        return CgroupLimits(shares=shares)
-    memory = allocatable_memory - _sum_memory(pods, "Guaranteed", version) * reserved_percent // 100
-    if qos == "BestEffort":
-        memory -= _sum_memory(pods, "Burstable", version) * reserved_percent // 100
-    return CgroupLimits(shares=shares, memory=memory)
-
-
-def _sum_milli(pods: Iterable[Pod], qos: QosClass, version: KubeletVersion) -> int:
-    of_class = (pod for pod in pods if qos_class(pod, version) == qos)
-    return sum(pod_requests(pod, version).get("cpu", ZERO).milli_value() for pod in of_class)
-
-
-def _sum_memory(pods: Iterable[Pod], qos: QosClass, version: KubeletVersion) -> int:
-    of_class = (pod for pod in pods if qos_class(pod, version) == qos)
-    return sum(pod_requests(pod, version).get("memory", ZERO).value() for pod in of_class)
 
 
 def _pod_cgroups(node: NodeConfig, pod: Pod) -> Iterable[WantedCgroup]:
     qos = qos_class(pod, node.version)
     limits = limits_for_pod(pod, qos, node.cfs, node.version)
-    limits = _written(replace(limits, pids=node.pod_pids_limit))
+    limits = _written(replace(limits, pids=node.pod_pids_limit), node.version)
     path = _path(pod_name(node.cgroup_root, qos, pod.uid), node.driver)
     yield WantedCgroup(path, "pod", str(pod), limits, _pod_rules(node, pod, qos, limits), qos, pod)
     for container in pod.with_cgroup:
-        of_container = _written(limits_for_container(container, pod, node.cfs, node.version))
+        of_container = _written(limits_for_container(container, pod, node.cfs, node.version), node.version)
         container_id = container.id or invented_container_id(pod.uid, container.name)
         yield WantedCgroup(
             f"{path}/{container_directory(container_id, node.driver, node.runtime)}",
@@ -259,9 +281,13 @@ def _quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
     )
 
 
-def _written(limits: CgroupLimits) -> CgroupLimits:
-    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set"."""
-    return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=limits.pids or None)
+def _written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
+    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set".
+
+    But for pids: since kubelet 1.36 (opencontainers/cgroups 0.0.6) no tasks are written as one.
+    """
+    pids = 1 if limits.pids == 0 and version.at_least(36) else limits.pids or None
+    return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=pids)
 
 
 def _path(name: CgroupName, driver: Driver) -> str:

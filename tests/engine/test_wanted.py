@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.errors import ConfigError
@@ -136,3 +138,47 @@ def test_a_pod_that_has_ended_has_no_cgroup_and_counts_nowhere(make_node, make_o
     tree = _by_path(wanted_tree(make_node(), [pod_from_object(item, "test", KubeletVersion())]))
     assert list(tree) == ["kubepods", "kubepods/burstable", "kubepods/besteffort"]
     assert tree["kubepods/burstable"].limits.shares == 2
+
+
+def _node_with_huge_pages(make_node, **fields):
+    return replace(make_node(**fields), huge_pages={2 << 20: 128 << 20})
+
+
+def test_huge_pages_are_unbounded_above_the_pods(make_node):
+    tree = _by_path(wanted_tree(_node_with_huge_pages(make_node), []))
+    assert {cgroup.limits.hugepages[2 << 20] for cgroup in tree.values()} == {1 << 62}
+
+
+def test_a_reserved_cgroup_has_no_huge_pages(make_node):
+    fields = {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/kube"}
+    for key in ("kube-reserved", "kube-reserved-compressible"):
+        tree = _by_path(wanted_tree(_node_with_huge_pages(make_node, enforceNodeAllocatable=[key], **fields), []))
+        assert tree["kube"].limits.hugepages == {2 << 20: 0}
+
+
+def test_memory_qos_protects_what_is_requested_and_what_is_reserved(make_node, make_pod, make_container):
+    gates = {"featureGates": {"MemoryQoS": True}, "memoryReservationPolicy": "TieredReservation"}
+    reserved = {
+        "enforceNodeAllocatable": ["pods", "kube-reserved"],
+        "kubeReserved": {"memory": "1Gi"},
+        "kubeReservedCgroup": "/kube",
+    }
+    pods = [make_pod(make_container(**GUARANTEED), n=1), make_pod(make_container(requests={"memory": "1Mi"}), n=2)]
+    tree = _by_path(wanted_tree(make_node(**gates, **reserved), pods))
+    assert tree["kube"].limits.memory_min == 1 << 30
+    assert tree["kubepods"].limits.memory_min == (1 << 30) + (1 << 20)
+    assert tree["kubepods/burstable"].limits.memory_low == 1 << 20
+    assert tree["kubepods/besteffort"].limits.unified == {}
+
+
+def test_a_class_with_nothing_left_is_not_limited(make_node, make_pod, make_container):
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    tree = _by_path(wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "8Gi"}))]))
+    assert tree["kubepods/burstable"].limits.memory is None
+    assert "no limit" in tree["kubepods/burstable"].rules["memory"]
+
+
+@pytest.mark.parametrize(("minor", "pids"), [(35, None), (36, 1)])
+def test_no_tasks_are_one_task_since_1_36(make_node, minor, pids):
+    node = make_node(minor=minor, systemReserved={"pid": "40000"})
+    assert _by_path(wanted_tree(node, []))["kubepods"].limits.pids == pids

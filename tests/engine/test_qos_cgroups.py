@@ -1,0 +1,60 @@
+"""The values of the QoS classes' cgroups."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.kubelet_version import KubeletVersion
+from engine.qos_cgroups import RequestSums, memory_protection, memory_reserve, qos_limits, qos_shares, request_sums
+from engine.resources import CgroupLimits
+
+SUMS = RequestSums(
+    {"Guaranteed": 1000, "Burstable": 500, "BestEffort": 0}, {"Guaranteed": 1000, "Burstable": 333, "BestEffort": 0}
+)
+NOTHING = RequestSums({"Guaranteed": 0, "Burstable": 0}, {"Guaranteed": 0, "Burstable": 0})
+
+
+def test_requests_are_summed_by_class(make_pod, make_container):
+    pods = [
+        make_pod(make_container(limits={"cpu": "1", "memory": "1Gi"}), n=1),
+        make_pod(make_container(requests={"cpu": "300m"}), n=2),
+        make_pod(make_container(requests={"cpu": "100500u", "memory": "1"}), n=3),
+        make_pod(n=4),
+    ]
+    sums = request_sums(pods, KubeletVersion())
+    assert sums.milli_cpu == {"Guaranteed": 1000, "Burstable": 300 + 101, "BestEffort": 0}
+    assert sums.memory == {"Guaranteed": 1 << 30, "Burstable": 1, "BestEffort": 0}
+
+
+def test_shares_are_of_the_sum_and_of_nothing():
+    assert qos_shares(SUMS) == {"Burstable": 512, "BestEffort": 2}
+
+
+def test_the_reserve_is_a_part_of_what_the_higher_classes_request():
+    assert memory_reserve(SUMS, 50, 10_000) == {"Burstable": 9500, "BestEffort": 9500 - 166}
+
+
+def test_nothing_is_reserved_of_nothing():
+    assert memory_reserve(SUMS, 50, 0) == {}
+
+
+@pytest.mark.parametrize(
+    ("minor", "tiered", "guaranteed", "burstable"),
+    [
+        (35, False, CgroupLimits(memory_min=1333), CgroupLimits(memory_min=333)),
+        (36, False, CgroupLimits(memory_min=0), CgroupLimits(memory_low=0)),
+        (36, True, CgroupLimits(memory_min=1333), CgroupLimits(memory_low=333)),
+    ],
+)
+def test_memory_is_protected_as_the_release_does(minor, tiered, guaranteed, burstable):
+    protection = memory_protection(SUMS, KubeletVersion(minor), tiered=tiered)
+    assert protection == {"Guaranteed": guaranteed, "Burstable": burstable}
+
+
+def test_before_1_36_no_requests_are_no_value():
+    assert memory_protection(NOTHING, KubeletVersion(35), tiered=False)["Guaranteed"].unified == {}
+
+
+def test_huge_pages_are_unbounded_in_every_class():
+    for qos in ("Guaranteed", "Burstable", "BestEffort"):
+        assert qos_limits(qos, SUMS, KubeletVersion(), page_sizes=[2 << 20]).hugepages == {2 << 20: 1 << 62}
