@@ -9,7 +9,8 @@ Amounts are keyed by resource name: ``cpu`` (cores), ``memory`` (bytes), ``pid``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from engine.hugepages import PREFIX, page_size_of_resource
 from engine.pod import Resources
@@ -79,6 +80,19 @@ def node_limits(amounts: Mapping[str, Quantity], *, compressible_only: bool = Fa
         pids=pids.value() if pids is not None else None,
         hugepages=huge_page_limits(amounts),
     )
+
+
+def reserved_limits(
+    amounts: Resources, page_sizes: Iterable[int], *, compressible_only: bool = False, memory_qos: bool = False
+) -> CgroupLimits:
+    """The values of kubeReservedCgroup or systemReservedCgroup (enforceExistingCgroup).
+
+    Nothing can be reserved of huge pages, so there are none of any size (maybeSetHugetlb). The memory is protected
+    with the gate MemoryQoS, on cgroup v2.
+    """
+    limits = node_limits(amounts, compressible_only=compressible_only)
+    none = dict.fromkeys(page_sizes, 0)
+    return replace(limits, hugepages={**none, **limits.hugepages}, memory_min=limits.memory if memory_qos else None)
 
 
 def huge_page_limits(amounts: Resources) -> dict[int, int]:

@@ -25,7 +25,10 @@ class Container:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod as far as its cgroups depend on it. ``requests`` and ``limits`` are spec.resources."""
+    """A pod as far as its cgroups depend on it. ``requests`` and ``limits`` are spec.resources.
+
+    ``gated_requests`` are spec.resources.requests for a kubelet with the gate PodLevelResources off.
+    """
 
     uid: str
     name: str
@@ -35,6 +38,7 @@ class Pod:
     overhead: Resources = field(default_factory=dict)
     requests: Resources = field(default_factory=dict)
     limits: Resources = field(default_factory=dict)
+    gated_requests: Resources = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     priority: int | None = None
     priority_class_name: str = ""

@@ -141,7 +141,8 @@ class _Reader:
         if not containers:
             raise self.error("spec.containers", "is empty", "a pod needs at least one container")
         self.check_unique(containers + init_containers)
-        requests, limits = self.pod_level(spec)
+        gate = self.version.enabled("PodLevelResources")
+        requests, limits = self.pod_level(spec, gate)
         return Pod(
             uid=self.uid(metadata, annotations),
             name=name,
@@ -149,8 +150,9 @@ class _Reader:
             containers=containers,
             init_containers=init_containers,
             overhead=self.amounts(spec, "spec.overhead"),
-            requests=requests,
+            requests=requests if gate else {},
             limits=limits,
+            gated_requests={} if gate else requests,
             annotations=annotations,
             priority=self.priority(spec),
             priority_class_name=self.text(spec, "spec.priorityClassName", ""),
@@ -159,12 +161,12 @@ class _Reader:
             source=source,
         )
 
-    def pod_level(self, spec: Mapping[str, Any]) -> tuple[Resources, Resources]:
-        """spec.resources, which a kubelet without the gate PodLevelResources does not look at."""
-        if not self.version.enabled("PodLevelResources"):
+    def pod_level(self, spec: Mapping[str, Any], gate: bool) -> tuple[Resources, Resources]:
+        """spec.resources, a field since 1.32; its limits are not looked at without the gate PodLevelResources."""
+        if not self.version.at_least(32):
             return {}, {}
         resources = self.mapping(spec, "spec.resources")
-        limits = self.amounts(resources, "spec.resources.limits")
+        limits = self.amounts(resources, "spec.resources.limits") if gate else {}
         requests = self.amounts(resources, "spec.resources.requests")
         return requests, limits
 

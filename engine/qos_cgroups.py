@@ -7,7 +7,7 @@ stands for kubepods, in which the Guaranteed pods sit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.hugepages import UNLIMITED
 from engine.kubelet_version import KubeletVersion
@@ -28,13 +28,18 @@ class RequestSums:
 
 
 def request_sums(pods: Sequence[Pod], version: KubeletVersion) -> RequestSums:
-    """The sums that setCPUCgroupConfig and getQoSMemoryRequests make, each pod rounded up by itself."""
+    """The sums that setCPUCgroupConfig and getQoSMemoryRequests make, each pod rounded up by itself.
+
+    The second counts spec.resources even with the gate PodLevelResources off (since 1.32).
+    """
     cpu: dict[QosClass, int] = {"Guaranteed": 0, "Burstable": 0, "BestEffort": 0}
     memory = dict(cpu)
     for pod in pods:
         qos, requests = qos_class(pod, version), pod_requests(pod, version)
         if qos != "BestEffort":
             cpu[qos] += requests.get("cpu", ZERO).milli_value()
+            if pod.gated_requests:
+                requests = pod_requests(replace(pod, requests=pod.gated_requests), version)
             memory[qos] += requests.get("memory", ZERO).value()
     return RequestSums(cpu, memory)
 

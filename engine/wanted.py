@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from engine.allocatable import node_limits
+from engine.allocatable import node_limits, reserved_limits
 from engine.config import NodeConfig
 from engine.errors import ConfigError
 from engine.hugepages import resource_of_page_size
@@ -104,20 +104,19 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
             else ("kube-reserved", node.kube_reserved)
         )
         what = "systemReserved" if key == "system-reserved" else "kubeReserved"
-        limits = node_limits(amounts, compressible_only=key not in node.enforce)
-        limits = _written(replace(limits, hugepages=_all_page_sizes(limits, node)), node.version)
+        limits = reserved_limits(
+            amounts,
+            node.huge_pages,
+            compressible_only=key not in node.enforce,
+            memory_qos=node.version.enabled("MemoryQoS"),
+        )
+        limits = _written(limits, node.version)
         rules = _node_rules(amounts, limits, what)
-        if node.version.enabled("MemoryQoS") and limits.memory is not None:
-            limits = replace(limits, memory_min=limits.memory)
-            rules["memory_min"] = f"enforceExistingCgroup: MemoryQoS protects {what} memory = {limits.memory} bytes"
+        if limits.memory_min is not None:
+            rules["memory_min"] = f"enforceExistingCgroup: MemoryQoS protects {what} memory = {limits.memory_min} bytes"
         for page in limits.hugepages:
-            rules[resource_of_page_size(page)] = f"toResources: {what} names none, so there are none"
+            rules[resource_of_page_size(page)] = "maybeSetHugetlb: nothing can be reserved of huge pages"
         yield WantedCgroup(path, "reserved", what, limits, rules)
-
-
-def _all_page_sizes(limits: CgroupLimits, node: NodeConfig) -> dict[int, int]:
-    """Huge pages with a zero for each size that the node has and nothing was said of (maybeSetHugetlb)."""
-    return {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
 
 
 def _node_cgroup(node: NodeConfig, sums: RequestSums, path: str) -> WantedCgroup:

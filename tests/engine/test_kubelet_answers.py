@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engine import names
-from engine.allocatable import allocatable, node_limits, over_reserved, reservation
-from engine.config import _Reader
 from engine.errors import PodError
 from engine.kubelet_version import KubeletVersion
 from engine.pods import pod_from_object
@@ -107,51 +105,3 @@ def test_oom_scores_are_the_kubelets(answers):
                     continue  # the kubelet's int64 overflowed at a request of exabytes
                 mine = oom_score_adj(pod, containers[row["name"]], parse(capacity).value(), version)
                 assert mine == score, (pod.name, row["name"], capacity)
-
-
-def _amounts(texts):
-    return {name: parse(text) for name, text in (texts or {}).items()}
-
-
-def _shown(amounts):
-    return {
-        name: [str(amount), amount.value(), amount.milli_value()]
-        for name, amount in amounts.items()
-        if name != "ephemeral-storage"
-    }
-
-
-def _without_storage(rows):
-    return {name: row for name, row in (rows or {}).items() if name != "ephemeral-storage"}
-
-
-def _values(limits):
-    values = {"cpu_shares": limits.shares, "memory": limits.memory, "pids": limits.pids}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-@pytest.mark.parametrize("tag", VERSIONS)
-def test_node_values_are_the_kubelets(recorded, tag):
-    for node in recorded("nodes"):
-        expected = node["expected"][tag]
-        kube, system = _amounts(node["kube_reserved"]), _amounts(node["system_reserved"])
-        capacity, with_pids = _amounts(node["capacity"]), _amounts(node["internal_capacity"])
-        left = allocatable(with_pids, kube, system)
-        assert _shown(left) == _without_storage(expected["allocatable_internal_absolute"]), node["id"]
-        reader = _Reader({"evictionHard": node["eviction_hard"]}, "test", KubeletVersion(VERSIONS[tag]))
-        eviction = reader.eviction_memory(capacity["memory"].value())
-        kept = reservation(capacity, kube, system, eviction)
-        assert _shown(kept) == _without_storage(expected["reservation"]), node["id"]
-        if not any("nodefs" in signal for signal in node["eviction_hard"]):
-            assert bool(over_reserved(capacity, kept)) == expected["validate_error"], node["id"]
-        root = names.kubepods_name(names.parse_cgroupfs(node["cgroup_root"]))
-        assert "/" + names.directory(root, node["driver"]) == expected["node_allocatable_root"]
-        enforced = [(expected["node_allocatable_root"], left if "pods" in node["enforce"] else with_pids, False)]
-        for key, amounts in (("system-reserved", system), ("kube-reserved", kube)):
-            path = node[key.replace("-", "_") + "_cgroup"]
-            named = "/" + names.directory(names.parse_reserved(path, node["driver"]), node["driver"])
-            if key in node["enforce"] or f"{key}-compressible" in node["enforce"]:
-                enforced.append((named, amounts, key not in node["enforce"]))
-        mine = {path: _values(node_limits(amounts, compressible_only=cpu)) for path, amounts, cpu in enforced}
-        for call in expected["enforce"]:
-            assert mine[call["path"]] == call["rc"], (node["id"], call["path"])

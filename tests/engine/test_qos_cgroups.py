@@ -58,3 +58,11 @@ def test_before_1_36_no_requests_are_no_value():
 def test_huge_pages_are_unbounded_in_every_class():
     for qos in ("Guaranteed", "Burstable", "BestEffort"):
         assert qos_limits(qos, SUMS, KubeletVersion(), page_sizes=[2 << 20]).hugepages == {2 << 20: 1 << 62}
+
+
+def test_the_memory_sums_count_spec_resources_without_their_gate(make_pod, make_container):
+    pod = make_pod(
+        make_container(requests={"cpu": "1"}), resources={"requests": {"memory": "1Gi", "cpu": "2"}}, minor=33
+    )
+    sums = request_sums([pod], KubeletVersion(33))
+    assert (sums.milli_cpu["Burstable"], sums.memory["Burstable"]) == (1000, 1 << 30)
