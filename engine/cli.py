@@ -29,6 +29,7 @@ from engine.pods import read_pods
 from engine.quantity import parse as parse_quantity
 from engine.render import Printer, print_explanation, print_plan, print_status, step_line
 from engine.status import compare
+from engine.system_cgroups import ProcessTable, with_moves
 from engine.wanted import wanted_tree
 
 _PROGRAM = "cgroup-engine"
@@ -104,8 +105,10 @@ def _plan(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
     wanted = wanted_tree(node, pods)
-    plan = make_plan(wanted, found, node.driver)
+    plan = with_moves(make_plan(wanted, found, node.driver), node, found)
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
+    if node.kubelet_cgroups:
+        scores["kubelet"] = node.kubelet_oom_score_adj
     print_plan(Printer(sys.stdout), plan, scores, options.output)
     _warn_of(plan.kept)
     return 0
@@ -116,7 +119,10 @@ def _apply(options: argparse.Namespace) -> int:
     found = _root(options, node)
     _check_driver(options, node)
     wanted = wanted_tree(node, pods)
-    plan = make_plan(wanted, found, node.driver)
+    plan = with_moves(make_plan(wanted, found, node.driver), node, found)
+    if node.kubelet_cgroups:
+        for pid in ProcessTable().kubelets():
+            ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
     return _execute(plan, found.fs, f"nothing to do: {len(wanted)} cgroups are as wanted ({found.layout.name})")
 
 
@@ -201,6 +207,8 @@ def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
     layout = detect(fs, options.root)
     if layout.version == 1 and node.fail_cgroup_v1:
         _warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
+    if layout.version == 1 and node.single_process_oom_kill is False:
+        _warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
     if isinstance(fs, OsFs) and options.command in ("apply", "down"):
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
         for tree in layout.trees:

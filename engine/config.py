@@ -53,7 +53,8 @@ class NodeConfig:
     ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
     ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
     off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
-    ``swap_behavior``: None if the kubelet says nothing of swap to the runtime.
+    ``swap_behavior``: None if the kubelet says nothing of swap to the runtime. ``single_process_oom_kill``: None or
+    False make containers oom groups on v2; False is not for v1.
     """
 
     cpus: int
@@ -68,6 +69,9 @@ class NodeConfig:
     system_reserved: Resources = field(default_factory=dict)
     kube_reserved_cgroup: CgroupName = ()
     system_reserved_cgroup: CgroupName = ()
+    kubelet_cgroups: CgroupName = ()
+    system_cgroups: CgroupName = ()
+    kubelet_oom_score_adj: int = -999
     eviction_memory: Quantity | None = None
     qos_reserved_memory: int | None = None
     pod_pids_limit: int | None = None
@@ -77,7 +81,7 @@ class NodeConfig:
     memory_reservation_policy: MemoryReservationPolicy = "None"
     memory_throttling_factor: float = 0.9
     swap_behavior: SwapBehavior | None = None
-    single_process_oom_kill: bool = False
+    single_process_oom_kill: bool | None = None
     fail_cgroup_v1: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -186,6 +190,9 @@ class _Reader:
             system_reserved=system_reserved,
             kube_reserved_cgroup=self.reserved_cgroup("kubeReservedCgroup", driver, enforce),
             system_reserved_cgroup=self.reserved_cgroup("systemReservedCgroup", driver, enforce),
+            kubelet_cgroups=self.plain_cgroup("kubeletCgroups"),
+            system_cgroups=self.system_cgroups(),
+            kubelet_oom_score_adj=self.oom_score_adj(),
             eviction_memory=eviction,
             qos_reserved_memory=self.qos_reserved_memory(),
             pod_pids_limit=self.pod_pids_limit(),
@@ -389,6 +396,32 @@ class _Reader:
             raise self.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
         return from_bytes(int(float(capacity) * fraction))
 
+    def plain_cgroup(self, name: str) -> CgroupName:
+        """kubeletCgroups, systemCgroups: a path as it is, with either driver."""
+        path = self.text(name, "")
+        try:
+            return parse_cgroupfs(path)
+        except UnsafeNameError as refused:
+            raise self.error(name, refused.message, refused.todo, path) from None
+
+    def system_cgroups(self) -> CgroupName:
+        """systemCgroups: not the root, and only together with cgroupRoot ("/" will do)."""
+        path = self.plain_cgroup("systemCgroups")
+        if self.text("systemCgroups", "") and not path:
+            raise self.error("systemCgroups", "is the root cgroup", "name another")
+        if path and not self.text("cgroupRoot", ""):
+            raise self.error("systemCgroups", "needs cgroupRoot", 'set it, to "/" if it is the root')
+        return path
+
+    def oom_score_adj(self) -> int:
+        """oomScoreAdj of the kubelet itself, -1000 to 1000; default -999."""
+        score = self.fields.get("oomScoreAdj")
+        if score is None:
+            return -999
+        if isinstance(score, bool) or not isinstance(score, int) or not -1000 <= score <= 1000:
+            raise self.error("oomScoreAdj", f"{shown(score)} is not within -1000 to 1000")
+        return score
+
     def qos_reserved_memory(self) -> int | None:
         reserved = self.mapping("qosReserved")
         for resource in reserved:
@@ -462,14 +495,14 @@ class _Reader:
             return "LimitedSwap" if gate else None
         return "NoSwap" if newer or not gate else "UnlimitedSwap"
 
-    def single_process_oom_kill(self) -> bool:
+    def single_process_oom_kill(self) -> bool | None:
         """singleProcessOOMKill: false makes containers oom groups on v2.
 
-        Default false since 1.28, which always made them groups until the field came in 1.32; before, none was one.
+        Since 1.28 they are groups by default, and were always until the field came in 1.32; before, none was one.
         """
-        if self.version.at_least(32):
+        if self.version.at_least(32) and self.fields.get("singleProcessOOMKill") is not None:
             return self.flag("singleProcessOOMKill", False)
-        return not self.version.at_least(28)
+        return None if self.version.at_least(28) else True
 
     def cfs(self) -> CfsQuota:
         """cpuCFSQuota and cpuCFSQuotaPeriod.

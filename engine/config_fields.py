@@ -50,6 +50,4 @@ NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),
     "memorySwap": (({}, {"swapBehavior": ""}, {"swapBehavior": "NoSwap"}), "a kubelet writes memory.swap.max"),
     "singleProcessOOMKill": ((), "a kubelet writes memory.oom.group for containers on cgroup v2"),
-    "kubeletCgroups": (("",), "a kubelet moves itself there"),
-    "systemCgroups": (("",), "a kubelet moves the other processes of the root there"),
 }

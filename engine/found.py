@@ -66,8 +66,7 @@ class FoundTree:
         cgroup = self.get(path)
         pids: set[int] = set()
         for tree in cgroup.trees if cgroup is not None else ():
-            file = f"{self.layout.directory(tree, path)}/cgroup.procs"
-            text = self._text(file)
+            text = self._text(f"{self.layout.directory(tree, path)}/cgroup.procs".lstrip("/"))
             pids.update(int(line) for line in (text or "").split())
         return sorted(pids)
 

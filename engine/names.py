@@ -26,6 +26,7 @@ CgroupName = tuple[str, ...]
 KUBEPODS = "kubepods"  # defaultNodeAllocatableCgroupName
 _SCOPE_PREFIX: dict[str, str] = {"containerd": "cri-containerd-", "crio": "crio-", "docker": "docker-"}
 _SLICE = ".slice"
+_MISPLACED = ":cri-containerd:"
 _COMPONENT = re.compile(r"[A-Za-z0-9_.@:+,=~-]{1,200}", re.ASCII)
 _UID = re.compile(r"(?!.*\.\.)[A-Za-z0-9]([A-Za-z0-9.-]{0,126}[A-Za-z0-9])?", re.ASCII)
 _CONTAINER_ID = re.compile(r"[0-9a-f]{1,64}", re.ASCII)
@@ -153,6 +154,35 @@ def container_directory(container_id: str, driver: Driver, runtime: Runtime) -> 
     if driver == "systemd":
         return f"{_SCOPE_PREFIX[runtime]}{container_id}.scope"
     return f"crio-{container_id}" if runtime == "crio" else container_id
+
+
+def misplaced_container(pod: CgroupName, container_id: str, cgroup_version: Literal[1, 2]) -> tuple[str, ...]:
+    """The directories of a container when the kubelet uses the systemd driver and containerd does not.
+
+    containerd hands runc ``<pod's slice>:cri-containerd:<id>``, which is systemd's form (its getCgroupsPath). Without
+    SystemdCgroup runc takes it for a relative path: on v1 below its own cgroup, which is containerd's, on v2 beside
+    that (libcontainer's subsysPath and fs2 defaultDirPath). The pod's limits do not hold there.
+
+    :raises UnsafeNameError: the id may not become a directory.
+    """
+    slice_name = components(pod, "systemd")[-1]
+    return (*misplaced_parent(cgroup_version), f"{slice_name}{_MISPLACED}{check_container_id(container_id)}")
+
+
+def misplaced_parent(cgroup_version: Literal[1, 2]) -> tuple[str, ...]:
+    """Where ``misplaced_container`` puts all of them."""
+    return ("system.slice", "containerd.service") if cgroup_version == 1 else ("system.slice",)
+
+
+def is_misplaced_container(directory_name: str, cgroup_root: CgroupName) -> bool:
+    """Is it a container of a pod below cgroupRoot, as ``misplaced_container`` names it?"""
+    slice_name, colons, container_id = directory_name.partition(_MISPLACED)
+    top = components(kubepods_name(cgroup_root), "systemd")[-1].removesuffix(_SLICE)
+    return (
+        bool(colons and _CONTAINER_ID.fullmatch(container_id))
+        and slice_name.startswith(f"{top}-")
+        and is_pod_directory(slice_name, "systemd")
+    )
 
 
 def is_pod_directory(directory_name: str, driver: Driver) -> bool:

@@ -62,7 +62,7 @@ class Plan:
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
-    if cgroup.level == "root":
+    if cgroup.level in ("root", "system"):
         return
     for knob in knobs_of(layout, cgroup.limits.hugepages):
         if cgroup.level == "reserved" and not knob.given(cgroup.limits):
@@ -110,7 +110,7 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
             is_new = there is None or knob.field not in there.settings
             if not _same(knob, old, new) and (is_new or not knob.size(new) < knob.size(old)):
                 yield from _writes(cgroup, knob, old, new, layout, "make")
-        if layout.version == 2 and cgroup.path in parents and cgroup.level != "reserved":
+        if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
             yield from _enable(cgroup.path, cgroup.owner, found)
 
 
@@ -163,6 +163,7 @@ def _purpose(cgroup: WantedCgroup) -> str:
         "pod": f"{cgroup.qos} pod",
         "container": "container",
         "reserved": "reserved",
+        "system": cgroup.owner,
     }[cgroup.level]
 
 

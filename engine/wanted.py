@@ -34,7 +34,7 @@ from engine.quantity import ZERO
 from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
 from engine.shares import MIN_SHARES, milli_to_shares
 
-Level = Literal["root", "reserved", "node", "qos", "pod", "container"]
+Level = Literal["root", "reserved", "system", "node", "qos", "pod", "container"]
 # a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
 Field = str
 
@@ -45,7 +45,8 @@ class WantedCgroup:
 
     ``path`` is below the cgroup root (v1: below each hierarchy). ``rules`` says where each value comes from. Of a
     ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
-    (cgroupRoot and what is above it) none. Everywhere else a value that is not set is the kernel's default.
+    (cgroupRoot and what is above it) and of a ``system`` one (systemCgroups, kubeletCgroups) none. Everywhere else a
+    value that is not set is the kernel's default.
     """
 
     path: str
@@ -80,7 +81,18 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
         cgroups.append(_qos_cgroup(node, sums, qos))
     for pod in pods:
         cgroups += _pod_cgroups(node, pod)
-    return (*_reserved_cgroups(node), *cgroups)
+    cgroups = [*_reserved_cgroups(node), *cgroups]
+    return (*cgroups, *_system_cgroups(node, {cgroup.path for cgroup in cgroups}))
+
+
+def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup]:
+    """systemCgroups and kubeletCgroups with what is above them, as far as it is not among the ``others``."""
+    for name, owner in ((node.system_cgroups, "systemCgroups"), (node.kubelet_cgroups, "kubeletCgroups")):
+        for n in range(len(name)):
+            path = "/".join(name[: n + 1])
+            if path not in others:
+                others.add(path)
+                yield WantedCgroup(path, "system", owner)
 
 
 def reserved_paths(node: NodeConfig) -> dict[str, str]:

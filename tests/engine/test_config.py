@@ -59,6 +59,10 @@ def test_allocatable_is_capacity_without_both_reservations(make_node):
         ({"memoryThrottlingFactor": 0}, "memoryThrottlingFactor"),
         ({"memorySwap": {"swapBehavior": "UnlimitedSwap"}}, "memorySwap.swapBehavior"),
         ({"memorySwap": {"swapBehavior": "Some"}}, "memorySwap.swapBehavior"),
+        ({"systemCgroups": "/", "cgroupRoot": "/"}, "systemCgroups: is the root cgroup"),
+        ({"systemCgroups": "/system"}, "systemCgroups: needs cgroupRoot"),
+        ({"kubeletCgroups": "/../kubelet"}, "kubeletCgroups"),
+        ({"oomScoreAdj": 1001}, "oomScoreAdj"),
         ({"reservedSystemCPUs": "0-"}, "reservedSystemCPUs"),
         ({"reservedSystemCPUs": "4"}, "reservedSystemCPUs"),
         ({"reservedSystemCPUs": "0", "kubeReservedCgroup": "/kube"}, "together with kubeReservedCgroup"),
@@ -167,9 +171,14 @@ def test_the_throttling_factor_was_smaller_before_1_27(make_node):
     assert [make_node(minor=minor).memory_throttling_factor for minor in (26, 27)] == [0.8, 0.9]
 
 
-@pytest.mark.parametrize(("minor", "single"), [(27, True), (28, False), (31, False), (36, False)])
+@pytest.mark.parametrize(("minor", "single"), [(27, True), (28, None), (31, None), (36, None)])
 def test_containers_are_oom_groups_by_default_since_1_28(make_node, minor, single):
     assert make_node(minor=minor).single_process_oom_kill is single
+
+
+def test_single_process_oom_kill_can_be_set_since_1_32(make_node):
+    assert [make_node(singleProcessOOMKill=value).single_process_oom_kill for value in (True, False)] == [True, False]
+    assert make_node(minor=31, singleProcessOOMKill=True).single_process_oom_kill is None
 
 
 def test_reserved_cpus_replace_the_cpu_of_both_reservations(make_node):

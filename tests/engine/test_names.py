@@ -86,6 +86,23 @@ def test_a_container_is_named_as_its_runtime_names_it(driver, runtime, expected)
     assert names.container_directory("ab12", driver, runtime) == expected
 
 
+@pytest.mark.parametrize(("version", "place"), [(1, ("system.slice", "containerd.service")), (2, ("system.slice",))])
+def test_runc_without_systemd_puts_a_container_beside_containerd(version, place):
+    pod = names.pod_name(("a-b",), "Burstable", "12-34")
+    path = names.misplaced_container(pod, "ab12", version)
+    assert path == (*place, "a_b-kubepods-burstable-pod12_34.slice:cri-containerd:ab12")
+    assert names.is_misplaced_container(path[-1], ("a-b",))
+    assert not names.is_misplaced_container(path[-1], ())
+
+
+@pytest.mark.parametrize(
+    "directory",
+    ["containerd.service", "kubepods-pod1.slice", "kubepods-pod1.slice:cri-containerd:xyz", "a-pod1.slice:crio:ab"],
+)
+def test_other_directories_are_no_misplaced_containers(directory):
+    assert not names.is_misplaced_container(directory, ())
+
+
 def test_an_invented_id_is_the_sha256_of_uid_and_name():
     assert names.invented_container_id("0aa1a5e2-0b3f-4d0e-8f31-000000000001", "container3") == (
         "8385aae59f5651cd1314368af245509a71c4437bbae40d5c2d84fbd13b6092ea"

@@ -1,0 +1,95 @@
+"""Where the kubelet moves itself and the other processes of the root."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.apply import execute
+from engine.down import down_plan
+from engine.errors import StepFailedError
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.system_cgroups import ProcessTable, with_moves
+from engine.wanted import wanted_tree
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """1 is the first process, 2 a kernel thread, 70 the kubelet, 80 one of another namespace, 90 something else."""
+    for pid, (name, namespace) in {
+        1: ("systemd", "host"), 2: ("kthreadd", "host"), 70: ("kubelet", "host"), 80: ("kubelet", "other"),
+        90: ("sshd", "host"),
+    }.items():  # fmt: skip
+        directory = tmp_path / str(pid)
+        (directory / "ns").mkdir(parents=True)
+        (directory / "comm").write_text(f"{name}\n")
+        (directory / "ns" / "pid").symlink_to(namespace)
+        (directory / "oom_score_adj").write_text("0\n")
+        if pid != 2:
+            (directory / "exe").symlink_to("/bin/x")
+    return ProcessTable(tmp_path)
+
+
+def _plan(kernel, node, processes):
+    found = FoundTree(kernel, detect(kernel, "root"))
+    return with_moves(make_plan(wanted_tree(node, []), found, node.driver), node, found, processes)
+
+
+def _moved(plan):
+    return [(step.path, step.text) for step in plan.steps if step.file == "cgroup.procs"]
+
+
+def test_the_kubelet_of_the_host_is_moved_in_every_hierarchy(stub, make_node, processes):
+    plan = _plan(stub(1), make_node(kubeletCgroups="/kube/kubelet"), processes)
+    assert _moved(plan) == [(f"{tree}/kube/kubelet/cgroup.procs", "70") for tree in ("cpu", "memory", "pids")]
+
+
+def test_the_processes_of_the_root_are_moved_but_the_first_and_the_kernels(stub, make_node, processes):
+    kernel = stub(2)
+    kernel.files["cgroup.procs"] = "1\n2\n90"
+    plan = _plan(kernel, make_node(systemCgroups="/system", cgroupRoot="/"), processes)
+    assert _moved(plan) == [("system/cgroup.procs", "90")]
+
+
+def test_what_is_there_already_is_not_moved_again(stub, make_node, processes):
+    kernel, node = stub(2), make_node(kubeletCgroups="/kubelet")
+    outcome = execute(_plan(kernel, node, processes), kernel)
+    assert not outcome.failed
+    assert kernel.files["kubelet/cgroup.procs"] == "70"
+    assert _plan(kernel, node, processes).steps == ()
+
+
+def test_a_cgroup_that_is_reserved_too_is_left_to_the_operator(stub, make_node, processes):
+    kernel = stub(2)
+    kernel.write("cgroup.subtree_control", "+cpu +memory +pids")
+    kernel.mkdir("kube")
+    node = make_node(
+        kubeletCgroups="/kube/kubelet",
+        enforceNodeAllocatable=["pods", "kube-reserved"],
+        kubeReserved={"cpu": "1"},
+        kubeReservedCgroup="/kube",
+    )
+    plan = _plan(kernel, node, processes)
+    assert [step.path for step in plan.steps if step.action == "mkdir" and step.path.startswith("kube/")] == [
+        "kube/kubelet"
+    ]
+
+
+def test_down_leaves_them(stub, make_node, processes):
+    kernel, node = stub(2), make_node(kubeletCgroups="/kubelet")
+    execute(_plan(kernel, node, processes), kernel)
+    found = FoundTree(kernel, detect(kernel, "root"))
+    execute(down_plan(wanted_tree(node, []), found, node.driver), kernel)
+    assert "kubelet" in kernel.dirs
+    assert "kubepods" not in kernel.dirs
+
+
+def test_the_kubelets_oom_score_is_written(processes):
+    processes.set_oom_score_adj(70, -999)
+    assert (processes.proc / "70" / "oom_score_adj").read_text() == "-999\n"
+
+
+def test_a_process_that_is_gone_is_named(processes):
+    with pytest.raises(StepFailedError, match="99/oom_score_adj"):
+        processes.set_oom_score_adj(99, -999)
