@@ -7,8 +7,8 @@ reported with path, value and errno.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS
+from dataclasses import dataclass, field, replace
+from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 
 from engine.errors import StepFailedError, errno_name, shown
 from engine.fs import CgroupFs
@@ -43,7 +43,7 @@ def execute(plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step
             outcome.skipped.append(step)
             continue
         try:
-            _take(step, fs)
+            step = _take_or_retry(step, fs)
         except StepFailedError as failure:
             failed.append(step)
             outcome.failed.append(failure)
@@ -51,6 +51,30 @@ def execute(plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step
             outcome.done.append(step)
             tell(step)
     return outcome
+
+
+def _take_or_retry(step: Step, fs: CgroupFs) -> Step:
+    """Takes a step, or the one that a kubelet takes instead if the kernel refuses it; says which it was.
+
+    A memory limit below what is in use is replaced by what is in use, which keeps it from growing
+    (``pkg/kubelet/cm/qos_container_manager_linux.go``, retrySetMemoryReserve).
+    """
+    try:
+        _take(step, fs)
+        return step
+    except StepFailedError as refused:
+        if not step.usage or refused.errno is None:
+            raise
+        try:
+            usage = int(fs.read(step.usage))
+        except (OSError, ValueError):
+            raise refused from None
+        if usage <= int(step.text):
+            raise
+        why = f"{step.why}; more is in use, which is the limit now"
+        instead = replace(step, text=str(usage), why=why)
+        _take(instead, fs)
+        return instead
 
 
 def _take(step: Step, fs: CgroupFs) -> None:
@@ -67,6 +91,8 @@ def _take(step: Step, fs: CgroupFs) -> None:
         number = refused.errno or 0
         if step.action == "mkdir" and number == EEXIST and fs.is_dir(step.path):
             return  # someone was faster; a link or a file of that name is another matter
+        if number == ESRCH and step.file == "cgroup.procs":
+            return  # the process has ended meanwhile
         what = f"write {shown(step.text)}" if step.action == "write" else step.action
         raise StepFailedError(
             f"{step.path}: {what} failed: {errno_name(number)} ({_meaning(refused)})",

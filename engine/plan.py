@@ -34,6 +34,7 @@ class Step:
 
     ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
     cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
+    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``.
     """
 
     action: Action
@@ -45,6 +46,7 @@ class Step:
     before: str = ""
     knob: Knob | None = None
     during: Pass = "make"
+    usage: str = ""
 
     @property
     def file(self) -> str:
@@ -140,8 +142,16 @@ def _writes(
     for file, text in knob.writes(old, new):
         path = layout.file(knob.controller, cgroup.path, file)
         why = cgroup.rules.get(knob.field, "the kernel's default")
-        yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during)
+        usage = _usage_file(cgroup, knob, layout)
+        yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during, usage)
         shown[file] = text
+
+
+def _usage_file(cgroup: WantedCgroup, knob: Knob, layout: Layout) -> str:
+    """Of a QoS class's memory limit (qosReserved), which may be below what its pods use (retrySetMemoryReserve)."""
+    if cgroup.level != "qos" or knob.field != "memory":
+        return ""
+    return layout.file("memory", cgroup.path, "memory.usage_in_bytes" if layout.version == 1 else "memory.current")
 
 
 def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:

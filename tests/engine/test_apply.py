@@ -71,6 +71,46 @@ def test_memory_rounded_down_to_a_page_is_as_wanted(stub, make_node, make_pod, m
     assert _run(kernel, wanted).done == []
 
 
+class _Busy:
+    """A v1 kernel with so many bytes in use in the BestEffort class."""
+
+    def __init__(self, kernel, usage):
+        self.kernel = kernel
+        self.usage = usage
+
+    def __getattr__(self, name):
+        return getattr(self.kernel, name)
+
+    def write(self, path, data):
+        if path == "memory/kubepods/besteffort/memory.limit_in_bytes" and 0 <= int(data) < self.usage:
+            raise OSError(EBUSY, "busy")
+        self.kernel.write(path, data)
+
+    def read(self, path):
+        if path == "memory/kubepods/besteffort/memory.usage_in_bytes":
+            return f"{self.usage}\n"
+        return self.kernel.read(path)
+
+
+def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(stub, make_node, make_pod, make_container):
+    kernel = _Busy(stub(1), 5 << 30)
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    outcome = _run(kernel, wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "4Gi"}))]))
+    assert outcome.failed == []
+    assert kernel.files["memory/kubepods/besteffort/memory.limit_in_bytes"] == str(5 << 30)
+    assert kernel.files["memory/kubepods/burstable/memory.limit_in_bytes"] == str(4 << 30)
+    [step] = [step for step in outcome.done if step.text == str(5 << 30)]
+    assert "more is in use" in step.why
+
+
+def test_a_limit_that_is_refused_though_less_is_in_use_is_a_failure(stub, make_node, make_pod, make_container):
+    kernel = stub(1)
+    kernel.refuse["memory/kubepods/besteffort/memory.limit_in_bytes"] = EBUSY
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    outcome = _run(kernel, wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "4Gi"}))]))
+    assert [failure.errno for failure in outcome.failed] == [EBUSY]
+
+
 def test_a_link_where_a_cgroup_should_be_is_not_followed(tmp_path, make_node):
     root, outside = tmp_path / "root", tmp_path / "outside"
     for directory in (root / "kubepods", outside):

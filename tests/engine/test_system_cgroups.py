@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from errno import ESRCH
+
 import pytest
 
 from engine.apply import execute
@@ -93,3 +95,9 @@ def test_the_kubelets_oom_score_is_written(processes):
 def test_a_process_that_is_gone_is_named(processes):
     with pytest.raises(StepFailedError, match="99/oom_score_adj"):
         processes.set_oom_score_adj(99, -999)
+
+
+def test_a_process_that_ended_before_its_move_is_no_failure(stub, make_node, processes):
+    kernel, node = stub(2), make_node(kubeletCgroups="/kubelet")
+    kernel.refuse["kubelet/cgroup.procs"] = ESRCH
+    assert execute(_plan(kernel, node, processes), kernel).failed == []
