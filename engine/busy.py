@@ -11,15 +11,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.resources import CgroupLimits
-from engine.wanted import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup
 
 _SHARING = ("node", "qos", "pod", "container")
 
 
 def cores_under_load(
-    wanted: Sequence[WantedCgroup], cpus: int, weight: Callable[[int], int] = lambda shares: shares
+    wanted: Sequence[WantedCgroup], cpus: int, weight: Callable[[CgroupLimits], int] = lambda limits: limits.shares or 1
 ) -> Mapping[str, float]:
-    """Path of a cgroup -> CPUs, on a node with so many CPUs; ``weight`` turns shares into what siblings compete by."""
+    """Path of a cgroup -> CPUs, on a node with so many CPUs; ``weight``: what siblings compete by (v1's shares)."""
     sharing = [cgroup for cgroup in wanted if cgroup.level in _SHARING]
     paths = {cgroup.path for cgroup in sharing}
     children: dict[str, list[WantedCgroup]] = {}
@@ -35,7 +35,7 @@ def cores_under_load(
     cores: dict[str, float] = {}
 
     def share(amount: float, siblings: Sequence[WantedCgroup]) -> None:
-        parts = fair_parts(amount, [(weight(cgroup.limits.shares or 1), usable[cgroup.path]) for cgroup in siblings])
+        parts = fair_parts(amount, [(weight(cgroup.limits), usable[cgroup.path]) for cgroup in siblings])
         for cgroup, part in zip(siblings, parts, strict=True):
             cores[cgroup.path] = part
             share(part, children.get(cgroup.path, []))

@@ -10,11 +10,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from engine import kubelet_version
 from engine.apply import Outcome, execute
 from engine.config import NodeConfig, feature_gates, node_config, read_config
+from engine.cpu_weight import Formula, parse_formulas
 from engine.down import down_plan
 from engine.errors import EngineError, InputError, QuantityError, RootError
 from engine.explain import explanation
@@ -188,10 +190,11 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
         memory=options.memory or _meminfo("MemTotal"),
         max_pids=options.max_pids or _max_pids(),
         swap=options.swap if options.swap is not None else _meminfo("SwapTotal"),
-        huge_pages=options.hugepages if options.hugepages is not None else huge_pages_of_machine(),
+        huge_pages=options.hugepages if options.hugepages is not None else _huge_pages_at(options),
         driver=options.driver,
         runtime=options.runtime,
     )
+    node = replace(node, weight_formulas=options.cpu_weight)
     _warn_of(node.warnings)
     return node, read_pods([Path(path) for path in pod_paths], version)
 
@@ -333,7 +336,7 @@ def _node_options(command: argparse.ArgumentParser) -> None:
         "--hugepages",
         type=_huge_pages,
         metavar="SIZE=N,...",
-        help="pages of each size, such as 2Mi=64,1Gi=0 (default: this machine's)",
+        help="pages of each size, such as 2Mi=64,1Gi=0 (default: this machine's for its own root, else none)",
     )
     node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks there can be (default: this machine's)")
     node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
@@ -342,6 +345,13 @@ def _node_options(command: argparse.ArgumentParser) -> None:
         choices=("containerd", "crio", "docker"),
         default="containerd",
         help="who names the containers' cgroups (default: containerd)",
+    )
+    node.add_argument(
+        "--cpu-weight",
+        type=_formulas,
+        default={},
+        metavar="LEVEL=FORMULA,...",
+        help="linear or quadratic, of node, reserved, qos, pod, container (default: by kubelet version and runtime)",
     )
 
 
@@ -358,6 +368,13 @@ def _count(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {1 << 22}")
 
 
+def _huge_pages_at(options: argparse.Namespace) -> dict[int, int]:
+    """This machine's huge pages, but none for another root than the machine's: a fake has none unless it is said."""
+    root = getattr(options, "root", None)
+    of_machine = root is None or Path(os.path.realpath(root)).is_relative_to("/sys/fs/cgroup")
+    return huge_pages_of_machine() if of_machine else {}
+
+
 def _huge_pages(text: str) -> dict[int, int]:
     """Bytes of a page -> bytes of such pages, of ``SIZE=N,...``; "" is no size."""
     pages: dict[int, int] = {}
@@ -370,6 +387,13 @@ def _huge_pages(text: str) -> dict[int, int]:
             raise argparse.ArgumentTypeError(f"{name!r} is no size of huge pages, such as 2Mi")
         pages[size] = size * int(number)
     return pages
+
+
+def _formulas(text: str) -> dict[str, Formula]:
+    try:
+        return parse_formulas(text)
+    except ValueError as refused:
+        raise argparse.ArgumentTypeError(str(refused)) from None
 
 
 def _bytes_or_none(text: str) -> int:

@@ -19,18 +19,20 @@ from typing import Any, Literal
 from engine.allocatable import allocatable, over_reserved, reservation
 from engine.config_fields import FIELD_SINCE, NOT_ACTED_ON
 from engine.cpu_list import parse_cpu_list
+from engine.cpu_weight import Formula
 from engine.documents import read_documents
 from engine.errors import ConfigError, QuantityError, UnsafeNameError, shown
 from engine.hugepages import resource_of_page_size
 from engine.kubelet_version import ALL_OF_A_STAGE, GATES, KubeletVersion
+from engine.memory_qos import MemoryReservationPolicy
 from engine.names import CgroupName, Driver, Runtime, components, kubepods_name, parse_cgroupfs, parse_reserved
 from engine.pod import Resources
 from engine.quantity import Quantity, from_bytes, from_milli, parse
 from engine.resources import CfsQuota
 from engine.shares import DEFAULT_PERIOD_US
+from engine.swap import SwapBehavior
 
-MemoryReservationPolicy = Literal["None", "TieredReservation"]
-SwapBehavior = Literal["NoSwap", "LimitedSwap", "UnlimitedSwap"]
+CpuManagerPolicy = Literal["none", "static"]
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 _DEFAULT_EVICTION_MEMORY = "100Mi"
@@ -54,7 +56,8 @@ class NodeConfig:
     ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
     off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
     ``swap_behavior``: None if the kubelet says nothing of swap to the runtime. ``single_process_oom_kill``: None or
-    False make containers oom groups on v2; False is not for v1.
+    False make containers oom groups on v2; False is not for v1. ``weight_formulas``: of cpu.weight, where
+    another than the default is chosen.
     """
 
     cpus: int
@@ -76,12 +79,14 @@ class NodeConfig:
     qos_reserved_memory: int | None = None
     pod_pids_limit: int | None = None
     cfs: CfsQuota = field(default_factory=CfsQuota)
+    cpu_manager_policy: CpuManagerPolicy = "none"
     swap: int = 0
     huge_pages: Mapping[int, int] = field(default_factory=dict)
     memory_reservation_policy: MemoryReservationPolicy = "None"
     memory_throttling_factor: float = 0.9
     swap_behavior: SwapBehavior | None = None
     single_process_oom_kill: bool | None = None
+    weight_formulas: Mapping[str, Formula] = field(default_factory=dict)
     fail_cgroup_v1: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -197,6 +202,7 @@ class _Reader:
             qos_reserved_memory=self.qos_reserved_memory(),
             pod_pids_limit=self.pod_pids_limit(),
             cfs=self.cfs(),
+            cpu_manager_policy=self.cpu_manager_policy(),
             memory_reservation_policy=self.memory_reservation_policy(),
             memory_throttling_factor=self.memory_throttling_factor(),
             swap_behavior=self.swap_behavior(),
@@ -255,8 +261,6 @@ class _Reader:
             value = self.fields.get(name)
             if value not in (None, *inert):
                 self.warnings.append(f"{self.where}: {name}: is not acted on yet: {what}")
-        if self.version.enabled("MemoryQoS"):
-            self.warnings.append(f"{self.where}: featureGates.MemoryQoS: is not acted on yet")
 
     def flag(self, name: str, default: bool) -> bool:
         value = self.fields.get(name)
@@ -503,6 +507,12 @@ class _Reader:
         if self.version.at_least(32) and self.fields.get("singleProcessOOMKill") is not None:
             return self.flag("singleProcessOOMKill", False)
         return None if self.version.at_least(28) else True
+
+    def cpu_manager_policy(self) -> CpuManagerPolicy:
+        policy = self.text("cpuManagerPolicy", "")
+        if policy not in ("", "none", "static"):
+            raise self.error("cpuManagerPolicy", f"{shown(policy)} is not known", "use none or static", policy)
+        return "static" if policy == "static" else "none"
 
     def cfs(self) -> CfsQuota:
         """cpuCFSQuota and cpuCFSQuotaPeriod.

@@ -48,6 +48,4 @@ FIELD_SINCE: dict[str, int] = {name: minor for minor, names in _SINCE.items() fo
 NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),
     "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),
-    "memorySwap": (({}, {"swapBehavior": ""}, {"swapBehavior": "NoSwap"}), "a kubelet writes memory.swap.max"),
-    "singleProcessOOMKill": ((), "a kubelet writes memory.oom.group for containers on cgroup v2"),
 }

@@ -21,7 +21,7 @@ from engine.errors import BusyCgroupError
 from engine.found import FoundCgroup, FoundTree
 from engine.names import Driver, is_container_directory, is_pod_directory
 from engine.plan import Plan, Step, remove_steps, settings_of, who_lives
-from engine.wanted import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup
 
 
 def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:

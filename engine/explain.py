@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.busy import cores_under_load
 from engine.config import NodeConfig
-from engine.knobs import KNOBS, Knob, hugetlb_knob
+from engine.cpu_weight import explained, formula_of
+from engine.knobs import Knob, knobs_for
 from engine.pod import Pod
 from engine.qos import oom_score_rule, qos_rule
-from engine.shares import shares_to_weight
-from engine.wanted import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup
+
+_VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -26,28 +28,29 @@ class Value:
     rule: str
 
 
-def values_of(cgroup: WantedCgroup) -> list[Value]:
+def values_of(cgroup: WantedCgroup, node: NodeConfig) -> list[Value]:
     """The values of a cgroup with their rules; values at the kernel's default and without a rule are left out."""
     values = []
-    sizes = cgroup.limits.hugepages
-    v1, v2 = ({knob.field: knob for knob in _every(version, sizes)} for version in (1, 2))
+    v1, v2 = ({_shown(knob): knob for knob in knobs_for(version, cgroup.limits)} for version in _VERSIONS)
     for field, knob in {**v1, **v2}.items():
         rule = cgroup.rules.get(field)
         if rule is None:
             continue
         in_v1, in_v2 = (_files(knobs[field], cgroup) if field in knobs else {} for knobs in (v1, v2))
         if field == "shares" and in_v1:
-            shares, weight = in_v1["cpu.shares"], in_v2["cpu.weight"]
-            rule += f"; linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {weight}"
+            formula = formula_of(cgroup.level, node.weight_formulas, node.version, node.runtime)
+            rule += f"; {explained(cgroup.limits.shares or 0, formula)}"
             if cgroup.level == "container":
-                rule += ", as runc 1.1.5 writes it; runc 1.3.6 and crun 1.28 have another rule"
+                newer = "since 1.3.2 and crun since 1.23"
+                rule += f", as runc {newer if formula == 'quadratic' else 'before 1.3.2 and crun before 1.23'} write it"
         if in_v1 or in_v2:
             values.append(Value(field, knob.unit(), in_v1, in_v2, rule))
     return values
 
 
-def _every(version: Literal[1, 2], sizes: Iterable[int]) -> tuple[Knob, ...]:
-    return (*KNOBS[version], *(hugetlb_knob(version, size) for size in sizes))
+def _shown(knob: Knob) -> str:
+    """v1's memory limit with and without swap is one value for people."""
+    return "memory" if knob.field == "memory_and_swap" else knob.field
 
 
 def _files(knob: Knob, cgroup: WantedCgroup) -> dict[str, str]:
@@ -58,7 +61,7 @@ def _files(knob: Knob, cgroup: WantedCgroup) -> dict[str, str]:
 def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> dict[str, Any]:
     """Everything explained, as plain data; with ``pod`` that pod alone."""
     by_shares = cores_under_load(wanted, node.cpus)
-    by_weight = cores_under_load(wanted, node.cpus, shares_to_weight)
+    by_weight = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
     shown = [cgroup for cgroup in wanted if cgroup.level != "root" and (pod is None or cgroup.pod is pod)]
     tree: dict[str, Any] = {
         "node": {
@@ -72,7 +75,10 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
     }
     pods: dict[str, dict[str, Any]] = {}
     for cgroup in shown:
-        entry: dict[str, Any] = {"cgroup": cgroup.path, "values": [_as_data(value) for value in values_of(cgroup)]}
+        entry: dict[str, Any] = {
+            "cgroup": cgroup.path,
+            "values": [_as_data(value) for value in values_of(cgroup, node)],
+        }
         if cgroup.path in by_shares:
             entry["cpu_cores_under_load"] = round(by_shares[cgroup.path], 3)
             entry["cpu_cores_under_load_v2"] = round(by_weight[cgroup.path], 3)

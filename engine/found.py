@@ -9,7 +9,7 @@ from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
 from engine.hugepages import page_size_of_file
-from engine.knobs import Knob, Setting, knobs_of
+from engine.knobs import Knob, Setting, readable_knobs
 from engine.layout import Layout
 
 # an interface file belongs to one of these, and no cgroup of ours is called so
@@ -77,7 +77,7 @@ class FoundTree:
         if not trees:
             return None
         settings: dict[str, Setting] = {}
-        for knob in knobs_of(self.layout, self._page_sizes(path, trees)) if path else ():
+        for knob in readable_knobs(self.layout, self._page_sizes(path, trees)) if path else ():
             if self.layout.tree_of[knob.controller] in trees:
                 setting = self._setting(knob, path)
                 if setting is not None:

@@ -20,11 +20,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from engine.cpu_weight import linear
 from engine.hugepages import UNLIMITED, kernel_name, resource_of_page_size
 from engine.layout import Controller, Layout
 from engine.resources import CgroupLimits
-from engine.shares import DEFAULT_PERIOD_US, shares_to_weight
-from engine.wanted import Field
+from engine.shares import DEFAULT_PERIOD_US
+from engine.wanted_cgroup import Field
 
 Setting = tuple[str, ...]
 _PAGE_SIZES = (4096, 16384, 65536)  # of the kernels that there are
@@ -66,10 +67,24 @@ class Knob(Protocol):
         """What the number is, for people."""
 
 
-def knobs_of(layout: Layout, page_sizes: Iterable[int] = ()) -> tuple[Knob, ...]:
-    """The knobs of a layout as far as its controllers are there, with those of some sizes of huge pages (bytes)."""
+def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
+    """The knobs by which limits are set, as far as the layout has their controllers."""
+    return tuple(knob for knob in knobs_for(layout.version, limits, layout.swap) if knob.controller in layout.tree_of)
+
+
+def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
+    """As ``knobs_of``, for every controller; ``swap``: does the kernel account for it?"""
+    knobs = KNOBS[version] + tuple(hugetlb_knob(version, size) for size in limits.hugepages)
+    if version == 1 and swap and limits.swap is not None:
+        return tuple(_MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
+    return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
+
+
+def readable_knobs(layout: Layout, page_sizes: Iterable[int]) -> tuple[Knob, ...]:
+    """Every knob that a cgroup of a layout can have, with those of some sizes of huge pages (bytes)."""
     hugetlb = tuple(hugetlb_knob(layout.version, size) for size in page_sizes)
-    return tuple(knob for knob in KNOBS[layout.version] + hugetlb if knob.controller in layout.tree_of)
+    both = (_MEMORY_AND_SWAP,) if layout.version == 1 and layout.swap else ()
+    return tuple(knob for knob in KNOBS[layout.version] + both + hugetlb if knob.controller in layout.tree_of)
 
 
 def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
@@ -108,7 +123,9 @@ class _V2Weight(_V1Shares):
     default: Setting = ("100",)
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
-        return None if limits.shares is None else (str(shares_to_weight(limits.shares)),)
+        if limits.weight is not None:
+            return (str(limits.weight),)
+        return None if limits.shares is None else (str(linear(limits.shares)),)
 
     def unit(self) -> str:
         return "weight"
@@ -222,6 +239,37 @@ class _V1Memory:
 
     def unit(self) -> str:
         return "bytes"
+
+
+_V1_MEMORY = _V1Memory()
+
+
+@dataclass(frozen=True)
+class _V1MemoryAndSwap(_V1Memory):
+    """memory.limit_in_bytes with memory.memsw.limit_in_bytes, which counts memory and swap together.
+
+    The kernel refuses what would make the second less than the first (mem_cgroup_resize_max). Kubelets never give
+    swap on v1, so both are the same.
+    """
+
+    field: Field = "memory_and_swap"
+    files: tuple[str, ...] = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+    default: Setting = ("-1", "-1")
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        memory = "-1" if limits.memory is None else str(limits.memory)
+        return memory, memory
+
+    def size(self, setting: Setting) -> float:
+        return min(_V1_MEMORY.size((text,)) for text in setting)
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        changed = _changed(self.files, old, new)
+        room = _V1_MEMORY.size(new[1:]) >= _V1_MEMORY.size(old[:1])
+        return list(reversed(changed)) if room else changed
+
+
+_MEMORY_AND_SWAP = _V1MemoryAndSwap()
 
 
 @dataclass(frozen=True)
@@ -354,7 +402,7 @@ class _Pids:
 
 
 KNOBS: dict[int, tuple[Knob, ...]] = {
-    1: (_V1Shares(), _V1Quota(), _V1Memory(), _Pids()),
+    1: (_V1Shares(), _V1Quota(), _V1_MEMORY, _Pids()),
     2: (
         _V2Weight(),
         _V2Max(),

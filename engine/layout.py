@@ -28,13 +28,15 @@ _V1_NAMES: dict[Controller, tuple[str, ...]] = {
 class Layout:
     """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
 
-    ``tree_of``: the controllers that are there -> their tree. On v1 the kubelet also makes its cgroups in cpuset;
-    this engine does not yet, as cpuset.cpus and cpuset.mems must be filled there before a task can enter.
+    ``tree_of``: the controllers that are there -> their tree. ``swap``: does the memory controller account for swap?
+    On v1 the kubelet also makes its cgroups in cpuset; this engine does not yet, as cpuset.cpus and cpuset.mems must be
+    filled there before a task can enter.
     """
 
     version: Literal[1, 2]
     trees: tuple[str, ...]
     tree_of: Mapping[Controller, str]
+    swap: bool = True
 
     def directory(self, tree: str, cgroup: str) -> str:
         """The path of a cgroup's directory in a tree, relative to the root."""
@@ -80,7 +82,15 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
         ) from None
     found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
     _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
-    return Layout(2, ("",), found)
+    return Layout(2, ("",), found, _v2_swap(fs))
+
+
+def _v2_swap(fs: CgroupFs) -> bool:
+    """Has memory.swap.max? The root has no such file; a kernel without any cgroup yet is taken to have it."""
+    for name in fs.listdir(""):
+        if fs.is_dir(name) and _readable(fs, f"{name}/memory.max"):
+            return _readable(fs, f"{name}/memory.swap.max")
+    return True
 
 
 def _v1(fs: CgroupFs, shown_root: str) -> Layout:
@@ -102,7 +112,7 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
         trees.append("cpuacct")
     if _is_hierarchy(fs, "systemd"):
         trees.append("systemd")
-    return Layout(1, tuple(trees), found)
+    return Layout(1, tuple(trees), found, _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes"))
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:

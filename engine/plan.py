@@ -22,7 +22,7 @@ from engine.found import FoundCgroup, FoundTree
 from engine.knobs import Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_pod_directory
-from engine.wanted import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup
 
 Action = Literal["mkdir", "write", "rmdir"]
 Pass = Literal["make", "remove", "lower"]
@@ -66,7 +66,7 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
     if cgroup.level in ("root", "system"):
         return
-    for knob in knobs_of(layout, cgroup.limits.hugepages):
+    for knob in knobs_of(layout, cgroup.limits):
         if cgroup.level == "reserved" and not knob.given(cgroup.limits):
             continue
         setting = knob.setting(cgroup.limits)

@@ -60,12 +60,12 @@ def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
 def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> int:
     """The oom_score_adj of a container's processes, -997 to 1000, on a node with ``memory_capacity`` bytes.
 
-    * node-critical pods -997 (only system-node-critical since 1.22, change 99729), Guaranteed -997, BestEffort 1000;
+    * node-critical pods (before 1.22, change 99729, every critical one) -997, Guaranteed -997, BestEffort 1000;
     * Burstable: 1000 - 1000 × memory request / capacity, bounded to 3..999;
     * a sidecar gets at most what the regular container with the smallest request gets (1.32, change 128029);
     * a memory request of the pod (gate PodLevelResources) that no container asks for is spread over all of them.
     """
-    if _node_critical(pod):
+    if _spared(pod, version):
         return GUARANTEED_OOM_SCORE_ADJ
     qos = qos_class(pod, version)
     if qos == "Guaranteed":
@@ -85,7 +85,7 @@ def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version:
 def oom_score_rule(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> str:
     """Why a container has the oom_score_adj it has, with the numbers filled in."""
     what = "GetContainerOOMScoreAdjust"
-    if _node_critical(pod):
+    if _spared(pod, version):
         return f"{what}: a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}"
     qos = qos_class(pod, version)
     if qos != "Burstable":
@@ -131,11 +131,23 @@ def _truncated(number: int, divisor: int) -> int:
     return number // divisor if number >= 0 else -(-number // divisor)
 
 
-def _node_critical(pod: Pod) -> bool:
-    """IsNodeCriticalPod: a static or mirror pod, or one of system priority, whose class is system-node-critical."""
-    if pod.priority_class_name != "system-node-critical":
-        return False
+def _spared(pod: Pod, version: KubeletVersion) -> bool:
+    """Does the OOM killer spare the pod for its priority?"""
+    return is_critical(pod) if not version.at_least(22) else _node_critical(pod)
+
+
+def is_static(pod: Pod) -> bool:
+    """IsStaticPod: a pod from a file or an URL rather than from the API server."""
     source = pod.annotations.get(_SOURCE_ANNOTATION)
-    static = source is not None and source != "api"
+    return source is not None and source != "api"
+
+
+def is_critical(pod: Pod) -> bool:
+    """IsCriticalPod: a static or mirror pod, or one of system priority."""
     mirror = _MIRROR_ANNOTATION in pod.annotations
-    return static or mirror or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL_PRIORITY)
+    return is_static(pod) or mirror or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL_PRIORITY)
+
+
+def _node_critical(pod: Pod) -> bool:
+    """IsNodeCriticalPod: a critical pod whose class is system-node-critical."""
+    return pod.priority_class_name == "system-node-critical" and is_critical(pod)

@@ -36,7 +36,7 @@ class CgroupLimits:
     ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set.
 
     Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
-    memory) in bytes, and ``oom_group``.
+    memory) in bytes, and ``oom_group``. ``weight``: 1..10000; None is what the kubelet's formula makes of the shares.
     """
 
     shares: int | None = None
@@ -50,6 +50,7 @@ class CgroupLimits:
     memory_high: int | None = None
     swap: int | None = None
     oom_group: bool | None = None
+    weight: int | None = None
 
     @property
     def unified(self) -> dict[str, str]:
@@ -106,9 +107,7 @@ def aggregate_limits(pod: Pod) -> Resources:
 
 
 def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]) -> Resources:
-    running: dict[str, Quantity] = {}
-    for amounts in regular:
-        _add(running, amounts)
+    running = dict(_sum(regular))
     starting: dict[str, Quantity] = {}
     for container, amounts, step in _starting_steps(pod, init):
         if container.sidecar:
@@ -129,6 +128,13 @@ def _starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Conta
         yield container, amounts, step
 
 
+def _sum(every: Iterable[Resources]) -> Resources:
+    sums: dict[str, Quantity] = {}
+    for amounts in every:
+        _add(sums, amounts)
+    return sums
+
+
 def _add(sums: dict[str, Quantity], amounts: Resources) -> None:
     for name, amount in amounts.items():
         sums[name] = sums[name] + amount if name in sums else amount
@@ -145,16 +151,17 @@ def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersi
 
     Shares come from the requests. The quota and the memory limit are the sums of the limits, for a Guaranteed pod
     always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
-    limit or spec.resources does, for a BestEffort one never.
+    limit or spec.resources does, for a BestEffort one never. Huge pages come from the requests (before 1.23 from those
+    of the regular containers).
     """
     requests, limits = pod_requests(pod, version), pod_limits(pod, version)
-    hugepages = hugepage_limits(requests)
+    hugepages = hugepage_limits(requests if version.at_least(23) else _sum(c.requests for c in pod.containers))
     if qos == "BestEffort":
         return CgroupLimits(shares=MIN_SHARES, hugepages=hugepages)
     shares = milli_to_shares(requests.get("cpu", ZERO).milli_value())
     quota = milli_to_quota(limits.get("cpu", ZERO).milli_value(), cfs.period_us) if cfs.enforced else -1
     memory = limits.get("memory", ZERO).value()
-    declared = {name: qos == "Guaranteed" or _declared(pod, name) for name in _POD_LEVEL}
+    declared = {name: qos == "Guaranteed" or _declared(pod, name, version) for name in _POD_LEVEL}
     return CgroupLimits(
         shares=shares,
         quota_us=quota if declared["cpu"] else None,
@@ -164,21 +171,22 @@ def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersi
     )
 
 
-def _declared(pod: Pod, name: str) -> bool:
+def _declared(pod: Pod, name: str, version: KubeletVersion) -> bool:
     """Is the limit declared for the pod? An init container counts together with the sidecars before it."""
     if not pod.limits.get(name, ZERO).is_zero():
         return True
-    steps = _starting_steps(pod, [c.limits for c in pod.init_containers])
-    every = [c.limits for c in pod.containers] + [step for _, _, step in steps]
+    every = [c.limits for c in pod.containers]
+    if version.at_least(23):
+        every += [step for _, _, step in _starting_steps(pod, [c.limits for c in pod.init_containers])]
     return all(not limits.get(name, ZERO).is_zero() for limits in every)
 
 
 def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
     """generateLinuxContainerResources: the values the kubelet hands to the runtime for a container.
 
-    Shares come from the request; from the limit if there is no request (1.24: also if the request is an explicit
-    zero; change 108832 in 1.25). The quota and the memory limit come from the limits, which fall back to the pod's
-    (gate PodLevelResources). The period is written with and without a quota.
+    Shares come from the request; from the limit if there is no request (1.24: also if the request is an explicit zero;
+    change 108832 in 1.25); before 1.24 they have no upper bound. The quota and the memory limit come from the limits,
+    which fall back to the pod's (gate PodLevelResources). The period is written with and without a quota.
     """
     cpu_limit = _limit(container, pod, "cpu")
     request = container.requests.get("cpu")
@@ -187,8 +195,9 @@ def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version:
     source = request if request is not None else cpu_limit
     quota = milli_to_quota(cpu_limit.milli_value(), cfs.period_us) if cfs.enforced else None
     memory = _limit(container, pod, "memory").value()
+    milli = source.milli_value()
     return CgroupLimits(
-        shares=milli_to_shares(source.milli_value()),
+        shares=milli_to_shares(milli) if version.at_least(24) else max(MIN_SHARES, milli * 1024 // 1000),
         quota_us=quota,
         period_us=cfs.period_us if cfs.enforced else None,
         memory=memory or None,

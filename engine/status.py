@@ -10,7 +10,7 @@ from engine.found import FoundTree
 from engine.knobs import Knob
 from engine.names import Driver
 from engine.plan import settings_of, unwanted
-from engine.wanted import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup
 
 State = Literal["ok", "drift", "missing", "unwanted"]
 

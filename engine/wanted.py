@@ -7,62 +7,21 @@ Not part of the tree yet: cpuset, and the sandbox's cgroup, which is the runtime
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from engine.allocatable import node_limits, reserved_limits
 from engine.config import NodeConfig
+from engine.cpu_weight import formula_of, weight
 from engine.errors import ConfigError
 from engine.hugepages import resource_of_page_size
-from engine.kubelet_version import KubeletVersion
-from engine.names import (
-    CgroupName,
-    Driver,
-    QosClass,
-    components,
-    container_directory,
-    invented_container_id,
-    kubepods_name,
-    pod_name,
-    qos_name,
-)
-from engine.pod import Container, Pod, Resources
-from engine.qos import oom_score_adj, qos_class
+from engine.names import CgroupName, Driver, QosClass, components, kubepods_name, qos_name
+from engine.pod import Pod, Resources
+from engine.pod_cgroups import pod_cgroups
 from engine.qos_cgroups import RequestSums, qos_limits, request_sums
-from engine.quantity import ZERO
-from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
-from engine.shares import MIN_SHARES, milli_to_shares
-
-Level = Literal["root", "reserved", "system", "node", "qos", "pod", "container"]
-# a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
-Field = str
-
-
-@dataclass(frozen=True)
-class WantedCgroup:
-    """One cgroup.
-
-    ``path`` is below the cgroup root (v1: below each hierarchy). ``rules`` says where each value comes from. Of a
-    ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
-    (cgroupRoot and what is above it) and of a ``system`` one (systemCgroups, kubeletCgroups) none. Everywhere else a
-    value that is not set is the kernel's default.
-    """
-
-    path: str
-    level: Level
-    owner: str
-    limits: CgroupLimits = field(default_factory=CgroupLimits)
-    rules: Mapping[Field, str] = field(default_factory=dict)
-    qos: QosClass | None = None
-    pod: Pod | None = None
-    container: Container | None = None
-    oom_score_adj: int | None = None
-
-    @property
-    def parent(self) -> str:
-        """The path of the parent; "" is the root."""
-        return self.path.rpartition("/")[0]
+from engine.resources import CgroupLimits
+from engine.shares import MIN_SHARES
+from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 
 
 def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ...]:
@@ -80,9 +39,10 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
     for qos in ("Burstable", "BestEffort"):
         cgroups.append(_qos_cgroup(node, sums, qos))
     for pod in pods:
-        cgroups += _pod_cgroups(node, pod)
+        cgroups += pod_cgroups(node, pod)
     cgroups = [*_reserved_cgroups(node), *cgroups]
-    return (*cgroups, *_system_cgroups(node, {cgroup.path for cgroup in cgroups}))
+    cgroups += _system_cgroups(node, {cgroup.path for cgroup in cgroups})
+    return tuple(_weighted(node, cgroup) for cgroup in cgroups)
 
 
 def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup]:
@@ -93,6 +53,15 @@ def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup
             if path not in others:
                 others.add(path)
                 yield WantedCgroup(path, "system", owner)
+
+
+def _weighted(node: NodeConfig, cgroup: WantedCgroup) -> WantedCgroup:
+    """A cgroup with its cpu.weight by the formula of its level."""
+    shares = cgroup.limits.shares
+    if cgroup.level in ("root", "system") or shares is None:
+        return cgroup
+    formula = formula_of(cgroup.level, node.weight_formulas, node.version, node.runtime)
+    return replace(cgroup, limits=replace(cgroup.limits, weight=weight(shares, formula)))
 
 
 def reserved_paths(node: NodeConfig) -> dict[str, str]:
@@ -122,7 +91,7 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
             compressible_only=key not in node.enforce,
             memory_qos=node.version.enabled("MemoryQoS"),
         )
-        limits = _written(limits, node.version)
+        limits = written(limits, node.version)
         rules = _node_rules(amounts, limits, what)
         if limits.memory_min is not None:
             rules["memory_min"] = f"enforceExistingCgroup: MemoryQoS protects {what} memory = {limits.memory_min} bytes"
@@ -136,11 +105,11 @@ def _node_cgroup(node: NodeConfig, sums: RequestSums, path: str) -> WantedCgroup
     amounts = node.allocatable if "pods" in node.enforce else node.capacity
     limits = node_limits(amounts)
     what = "allocatable" if "pods" in node.enforce else "capacity (pods not in enforceNodeAllocatable)"
-    rules = _node_rules(amounts, _written(limits, node.version), what)
+    rules = _node_rules(amounts, written(limits, node.version), what)
     of_qos = _limits_of_class("Guaranteed", sums, node)
     limits = replace(limits, hugepages=of_qos.hugepages, memory_min=of_qos.memory_min, memory_low=of_qos.memory_low)
     rules |= _class_rules(of_qos, "Guaranteed and Burstable")
-    return WantedCgroup(path, "node", "node", _written(limits, node.version), rules)
+    return WantedCgroup(path, "node", "node", written(limits, node.version), rules)
 
 
 def _limits_of_class(qos: QosClass, sums: RequestSums, node: NodeConfig) -> CgroupLimits:
@@ -172,7 +141,7 @@ def _class_rules(limits: CgroupLimits, classes: str) -> dict[Field, str]:
 def _node_rules(amounts: Resources, limits: CgroupLimits, what: str) -> dict[Field, str]:
     rules: dict[Field, str] = {}
     if limits.shares is not None:
-        rules["shares"] = _shares_rule(f"{what} cpu", amounts["cpu"].milli_value(), limits.shares)
+        rules["shares"] = shares_rule(f"{what} cpu", amounts["cpu"].milli_value(), limits.shares)
     if limits.memory is not None:
         rules["memory"] = f"getCgroupConfig: {what} memory = {limits.memory} bytes"
     if limits.pids is not None:
@@ -185,7 +154,7 @@ def _qos_cgroup(node: NodeConfig, sums: RequestSums, qos: QosClass) -> WantedCgr
     rules = _class_rules(limits, "Burstable")
     if qos == "Burstable":
         what = "setCPUCgroupConfig: sum of the Burstable pods' cpu requests"
-        rules["shares"] = _shares_rule(what, sums.milli_cpu[qos], limits.shares)
+        rules["shares"] = shares_rule(what, sums.milli_cpu[qos], limits.shares)
     else:
         rules["shares"] = f"setCPUCgroupConfig: BestEffort is always {MIN_SHARES} shares"
     if limits.memory is not None:
@@ -203,102 +172,8 @@ def _qos_cgroup(node: NodeConfig, sums: RequestSums, qos: QosClass) -> WantedCgr
                 f"{-limits.memory} bytes more than the node's allocatable memory of {memory} bytes",
                 todo="give the node fewer pods or reserve less",
             )
-    limits = _written(limits, node.version)
+    limits = written(limits, node.version)
     return WantedCgroup(_path(qos_name(node.cgroup_root, qos), node.driver), "qos", qos, limits, rules, qos)
-
-
-def _pod_cgroups(node: NodeConfig, pod: Pod) -> Iterable[WantedCgroup]:
-    qos = qos_class(pod, node.version)
-    limits = limits_for_pod(pod, qos, node.cfs, node.version)
-    limits = _written(replace(limits, pids=node.pod_pids_limit), node.version)
-    path = _path(pod_name(node.cgroup_root, qos, pod.uid), node.driver)
-    yield WantedCgroup(path, "pod", str(pod), limits, _pod_rules(node, pod, qos, limits), qos, pod)
-    for container in pod.with_cgroup:
-        of_container = _written(limits_for_container(container, pod, node.cfs, node.version), node.version)
-        container_id = container.id or invented_container_id(pod.uid, container.name)
-        yield WantedCgroup(
-            f"{path}/{container_directory(container_id, node.driver, node.runtime)}",
-            "container",
-            f"{pod}/{container.name}",
-            of_container,
-            _container_rules(node.cfs, container, of_container),
-            qos,
-            pod,
-            container,
-            oom_score_adj(pod, container, node.memory, node.version),
-        )
-
-
-def _pod_rules(node: NodeConfig, pod: Pod, qos: QosClass, limits: CgroupLimits) -> dict[Field, str]:
-    requests, bounds = pod_requests(pod, node.version), pod_limits(pod, node.version)
-    rules: dict[Field, str] = {}
-    if qos == "BestEffort":
-        rules["shares"] = f"ResourceConfigForPod: a BestEffort pod has {MIN_SHARES} shares"
-        rules["quota"] = rules["memory"] = "ResourceConfigForPod: a BestEffort pod is not limited"
-    else:
-        milli = requests.get("cpu", ZERO).milli_value()
-        rules["shares"] = _shares_rule("ResourceConfigForPod: PodRequests cpu", milli, limits.shares)
-        undeclared = "ResourceConfigForPod: not every container declares a {} limit"
-        if limits.quota_us is None:
-            rules["quota"] = undeclared.format("cpu")
-        elif not node.cfs.enforced:
-            rules["quota"] = "cpuCFSQuota: false"
-        else:
-            milli = bounds.get("cpu", ZERO).milli_value()
-            rules["quota"] = _quota_rule("ResourceConfigForPod: PodLimits cpu", milli, node.cfs, limits.quota_us)
-        if limits.memory is None:
-            rules["memory"] = undeclared.format("memory")
-        else:
-            rules["memory"] = f"ResourceConfigForPod: PodLimits memory = {limits.memory} bytes"
-    rules["pids"] = f"podPidsLimit = {limits.pids} tasks" if limits.pids is not None else "podPidsLimit is not set"
-    return rules
-
-
-def _container_rules(cfs: CfsQuota, container: Container, limits: CgroupLimits) -> dict[Field, str]:
-    what = "generateLinuxContainerResources"
-    rules: dict[Field, str] = {}
-    # the request, or what stood in for it; shares alone do not say which
-    milli = container.requests["cpu"].milli_value() if "cpu" in container.requests else None
-    if milli is not None and milli_to_shares(milli) == limits.shares:
-        rules["shares"] = _shares_rule(f"{what}: request cpu", milli, limits.shares)
-    elif limits.shares == MIN_SHARES:
-        rules["shares"] = f"{what}: no cpu request, {MIN_SHARES} shares"
-    else:
-        rules["shares"] = f"{what}: no cpu request, the limit's {limits.shares} shares"
-    if not cfs.enforced:
-        rules["quota"] = "cpuCFSQuota: false"
-    elif limits.quota_us:
-        milli = container.limits["cpu"].milli_value() if "cpu" in container.limits else 0
-        text = f"{what}: limit cpu" if milli else f"{what}: the pod's limit cpu"
-        rules["quota"] = _quota_rule(text, milli or limits.quota_us * 1000 // cfs.period_us, cfs, limits.quota_us)
-    else:
-        rules["quota"] = f"{what}: no cpu limit"
-    rules["memory"] = f"{what}: limit memory = {limits.memory} bytes" if limits.memory else f"{what}: no memory limit"
-    return rules
-
-
-def _shares_rule(what: str, milli: int, shares: int | None) -> str:
-    raw = milli * 1024 // 1000
-    bound = "" if raw == shares else f", bounded to {shares}"
-    return f"{what}: MilliCPUToShares({milli}m) = {milli} × 1024 / 1000 = {raw} shares{bound}"
-
-
-def _quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
-    raw = milli * cfs.period_us // 1000
-    bound = "" if raw == quota_us else f", at least {quota_us} µs"
-    return (
-        f"{what}: MilliCPUToQuota({milli}m, {cfs.period_us} µs) = {milli} × {cfs.period_us} / 1000 = {raw} µs "
-        f"per {cfs.period_us} µs{bound}"
-    )
-
-
-def _written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
-    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set".
-
-    But for pids: since kubelet 1.36 (opencontainers/cgroups 0.0.6) no tasks are written as one.
-    """
-    pids = 1 if limits.pids == 0 and version.at_least(36) else limits.pids or None
-    return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=pids)
 
 
 def _path(name: CgroupName, driver: Driver) -> str:

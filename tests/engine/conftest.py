@@ -35,7 +35,14 @@ class StubKernel:
     }
     V2: ClassVar = {
         "cpu": {"cpu.weight": "100", "cpu.max": "max 100000"},
-        "memory": {"memory.max": "max"},
+        "memory": {
+            "memory.max": "max",
+            "memory.min": "0",
+            "memory.low": "0",
+            "memory.high": "max",
+            "memory.swap.max": "max",
+            "memory.oom.group": "0",
+        },
         "pids": {"pids.max": "max"},
     }
 
@@ -109,7 +116,7 @@ class StubKernel:
             self.files[path] = self.instead[path]
         elif name == "cgroup.subtree_control":
             self._subtree_control(directory, data)
-        elif name.startswith("memory.") and data not in ("-1", "max"):
+        elif name.startswith("memory.") and name != "memory.oom.group" and data not in ("-1", "max"):
             self.files[path] = str(int(data) // 4096 * 4096)
         elif name == "memory.limit_in_bytes":
             self.files[path] = "9223372036854771712"

@@ -93,8 +93,6 @@ def test_another_period_needs_its_gate_before_1_36(make_node):
     [
         {"cpuManagerPolicy": "static"},
         {"memoryManagerPolicy": "Static"},
-        {"memorySwap": {"swapBehavior": "LimitedSwap"}},
-        {"featureGates": {"MemoryQoS": True}},
         {"qosReserved": {"memory": "50%"}},
         {"notAField": 1},
     ],

@@ -7,13 +7,13 @@ import pytest
 from engine import names
 from engine.allocatable import allocatable, node_limits, over_reserved, reservation, reserved_limits
 from engine.config import _Reader
+from engine.cpu_weight import linear
 from engine.hugepages import kernel_name
 from engine.kubelet_version import KubeletVersion
 from engine.pod_defaults import defaulted
 from engine.pods import decoded
 from engine.qos_cgroups import qos_limits, request_sums
 from engine.quantity import parse
-from engine.shares import shares_to_weight
 
 from .kubelet_tables import OUTSIDE, nodes_of, outside_directory, sampled_nodes
 
@@ -119,7 +119,7 @@ def _as_libcontainer(limits, mode):
     shares = limits.shares or 0
     return {
         "cpu_shares": shares if mode == "v1" else 0,
-        "cpu_weight": shares_to_weight(shares) if mode == "v2" and shares else 0,
+        "cpu_weight": linear(shares) if mode == "v2" and shares else 0,
         "cpu_quota": 0,
         "cpu_period": 0,
         "memory": limits.memory or 0,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from engine.config import node_config
@@ -13,24 +11,19 @@ from engine.plan import settings_of
 from engine.pods import pod_from_object
 from engine.wanted import wanted_tree
 
+V1 = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
 LAYOUTS = {
-    1: Layout(1, ("cpu,cpuacct", "memory", "pids"), {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}),
-    2: Layout(2, ("",), {"cpu": "", "memory": "", "pids": ""}),
+    1: Layout(1, tuple(V1.values()), V1, swap=False),
+    2: Layout(2, ("",), {"cpu": "", "memory": "", "pids": "", "hugetlb": ""}),
 }
-RECORDED = ("shares", "quota", "memory", "pids")
 
 
 def _wanted(row, minor):
     version = KubeletVersion(minor)
     size = {name: row[name] for name in ("cpus", "memory", "max_pids")}
-    node = node_config(row["config"], "test", version=version, **size)
+    pages = {int(page): total for page, total in row.get("huge_pages", {}).items()}
+    node = node_config(row["config"], "test", version=version, huge_pages=pages, **size)
     return wanted_tree(node, [pod_from_object(item, "test", version) for item in row["pods"]])
-
-
-def _newer_weight(shares):
-    """What runc 1.3.6 writes for a container (opencontainers/cgroups ConvertCPUSharesToCgroupV2Value)."""
-    log = math.log2(shares)
-    return math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34))
 
 
 @pytest.mark.parametrize(("kubelet", "minor"), [("1.20.2", 24), ("1.36.2", 36)])
@@ -39,16 +32,10 @@ def test_every_value_is_what_the_kubelet_wrote(recorded, kubelet, minor):
     seen = set()
     for cgroup in _wanted(row, minor):
         for knob, setting in settings_of(cgroup, LAYOUTS[row["layout"]]):
-            if setting == knob.default and not knob.given(cgroup.limits) and knob.field not in RECORDED:
-                continue
             for file, text in zip(knob.files, setting, strict=True):
                 path = LAYOUTS[row["layout"]].file(knob.controller, cgroup.path, file)
                 seen.add(path)
-                if file == "cpu.weight" and cgroup.level == "container":
-                    # the one known difference: the runtime's rule is newer than the linear one
-                    assert row["files"][path] == str(_newer_weight(cgroup.limits.shares)), path
-                else:
-                    assert knob.same(text, row["files"][path], file), (path, text, row["files"][path])
+                assert knob.same(text, row["files"][path], file), (path, text, row["files"][path])
     assert seen == set(row["files"])
 
 

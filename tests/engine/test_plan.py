@@ -12,7 +12,8 @@ from engine.found import FoundTree
 from engine.layout import detect
 from engine.plan import make_plan
 from engine.resources import CgroupLimits
-from engine.wanted import WantedCgroup, wanted_tree
+from engine.wanted import wanted_tree
+from engine.wanted_cgroup import WantedCgroup
 
 LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 

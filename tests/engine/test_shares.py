@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.shares import DEFAULT_PERIOD_US, milli_to_quota, milli_to_shares, shares_to_weight
+from engine.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
+from engine.kubelet_version import KubeletVersion
+from engine.shares import DEFAULT_PERIOD_US, milli_to_quota, milli_to_shares
 
 
 def test_every_recorded_conversion_is_the_kubelets(recorded):
@@ -14,7 +16,8 @@ def test_every_recorded_conversion_is_the_kubelets(recorded):
         if row["fn"] == "MilliCPUToShares":
             assert milli_to_shares(row["in"]) == row["out"], row
         elif row["fn"] == "cpu_weight" and row["in"] >= 2:
-            assert shares_to_weight(row["in"]) == row["kubelet_getCpuWeight"], row
+            assert linear(row["in"]) == row["kubelet_getCpuWeight"], row
+            assert quadratic(row["in"]) == row["libct_ConvertCPUSharesToCgroupV2Value"], row
         elif row["fn"] == "MilliCPUToQuota":
             for period, quota in row["out"].items():
                 # without the gate the kubelet's function takes 100 ms whatever it is given
@@ -35,7 +38,33 @@ def test_the_smallest_quota_is_a_millisecond():
     assert milli_to_quota(1, 100_000) == 1000
 
 
-@given(st.integers(2, 262144), st.integers(2, 262144))
-def test_more_shares_are_never_less_weight(a, b):
+@pytest.mark.parametrize("formula", ["linear", "quadratic"])
+@given(a=st.integers(2, 262144), b=st.integers(2, 262144))
+def test_more_shares_are_never_less_weight(formula, a, b):
     low, high = sorted((a, b))
-    assert 1 <= shares_to_weight(low) <= shares_to_weight(high) <= 10000
+    assert 1 <= weight(low, formula) <= weight(high, formula) <= 10000
+
+
+@pytest.mark.parametrize(
+    ("level", "minor", "runtime", "formula"),
+    [
+        ("pod", 36, "containerd", "linear"),
+        ("container", 36, "containerd", "quadratic"),
+        ("container", 34, "containerd", "linear"),
+        ("container", 34, "crio", "quadratic"),
+        ("container", 33, "crio", "linear"),
+    ],
+)
+def test_a_containers_formula_is_that_of_the_runtimes_of_its_time(level, minor, runtime, formula):
+    assert default_formula(level, KubeletVersion(minor), runtime) == formula
+
+
+def test_formulas_are_chosen_for_all_levels_or_for_some():
+    assert set(parse_formulas("quadratic").values()) == {"quadratic"}
+    assert parse_formulas("container=linear,pod=quadratic") == {"container": "linear", "pod": "quadratic"}
+
+
+@pytest.mark.parametrize("text", ["", "cubic", "container=", "leaf=linear", "container=linear,"])
+def test_what_is_no_choice_of_formulas_is_refused(text):
+    with pytest.raises(ValueError, match="is not LEVEL=FORMULA"):
+        parse_formulas(text)

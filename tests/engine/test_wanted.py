@@ -36,7 +36,7 @@ def test_the_node_has_capacity_if_pods_are_not_enforced(make_node):
     fields = {"kubeReserved": {"memory": "1Gi", "cpu": "1"}}
     assert _by_path(wanted_tree(make_node(**fields), []))["kubepods"].limits.memory == 7 << 30
     free = wanted_tree(make_node(enforceNodeAllocatable=[], **fields), [])
-    assert _by_path(free)["kubepods"].limits == CgroupLimits(shares=4096, memory=8 << 30, pids=32768)
+    assert _by_path(free)["kubepods"].limits == CgroupLimits(4096, memory=8 << 30, pids=32768, weight=157)
 
 
 def test_burstable_has_the_sum_of_its_pods_requests(make_node, make_pod, make_container):
@@ -57,14 +57,14 @@ def test_the_pod_pids_limit_is_on_pods_alone(make_node, make_pod):
 def test_overhead_is_on_the_pod_and_not_on_its_container(make_node, make_pod, make_container):
     pod = make_pod(make_container(**GUARANTEED), overhead={"cpu": "250m", "memory": "100Mi"})
     levels = {cgroup.level: cgroup.limits for cgroup in wanted_tree(make_node(), [pod])}
-    assert levels["pod"] == CgroupLimits(1280, 125_000, 100_000, (1 << 30) + (100 << 20))
-    assert levels["container"] == CgroupLimits(1024, 100_000, 100_000, 1 << 30)
+    assert levels["pod"] == CgroupLimits(1280, 125_000, 100_000, (1 << 30) + (100 << 20), weight=49)
+    assert levels["container"] == CgroupLimits(1024, 100_000, 100_000, 1 << 30, swap=0, oom_group=True, weight=100)
 
 
 def test_a_burstable_pod_with_an_unlimited_container_is_not_limited(make_node, make_pod, make_container):
     pod = make_pod(make_container("a", limits={"cpu": "1", "memory": "1Gi"}), make_container("b"))
     levels = {cgroup.owner: cgroup.limits for cgroup in wanted_tree(make_node(), [pod])}
-    assert levels["default/p1"] == CgroupLimits(shares=1024)
+    assert levels["default/p1"] == CgroupLimits(shares=1024, weight=39)
 
 
 def test_no_cfs_quota_means_no_limit_anywhere(make_node, make_pod, make_container):
@@ -89,7 +89,7 @@ def test_a_reservation_of_nothing_is_not_written(make_node):
         kubeReserved={"cpu": "100m", "memory": "0"},
         kubeReservedCgroup="/kube",
     )
-    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102)
+    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102, weight=4)
 
 
 def test_compressible_enforcement_is_cpu_alone(make_node):
@@ -98,7 +98,7 @@ def test_compressible_enforcement_is_cpu_alone(make_node):
         kubeReserved={"cpu": "100m", "memory": "1Gi", "pid": "10"},
         kubeReservedCgroup="/kube",
     )
-    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102)
+    assert _by_path(wanted_tree(node, []))["kube"].limits == CgroupLimits(shares=102, weight=4)
 
 
 def test_qos_reserved_takes_requests_from_the_lower_classes(make_node, make_pod, make_container):
