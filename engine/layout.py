@@ -29,6 +29,7 @@ class Layout:
     """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
 
     ``tree_of``: the controllers that are there -> their tree. ``swap``: does the memory controller account for swap?
+    ``available``: all controllers of v2's root; on v1, "cpuset" if that hierarchy is there.
     On v1 the kubelet also makes its cgroups in cpuset; this engine does not yet, as cpuset.cpus and cpuset.mems must be
     filled there before a task can enter.
     """
@@ -37,6 +38,7 @@ class Layout:
     trees: tuple[str, ...]
     tree_of: Mapping[Controller, str]
     swap: bool = True
+    available: frozenset[str] = frozenset()
 
     def directory(self, tree: str, cgroup: str) -> str:
         """The path of a cgroup's directory in a tree, relative to the root."""
@@ -82,7 +84,7 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
         ) from None
     found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
     _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
-    return Layout(2, ("",), found, _v2_swap(fs))
+    return Layout(2, ("",), found, _v2_swap(fs), frozenset(available))
 
 
 def _v2_swap(fs: CgroupFs) -> bool:
@@ -112,7 +114,8 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
         trees.append("cpuacct")
     if _is_hierarchy(fs, "systemd"):
         trees.append("systemd")
-    return Layout(1, tuple(trees), found, _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes"))
+    swap = _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes")
+    return Layout(1, tuple(trees), found, swap, frozenset({"cpuset"} if _is_hierarchy(fs, "cpuset") else ()))
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:

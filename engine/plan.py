@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.errors import ReservedCgroupMissingError
 from engine.found import FoundCgroup, FoundTree
 from engine.knobs import Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_pod_directory
+from engine.reserved import check_reserved
 from engine.wanted_cgroup import WantedCgroup
 
 Action = Literal["mkdir", "write", "rmdir"]
@@ -77,18 +77,14 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
 def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
     """The steps from what is found to what is wanted. Changes nothing.
 
-    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist.
+    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet wants it.
     :raises RootError: something there cannot be read.
     """
     layout = found.layout
+    ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:
-        there = found.get(cgroup.path)
-        if cgroup.level == "reserved" and (there is None or not set(layout.tree_of.values()) <= there.trees):
-            raise ReservedCgroupMissingError(
-                f"/{cgroup.path}: does not exist and {cgroup.owner} is to be enforced there",
-                path=cgroup.path,
-                todo="make the cgroup, as a kubelet wants it, or take it out of enforceNodeAllocatable",
-            )
+        if cgroup.level == "reserved":
+            check_reserved(cgroup, found, ours)
     made = list(_make(wanted, found))
     removed, kept = unwanted(wanted, found, driver)
     lowered = list(_lower(wanted, found))

@@ -66,7 +66,7 @@ class Node:
         if reserved and layout == "v2":
             self.fs.write("cgroup.subtree_control", "+cpu +memory +pids +hugetlb")
         for path in reserved:
-            for tree in self.found().layout.tree_of.values():
+            for tree in (*self.found().layout.trees, *(["cpuset"] if layout != "v2" else [])):
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):
                     self.fs.mkdir(f"{tree}/{path}".lstrip("/"))
 

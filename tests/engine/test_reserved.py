@@ -1,0 +1,69 @@
+"""Reserved cgroups must be there as far as a kubelet wants them to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ReservedCgroupMissingError
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.wanted import wanted_tree
+
+
+@pytest.fixture
+def plan(make_node):
+    """The plan for a node that enforces kube-reserved in a cgroup, on a kernel."""
+
+    def plan(kernel, path, **fields):
+        node = make_node(
+            enforceNodeAllocatable=["pods", "kube-reserved"],
+            kubeReserved={"cpu": "1"},
+            kubeReservedCgroup=path,
+            **fields,
+        )
+        return make_plan(wanted_tree(node, []), FoundTree(kernel, detect(kernel, "root")), node.driver)
+
+    return plan
+
+
+def _v1(stub, *others):
+    kernel = stub(1)
+    for tree in ("cpu", "memory", "pids"):
+        kernel.mkdir(f"{tree}/kube")
+    for tree in others:
+        kernel.dirs.add(tree)
+        kernel.files[f"{tree}/cgroup.procs"] = ""
+    return kernel
+
+
+def test_on_v1_it_is_wanted_in_every_hierarchy_of_the_kubelets_list(stub, plan):
+    assert plan(_v1(stub, "blkio"), "/kube").steps
+    for tree in ("cpuset", "systemd"):
+        with pytest.raises(ReservedCgroupMissingError, match=f"/kube: does not exist in {tree} and"):
+            plan(_v1(stub, tree), "/kube")
+
+
+def test_on_v2_one_below_the_root_is_enough(stub, plan):
+    kernel = stub(2)
+    kernel.mkdir("kube")
+    assert plan(kernel, "/kube").steps
+
+
+def test_on_v2_one_beside_kubepods_is_enough(stub, plan):
+    kernel = stub(2)
+    kernel.mkdir("a")
+    kernel.mkdir("a/kube")
+    assert plan(kernel, "/a/kube", cgroupRoot="/a").steps
+
+
+def test_on_v2_a_deeper_one_needs_the_controllers(stub, plan):
+    kernel = stub(2)
+    kernel.write("cgroup.subtree_control", "+cpu +memory +pids")
+    kernel.mkdir("system")
+    kernel.mkdir("system/kube")
+    kernel.write("system/cgroup.subtree_control", "+cpu")
+    with pytest.raises(ReservedCgroupMissingError, match=r"lacks memory pids.*/system/cgroup.subtree_control"):
+        plan(kernel, "/system/kube")
+    kernel.write("system/cgroup.subtree_control", "+memory +pids")
+    assert plan(kernel, "/system/kube").steps
