@@ -106,6 +106,7 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
 def _plan(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
+    node = replace(node, cgroup_version=found.layout.version)
     wanted = wanted_tree(node, pods)
     plan = with_moves(make_plan(wanted, found, node.driver), node, found)
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
@@ -119,6 +120,7 @@ def _plan(options: argparse.Namespace) -> int:
 def _apply(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
+    node = replace(node, cgroup_version=found.layout.version)
     _check_driver(options, node)
     wanted = wanted_tree(node, pods)
     plan = with_moves(make_plan(wanted, found, node.driver), node, found)
@@ -131,6 +133,7 @@ def _apply(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
+    node = replace(node, cgroup_version=found.layout.version)
     rows = compare(wanted_tree(node, pods), found, node.driver)
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
     return 0
@@ -149,6 +152,7 @@ def _explain(options: argparse.Namespace) -> int:
 def _down(options: argparse.Namespace) -> int:
     node, _ = _inputs(options, [])
     found = _root(options, node)
+    node = replace(node, cgroup_version=found.layout.version)
     _check_driver(options, node)
     plan = down_plan(wanted_tree(node, []), found, node.driver)
     for note in plan.kept:
@@ -193,8 +197,9 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
         huge_pages=options.hugepages if options.hugepages is not None else _huge_pages_at(options),
         driver=options.driver,
         runtime=options.runtime,
+        runtime_driver=options.runtime_driver,
     )
-    node = replace(node, weight_formulas=options.cpu_weight)
+    node = replace(node, weight_formulas=options.cpu_weight, sandboxes=options.sandboxes)
     _warn_of(node.warnings)
     return node, read_pods([Path(path) for path in pod_paths], version)
 
@@ -345,6 +350,16 @@ def _node_options(command: argparse.ArgumentParser) -> None:
         choices=("containerd", "crio", "docker"),
         default="containerd",
         help="who names the containers' cgroups (default: containerd)",
+    )
+    node.add_argument(
+        "--runtime-driver",
+        choices=("cgroupfs", "systemd"),
+        help="the runtime's own (default: the kubelet's, as it should be)",
+    )
+    node.add_argument(
+        "--sandboxes",
+        action="store_true",
+        help="also the pods' sandboxes, of which a kubelet leaves everything to the runtime",
     )
     node.add_argument(
         "--cpu-weight",

@@ -87,8 +87,16 @@ class NodeConfig:
     swap_behavior: SwapBehavior | None = None
     single_process_oom_kill: bool | None = None
     weight_formulas: Mapping[str, Formula] = field(default_factory=dict)
+    runtime_driver: Driver | None = None
+    sandboxes: bool = False
+    cgroup_version: Literal[1, 2] = 2
     fail_cgroup_v1: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def misplaced(self) -> bool:
+        """Do containers land outside of their pods, as containerd is not set to the kubelet's systemd driver?"""
+        return self.driver == "systemd" and self.runtime_driver == "cgroupfs"
 
     @property
     def capacity(self) -> Resources:
@@ -153,13 +161,24 @@ def node_config(
     huge_pages: Mapping[int, int] | None = None,
     driver: Driver | None = None,
     runtime: Runtime = "containerd",
+    runtime_driver: Driver | None = None,
 ) -> NodeConfig:
     """A node with the given size and configuration fields; ``driver`` overrides cgroupDriver.
 
-    :raises ConfigError: a field has a value that a kubelet would refuse, or more is reserved than there is.
+    ``runtime_driver``: the runtime's own; None is the kubelet's, as it should be. (Kubelets from 1.31 on ask a runtime
+    that can tell: gate KubeletCgroupDriverFromCRI.)
+
+    :raises ConfigError: a field has a value that a kubelet would refuse, more is reserved than there is, or no
+        container can be made with these drivers.
     """
     size = NodeConfig(cpus, memory, max_pids, version, runtime, swap=swap, huge_pages=huge_pages or {})
-    return _Reader(fields, where, version).node(size, driver)
+    node = replace(_Reader(fields, where, version).node(size, driver), runtime_driver=runtime_driver)
+    if runtime_driver not in (None, node.driver) and not (node.misplaced and runtime == "containerd"):
+        raise ConfigError(
+            f"{where}: the kubelet's driver is {node.driver} and {runtime}'s is {runtime_driver}: no container starts",
+            todo="give both the same",
+        )
+    return node
 
 
 class _Reader:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from engine.errors import BusyCgroupError
 from engine.found import FoundCgroup, FoundTree
 from engine.names import Driver, is_container_directory, is_pod_directory
-from engine.plan import Plan, Step, remove_steps, settings_of, who_lives
+from engine.plan import Plan, Step, misplaced, remove_steps, settings_of, who_lives
 from engine.wanted_cgroup import WantedCgroup
 
 
@@ -33,11 +33,12 @@ def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     node = next(cgroup for cgroup in wanted if cgroup.level == "node")
     qos = [cgroup.path for cgroup in wanted if cgroup.level == "qos"]
     subtree = list(found.below(node.path))
-    if not subtree:
+    outside = list(misplaced(wanted, found))
+    if not subtree and not outside:
         return Plan(found.layout, ())
     _check_ours(subtree, node.path, qos, driver)
-    _check_idle(subtree, found)
-    removed = [*reversed(subtree), *_empty_roots(wanted, found, node.path)]
+    _check_idle([*outside, *subtree], found)
+    removed = [*outside, *reversed(subtree), *_empty_roots(wanted, found, node.path)]
     gone = {cgroup.path for cgroup in removed}
     steps = [
         *_reset(wanted, found),

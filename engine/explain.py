@@ -94,7 +94,9 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
             pods[cgroup.pod.uid] = {**head, **entry, "containers": []}
             tree["pods"].append(pods[cgroup.pod.uid])
         else:
-            rule = oom_score_rule(cgroup.pod, cgroup.container, node.memory, node.version)
+            rule = cgroup.rules.get("oom_score_adj") or oom_score_rule(
+                cgroup.pod, cgroup.container, node.memory, node.version
+            )
             head = {"container": cgroup.container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": rule}
             pods[cgroup.pod.uid]["containers"].append({**head, **entry})
     return tree

@@ -174,10 +174,10 @@ def misplaced_parent(cgroup_version: Literal[1, 2]) -> tuple[str, ...]:
     return ("system.slice", "containerd.service") if cgroup_version == 1 else ("system.slice",)
 
 
-def is_misplaced_container(directory_name: str, cgroup_root: CgroupName) -> bool:
-    """Is it a container of a pod below cgroupRoot, as ``misplaced_container`` names it?"""
+def is_misplaced_container(directory_name: str, kubepods: str) -> bool:
+    """Is it a container of a pod below kubepods, as ``misplaced_container`` names it? ``kubepods``: its directory."""
     slice_name, colons, container_id = directory_name.partition(_MISPLACED)
-    top = components(kubepods_name(cgroup_root), "systemd")[-1].removesuffix(_SLICE)
+    top = kubepods.rpartition("/")[2].removesuffix(_SLICE)
     return (
         bool(colons and _CONTAINER_ID.fullmatch(container_id))
         and slice_name.startswith(f"{top}-")

@@ -20,7 +20,7 @@ from typing import Literal
 from engine.found import FoundCgroup, FoundTree
 from engine.knobs import Knob, Setting, knobs_of
 from engine.layout import Layout
-from engine.names import Driver, is_container_directory, is_pod_directory
+from engine.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
 from engine.reserved import check_reserved
 from engine.wanted_cgroup import WantedCgroup
 
@@ -64,7 +64,7 @@ class Plan:
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
-    if cgroup.level in ("root", "system"):
+    if cgroup.level in ("root", "system", "runtime"):
         return
     for knob in knobs_of(layout, cgroup.limits):
         if cgroup.level == "reserved" and not knob.given(cgroup.limits):
@@ -170,6 +170,7 @@ def _purpose(cgroup: WantedCgroup) -> str:
         "container": "container",
         "reserved": "reserved",
         "system": cgroup.owner,
+        "runtime": cgroup.owner,
     }[cgroup.level]
 
 
@@ -181,9 +182,14 @@ def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -
     return _remove(_orphans(wanted, found, driver), found)
 
 
+def _of_runtime(directory_name: str) -> bool:
+    return is_container_directory(directory_name) or ":" in directory_name  # the latter are misplaced ones
+
+
 def _orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
     """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
     paths = {cgroup.path for cgroup in wanted}
+    yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
     for cgroup in wanted:
         there = found.get(cgroup.path)
         if there is None or cgroup.level not in ("node", "qos", "pod"):
@@ -196,6 +202,17 @@ def _orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -
                 yield child
 
 
+def misplaced(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[FoundCgroup]:
+    """The containers of this node's pods that are beside containerd, if that is where they belong."""
+    kubepods = next((cgroup.path for cgroup in wanted if cgroup.level == "node"), "")
+    for cgroup in wanted:
+        there = found.get(cgroup.path) if cgroup.level == "runtime" else None
+        for name in there.children if there is not None else ():
+            child = found.get(f"{cgroup.path}/{name}")
+            if is_misplaced_container(name, kubepods) and child is not None:
+                yield child
+
+
 def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
     steps: list[Step] = []
     kept: list[str] = []
@@ -204,7 +221,7 @@ def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step
         busy = {cgroup.path: found.processes(cgroup.path) for cgroup in subtree}
         pids = [pid for each in busy.values() for pid in each]
         if pids:
-            if not is_container_directory(orphan.path.rpartition("/")[2]):
+            if not _of_runtime(orphan.path.rpartition("/")[2]):
                 kept.append(f"/{orphan.path}: not wanted, kept: {who_lives(pids)} in it")
             continue  # in a wanted pod this may be the sandbox, which is the runtime's
         steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")

@@ -9,7 +9,14 @@ from engine.config import NodeConfig
 from engine.exclusive_cpus import any_exclusive_cpus, has_exclusive_cpus
 from engine.hugepages import resource_of_page_size
 from engine.memory_qos import container_protection, memory_high, pod_protection
-from engine.names import QosClass, components, container_directory, invented_container_id, pod_name
+from engine.names import (
+    QosClass,
+    components,
+    container_directory,
+    invented_container_id,
+    misplaced_container,
+    pod_name,
+)
 from engine.pod import Container, Pod
 from engine.qos import oom_score_adj, qos_class
 from engine.quantity import ZERO
@@ -18,6 +25,7 @@ from engine.shares import MIN_SHARES, milli_to_shares
 from engine.swap import NodeSwap, swap_limit
 from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 
+SANDBOX_OOM_SCORE_ADJ = -998
 _NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs: the static CPU manager gives CPUs of their own"
 
 
@@ -27,11 +35,12 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
     path = "/".join(components(pod_name(node.cgroup_root, qos, pod.uid), node.driver))
     limits = written(values_of_pod(node, pod, qos), node.version)
     yield WantedCgroup(path, "pod", str(pod), limits, _pod_rules(node, pod, qos, limits), qos, pod)
+    if node.sandboxes:
+        yield _sandbox(node, pod, qos)
     for container in pod.with_cgroup:
         of_container = written(values_of_container(node, pod, container, qos), node.version)
-        container_id = container.id or invented_container_id(pod.uid, container.name)
         yield WantedCgroup(
-            f"{path}/{container_directory(container_id, node.driver, node.runtime)}",
+            _container_path(node, pod, container, qos),
             "container",
             f"{pod}/{container.name}",
             of_container,
@@ -41,6 +50,25 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
             container,
             oom_score_adj(pod, container, node.memory, node.version),
         )
+
+
+def _container_path(node: NodeConfig, pod: Pod, container: Container, qos: QosClass) -> str:
+    name = pod_name(node.cgroup_root, qos, pod.uid)
+    container_id = container.id or invented_container_id(pod.uid, container.name)
+    if node.misplaced:
+        return "/".join(misplaced_container(name, container_id, node.cgroup_version))
+    return "/".join((*components(name, node.driver), container_directory(container_id, node.driver, node.runtime)))
+
+
+def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
+    """The cgroup of the pod's sandbox, in which its first process idles.
+
+    The kubelet says nothing of it; containerd and CRI-O give it 2 shares and an oom_score_adj of -998.
+    """
+    sandbox = Container("POD")  # no container can have a name with capital letters
+    rules = {"shares": "the runtime: a sandbox has 2 shares", "oom_score_adj": "the runtime: a sandbox has -998"}
+    path, limits = _container_path(node, pod, sandbox, qos), CgroupLimits(shares=MIN_SHARES)
+    return WantedCgroup(path, "container", f"{pod} sandbox", limits, rules, qos, pod, sandbox, SANDBOX_OOM_SCORE_ADJ)
 
 
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> CgroupLimits:

@@ -2,7 +2,7 @@
 
 Pure: node configuration and pods in, cgroups out, parents before children. Nothing here knows of v1 or v2 files.
 
-Not part of the tree yet: cpuset, and the sandbox's cgroup, which is the runtime's own.
+Not part of the tree yet: cpuset.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.config import NodeConfig
 from engine.cpu_weight import formula_of, weight
 from engine.errors import ConfigError
 from engine.hugepages import resource_of_page_size
-from engine.names import CgroupName, Driver, QosClass, components, kubepods_name, qos_name
+from engine.names import CgroupName, Driver, QosClass, components, kubepods_name, misplaced_parent, qos_name
 from engine.pod import Pod, Resources
 from engine.pod_cgroups import pod_cgroups
 from engine.qos_cgroups import RequestSums, qos_limits, request_sums
@@ -38,6 +38,9 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
     cgroups.append(_node_cgroup(node, sums, "/".join(path)))
     for qos in ("Burstable", "BestEffort"):
         cgroups.append(_qos_cgroup(node, sums, qos))
+    if node.misplaced:
+        place = misplaced_parent(node.cgroup_version)
+        cgroups += [WantedCgroup("/".join(place[: n + 1]), "runtime", "containerd") for n in range(len(place))]
     for pod in pods:
         cgroups += pod_cgroups(node, pod)
     cgroups = [*_reserved_cgroups(node), *cgroups]
@@ -58,7 +61,7 @@ def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup
 def _weighted(node: NodeConfig, cgroup: WantedCgroup) -> WantedCgroup:
     """A cgroup with its cpu.weight by the formula of its level."""
     shares = cgroup.limits.shares
-    if cgroup.level in ("root", "system") or shares is None:
+    if cgroup.level in ("root", "system", "runtime") or shares is None:
         return cgroup
     formula = formula_of(cgroup.level, node.weight_formulas, node.version, node.runtime)
     return replace(cgroup, limits=replace(cgroup.limits, weight=weight(shares, formula)))

@@ -11,7 +11,7 @@ from engine.names import QosClass
 from engine.pod import Container, Pod
 from engine.resources import CgroupLimits
 
-Level = Literal["root", "reserved", "system", "node", "qos", "pod", "container"]
+Level = Literal["root", "reserved", "system", "runtime", "node", "qos", "pod", "container"]
 # a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
 Field = str
 
@@ -22,8 +22,8 @@ class WantedCgroup:
 
     ``path`` is below the cgroup root (v1: below each hierarchy). ``rules`` says where each value comes from. Of a
     ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
-    (cgroupRoot and what is above it) and of a ``system`` one (systemCgroups, kubeletCgroups) none. Everywhere else a
-    value that is not set is the kernel's default.
+    (cgroupRoot and what is above it), a ``system`` one (systemCgroups, kubeletCgroups) and a ``runtime`` one (where
+    misplaced containers lie) none. Everywhere else a value that is not set is the kernel's default.
     """
 
     path: str

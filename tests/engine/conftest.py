@@ -220,7 +220,9 @@ def make_pod() -> Callable[..., Pod]:
 def make_node() -> Callable[..., NodeConfig]:
     """A node of 4 CPUs, 8 GiB and 32768 pids with some fields of a KubeletConfiguration."""
 
-    def make(minor: int = 36, driver: Any = None, runtime: Any = "containerd", **fields: Any) -> NodeConfig:
+    def make(
+        minor: int = 36, driver: Any = None, runtime: Any = "containerd", runtime_driver: Any = None, **fields: Any
+    ) -> NodeConfig:
         version = KubeletVersion(minor, config.feature_gates(fields, "test"))
         return config.node_config(
             {"evictionHard": {"memory.available": "0"}, **fields},
@@ -231,6 +233,7 @@ def make_node() -> Callable[..., NodeConfig]:
             max_pids=32768,
             driver=driver,
             runtime=runtime,
+            runtime_driver=runtime_driver,
         )
 
     return make

@@ -91,8 +91,8 @@ def test_runc_without_systemd_puts_a_container_beside_containerd(version, place)
     pod = names.pod_name(("a-b",), "Burstable", "12-34")
     path = names.misplaced_container(pod, "ab12", version)
     assert path == (*place, "a_b-kubepods-burstable-pod12_34.slice:cri-containerd:ab12")
-    assert names.is_misplaced_container(path[-1], ("a-b",))
-    assert not names.is_misplaced_container(path[-1], ())
+    assert names.is_misplaced_container(path[-1], "a_b.slice/a_b-kubepods.slice")
+    assert not names.is_misplaced_container(path[-1], "kubepods.slice")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_runc_without_systemd_puts_a_container_beside_containerd(version, place)
     ["containerd.service", "kubepods-pod1.slice", "kubepods-pod1.slice:cri-containerd:xyz", "a-pod1.slice:crio:ab"],
 )
 def test_other_directories_are_no_misplaced_containers(directory):
-    assert not names.is_misplaced_container(directory, ())
+    assert not names.is_misplaced_container(directory, "kubepods.slice")
 
 
 def test_an_invented_id_is_the_sha256_of_uid_and_name():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from errno import EBUSY
 
 import pytest
@@ -151,3 +152,17 @@ def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(stub, make
     outcome = _down(kernel, node)
     assert [failure.path for failure in outcome.failed] == ["kubepods/burstable"]
     assert [step.path for step in outcome.skipped] == ["kubepods", "cgroup.subtree_control"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_containers_beside_containerd_are_made_and_removed_like_the_others(stub, make_node, make_pod, version):
+    kernel = stub(version)
+    node = replace(make_node(driver="systemd", runtime_driver="cgroupfs"), cgroup_version=version)
+
+    _apply(kernel, node, [make_pod(), make_pod(n=2)])
+    assert sum(":cri-containerd:" in path for path in kernel.dirs) == 2 * (3 if version == 1 else 1)
+    _apply(kernel, node, [make_pod()])
+    assert sum(":cri-containerd:" in path for path in kernel.dirs) == 1 * (3 if version == 1 else 1)
+    execute(down_plan(wanted_tree(node, []), _found(kernel), node.driver), kernel)
+    assert not any(":cri-containerd:" in path or "kubepods" in path for path in kernel.dirs)
+    assert any(path.endswith("system.slice") for path in kernel.dirs)

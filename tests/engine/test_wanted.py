@@ -182,3 +182,35 @@ def test_a_class_with_nothing_left_is_not_limited(make_node, make_pod, make_cont
 def test_no_tasks_are_one_task_since_1_36(make_node, minor, pids):
     node = make_node(minor=minor, systemReserved={"pid": "40000"})
     assert _by_path(wanted_tree(node, []))["kubepods"].limits.pids == pids
+
+
+def test_sandboxes_are_there_on_request(make_node, make_pod):
+    tree = _by_path(wanted_tree(replace(make_node(), sandboxes=True), [make_pod()]))
+    [sandbox] = [cgroup for cgroup in tree.values() if cgroup.owner == "default/p1 sandbox"]
+    assert (sandbox.limits.shares, sandbox.limits.weight, sandbox.limits.memory) == (2, 1, None)
+    assert sandbox.oom_score_adj == -998
+    assert not any("sandbox" in cgroup.owner for cgroup in wanted_tree(make_node(), [make_pod()]))
+
+
+@pytest.mark.parametrize(("version", "place"), [(1, "system.slice/containerd.service"), (2, "system.slice")])
+def test_containers_are_beside_containerd_if_only_the_kubelet_uses_systemd(make_node, make_pod, version, place):
+    node = replace(make_node(driver="systemd", runtime_driver="cgroupfs"), cgroup_version=version)
+    tree = wanted_tree(node, [make_pod()])
+    [container] = [cgroup for cgroup in tree if cgroup.level == "container"]
+    assert container.parent == place
+    assert container.path.split("/")[-1].startswith(
+        "kubepods-besteffort-pod0aa1a5e2_0b3f_4d0e_8f31_000000000001.slice:"
+    )
+    seen = {""}
+    for cgroup in tree:
+        assert cgroup.parent in seen
+        seen.add(cgroup.path)
+
+
+@pytest.mark.parametrize(
+    ("driver", "runtime", "runtime_driver"),
+    [("cgroupfs", "containerd", "systemd"), ("systemd", "crio", "cgroupfs"), ("systemd", "docker", "cgroupfs")],
+)
+def test_drivers_with_which_no_container_starts_are_refused(make_node, driver, runtime, runtime_driver):
+    with pytest.raises(ConfigError, match="no container starts"):
+        make_node(driver=driver, runtime=runtime, runtime_driver=runtime_driver)
