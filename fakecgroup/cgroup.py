@@ -191,6 +191,13 @@ class Cgroup(Directory):
         """Live tasks here or below."""
         return self.nr_populated > 0
 
+    def check_for_release(self) -> None:
+        """Has the release agent told that nothing is here any more, if v1's notify_on_release says so
+        (cgroup1_check_for_release). The root, with the kernel's own threads, never empties.
+        """
+        if self.notify_on_release and not (self.is_root or self.populated or self.children or self.dead):
+            self.hierarchy.release(self)
+
     def update_populated(self, up: bool) -> None:
         """One more, or one fewer, populated part: its own tasks or a child."""
         cgroup: Cgroup | None = self
@@ -199,5 +206,6 @@ class Cgroup(Directory):
             cgroup.nr_populated += 1 if up else -1
             if was == (cgroup.nr_populated > 0):
                 return
+            cgroup.check_for_release()
             cgroup.notify("cgroup.events")
             cgroup = cgroup.parent

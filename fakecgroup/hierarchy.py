@@ -7,6 +7,7 @@ the parent's subtree_control names, on v1 all.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 S_ISGID = 0o2000
 S_ISVTX = 0o1000
+_PATH_MAX = 4096  # bytes
 INO_STRIDE = 256  # inode numbers per cgroup: its own, then one per row of its table
 
 
@@ -55,6 +57,7 @@ class Environment(NamedTuple):
     membership: Membership
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
+    release: Callable[[str, str], None]  # the agent, a cgroup's path
     next_ino: Callable[[int], int]
 
 
@@ -227,6 +230,15 @@ class Hierarchy:
             parent.nr_threaded_children -= 1
         for ancestor in parent.lineage():
             ancestor.nr_descendants -= 1
+        parent.check_for_release()
+
+    def release(self, cgroup: Cgroup) -> None:
+        """Has the agent run, if there is one (cgroup1_release_agent). It is not told a path of 4096 bytes or more; from
+        6.12 on it is told the beginning of that (kernfs_path_from_node).
+        """
+        path = os.fsencode(cgroup.path)
+        if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 12)):
+            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]))
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
         """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
@@ -257,12 +269,14 @@ class Hierarchy:
         source = self.cgroup_of(tid)
         if source is cgroup:
             return
+        if tid == tgid:
+            for other in self.processes.threads(tgid):  # they stay, unless they are moved too
+                if other != tid and other not in self._where:
+                    if source.parent is not None:
+                        self._charge(source, 1)
+                    self._enter(other, tgid, source)
         if cgroup.parent is not None:
             self.processes.watch(tgid)
-            if tid == tgid and source.parent is None:
-                for other in self.processes.threads(tgid):  # they stay, unless they are moved too
-                    if other != tid:
-                        self._where.setdefault(other, source)
         self._recharge(source, cgroup)
         self._where.pop(tid, None)
         self._back.pop(tid, None)

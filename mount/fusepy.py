@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import logging
 import os
+import select
+import threading
 import time
 from collections.abc import Callable
 from errno import EINVAL, EIO, ENOENT
@@ -37,6 +39,7 @@ log = logging.getLogger(__name__)
 
 _ENCODING = "latin-1"  # what fusepy decodes paths with: any byte passes, and `_text` undoes it
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
+_BETWEEN_LOOKS = 0.005  # seconds
 _MAX_WRITE = 64 << 10  # bytes, as in native.MAX_WRITE
 
 
@@ -95,6 +98,17 @@ def serve(
     )
 
 
+def _ask_after_exits(path: str, exits: select.epoll) -> None:
+    """libfuse waits for requests alone, so each exit of a process makes one: exits are told before it is answered."""
+    while True:
+        select.select([exits], [], [])
+        try:
+            os.lstat(path)
+        except OSError:
+            return  # unmounted
+        time.sleep(_BETWEEN_LOOKS)
+
+
 class Tree:
     """The operations as fusepy calls them: `tree("mkdir", path, mode)`."""
 
@@ -113,6 +127,7 @@ class Tree:
         ready: Callable[[], None],
     ) -> None:
         self._context = context
+        self._path = path
         self._kernel = kernel
         self._vfs = kernel.vfs
         self._ids = ids
@@ -175,6 +190,7 @@ class Tree:
     # -- operations, as the kernel calls them -----------------------------------------------------
 
     def init(self, path: str) -> None:
+        threading.Thread(target=_ask_after_exits, args=(self._path, self._processes.exits), daemon=True).start()
         self._ready()
 
     def destroy(self, path: str) -> None:

@@ -19,6 +19,7 @@ from .errors import MountError
 from .idmap import IdMap
 from .native import Session
 from .processes import HostProcesses
+from .release import ReleaseAgents
 
 TRANSPORTS = ("native", "fusepy")
 _ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -42,6 +43,7 @@ def serve(
     ids = IdMap(os.geteuid(), os.getegid())
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)
+    kernel.on_release = ReleaseAgents().run
     everyone = allow_other or os.geteuid() == 0
     serve_it = _serve_fusepy if transport == "fusepy" else _serve_native
     try:

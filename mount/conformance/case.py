@@ -7,7 +7,8 @@ Each operation has one answer, ``[errno, value]``: the errno's name or null, and
 
 Data is a string (UTF-8; other bytes as surrogate escapes), ``{"b64": ...}``, ``{"repeat": [data, n]}`` or
 ``{"join": [data, ...]}``.  In data, ``$name`` stands for the pid of the process ``name``, or else for the number of the
-file open under that name; in answers pids are turned back.  ``$self`` is the process that does the operations; it
+file open under that name, and ``$agent`` for the path of a release agent that notes its runs; in answers pids are
+turned back.  ``$self`` is the process that does the operations; it
 starts in the root of every hierarchy.
 """
 
@@ -86,6 +87,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "state": ("name",),  # its letter in /proc, or "gone"
     "proc": ("name", "text"),  # a file of /proc/PID
     "alloc": ("int",),  # bytes of anonymous memory, touched
+    "releases": ("int=0", "release=argument"),  # runs of $agent since the last time; waits for so many
     "affinity": ("name",),  # the CPUs it may use, as a bit mask
     "settle": ("int",),  # milliseconds
 }
@@ -215,12 +217,17 @@ def _value(kind: str, value: Any) -> Any:
     if kind == "whence":
         names = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2, "SEEK_DATA": 3, "SEEK_HOLE": 4}
         return names[value] if isinstance(value, str) else int(value)
+    if kind == "release" and value in RELEASE:
+        return str(value)
     if kind == "signal":
         return int(getattr(signal, "SIG" + value)) if isinstance(value, str) else int(value)
     if kind in ("handle", "name") and isinstance(value, str) and 0 < len(value) < 32:
         return value
     raise CaseError(kind)
 
+
+#: What can be asked of each run of the release agent: the cgroup it was told, or the kind of process it was.
+RELEASE = ("argument", "process")
 
 #: Events of poll(2).
 POLL = {"IN": 1, "PRI": 2, "OUT": 4, "ERR": 8, "HUP": 16, "NVAL": 32}

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from .agent import Agent
 from .case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
 from .target import UnsupportedError
 
@@ -42,6 +43,7 @@ class DirectoryTarget:
         self._fork = multiprocessing.get_context("fork")
         self.pids: dict[int, str] = {}
         self._roots: list[_Root] = []
+        self._agent = Agent()
 
     def start(self, case: Case) -> None:
         if self._before is not None:
@@ -49,11 +51,13 @@ class DirectoryTarget:
         if not self._roots:
             self._roots = [_Root(path) for path in _roots_of(self._root)]
         self.pids = {}
+        if any("$agent" in str(op) for op in case.ops):
+            self._agent.make()
         self._connection, theirs = self._fork.Pipe()
         self._runner = os.fork()
         if self._runner == 0:
             self._connection.close()
-            _Worker(self._root, theirs).run()
+            _Worker(self._root, theirs, self._agent).run()
         theirs.close()
         self.pids[self._runner] = "self"
 
@@ -74,6 +78,10 @@ class DirectoryTarget:
 
     def finish(self) -> None:
         self._connection.close()
+        if self._agent.made:
+            for root in self._roots:
+                _put(os.path.join(root.path, "release_agent"), "\n")  # what is emptied now is nobody's business
+            self._agent.remove()
         for pid in reversed(self.pids):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -149,13 +157,10 @@ def _remove_below(root: str) -> None:
     deadline = time.monotonic() + 1
     while True:
         left = False
-        for path, directories, _ in os.walk(root, topdown=False):
+        for _, directories, _, fd in os.fwalk(root, topdown=False):  # not by path: some are too long for a call
             for name in directories:
-                full = os.path.join(path, name)
-                if os.path.islink(full):
-                    continue
                 try:
-                    os.rmdir(full)
+                    os.rmdir(name, dir_fd=fd)
                 except FileNotFoundError:
                     pass
                 except OSError as error:
@@ -176,9 +181,10 @@ class _StepError(Exception):
 class _Worker:
     """A process that does operations: the runner, or a helper that it forked."""
 
-    def __init__(self, root: str, connection: Connection) -> None:
+    def __init__(self, root: str, connection: Connection, agent: Agent) -> None:
         self._connection = connection
         self._root = root
+        self._agent = agent
         self._names: dict[str, int] = {}
         self._helpers: dict[str, Connection] = {}
         self._late: dict[str, int] = {}  # helper -> answers that nobody waits for any more
@@ -378,8 +384,9 @@ class _Worker:
         return None if taken == len(text) else taken
 
     def _expand(self, data: bytes) -> bytes:
-        for name in sorted(self._names, key=len, reverse=True):
-            data = data.replace(b"$" + name.encode(), str(self._names[name]).encode())
+        values: dict[str, object] = {"agent": self._agent.program, **self._names}
+        for name in sorted(values, key=len, reverse=True):
+            data = data.replace(b"$" + name.encode(), str(values[name]).encode())
         return data
 
     def _op_open(self, handle: str, path: bytes, flags: int, mode: int) -> None:
@@ -449,7 +456,7 @@ class _Worker:
         pid = os.fork()
         if pid == 0:
             ours.close()
-            worker = _Worker(self._root, theirs)
+            worker = _Worker(self._root, theirs, self._agent)
             worker._names, worker._handles = dict(self._names), dict(self._handles)
             worker.run()
         theirs.close()
@@ -507,6 +514,9 @@ class _Worker:
         memory = mmap.mmap(-1, size)
         for at in range(0, size, 4096):
             memory[at] = 1
+
+    def _op_releases(self, count: int, what: str) -> list[str]:
+        return self._agent.runs(count, what)
 
     def _op_settle(self, milliseconds: int) -> None:
         time.sleep(milliseconds / 1000)

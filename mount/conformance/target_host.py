@@ -27,7 +27,7 @@ _COMMON = frozenset({"tasks", "cgroup.procs", "notify_on_release", "cgroup.clone
 #: What may be done to the directory that stands for a root.
 _ON_A_ROOT = frozenset({"mkdir", "chmod", "chown", "access", "setxattr", "getxattr", "listxattr", "removexattr"})
 #: Operations that decide what follows, and that cannot be done here.
-_ENDING = frozenset({"alloc", "clone_into", "eventfd"})
+_ENDING = frozenset({"alloc", "clone_into", "eventfd", "releases"})
 _PID_FILES = frozenset({"tasks", "cgroup.procs"})
 _CPU = "cpu,cpuacct"
 _NOTICE = 0.02  # seconds; events on one file are told at most every 10 ms (CGROUP_FILE_NOTIFY_MIN_INTV)

@@ -20,6 +20,8 @@ from . import recording
 from .case import POLL, Answer, Case, Op, arguments, poll_names, stat_value
 from .target import UnsupportedError
 
+_AGENT = "/agent"
+
 
 @dataclass
 class _Handle:
@@ -118,6 +120,8 @@ class ModelTarget:
             processes=self.table,
         )
         self.table.kernel = self.kernel
+        self.released: list[str] = []
+        self.kernel.on_release = self._release
         self.vfs = self.kernel.vfs
         self.actor = _Actor(self.table.add())
         self.actors = {"self": self.actor}
@@ -397,10 +401,11 @@ class ModelTarget:
     def _expand(self, data: bytes) -> bytes:
         if b"$" not in data:
             return data
-        numbers = {name: _descriptor(name) for name in (*self.actor.handles, *self.actor.others)}
-        numbers |= {name: actor.tid for name, actor in self.actors.items()}
-        for name in sorted(numbers, key=len, reverse=True):
-            data = data.replace(b"$" + name.encode(), str(numbers[name]).encode())
+        values: dict[str, object] = {"agent": _AGENT}
+        values |= {name: _descriptor(name) for name in (*self.actor.handles, *self.actor.others)}
+        values |= {name: actor.tid for name, actor in self.actors.items()}
+        for name in sorted(values, key=len, reverse=True):
+            data = data.replace(b"$" + name.encode(), str(values[name]).encode())
         return data
 
     # -- processes --------------------------------------------------------------------------------
@@ -504,6 +509,16 @@ class ModelTarget:
             raise _StepError("ENOENT@open")
         places = self.kernel.cgroup_of(actor.tid)
         return "".join(f"{1 if names else 0}:{names}:{path}\n" for names, path in places.items())
+
+    def _release(self, agent: str, path: str) -> None:
+        if agent == _AGENT:  # the one program here
+            self.released.append(path)
+
+    def _do_releases(self, count: int, what: str) -> list[str]:
+        found, self.released = self.released, []
+        if what != "argument":
+            raise UnsupportedError("the process of a release agent", ends=False)
+        return sorted(_text(os.fsencode(path)) for path in found)
 
     def _do_settle(self, milliseconds: int) -> None:
         """Nothing takes time here."""

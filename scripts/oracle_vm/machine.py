@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import shutil
@@ -167,11 +168,12 @@ def _command(kernel: Kernel, directory: Path, memory: Path, log: Path) -> list[s
 
 
 def guest() -> Path:
-    """The guest's initramfs, built again when its source is newer."""
+    """The guest's initramfs, built for each state of its source."""
     sources = sorted(Path(__file__).with_name("guest").glob("*.[ch]"))
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     home = cache_directory() / "guest"
-    image = home / "initramfs"
-    if image.exists() and image.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+    image = home / f"initramfs-{digest}"
+    if image.exists():
         return image
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:

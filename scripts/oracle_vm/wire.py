@@ -117,6 +117,8 @@ def _value(op: str, kind: int, payload: bytes) -> Any:
         (length,) = struct.unpack_from("<I", payload, at)
         items.append(bytes_data(payload[at + 4 : at + 4 + length]))
         at += 4 + length
+    if op == "releases":
+        return sorted(items)
     if op == "listdir":
         return sorted(item for item in items if item not in (".", ".."))
     return items

@@ -156,6 +156,18 @@ def test_an_eventfd_of_the_mounter_hears_of_a_removal(as_user: As, transport: st
     assert said == "1\n", complaint
 
 
+def test_a_release_agent_runs_as_the_mounter(as_user: As, transport: str) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree --layout=v1 --transport={transport} >&2\n"
+        "echo '#!/bin/sh' >agent; echo \"id -u >$PWD/told; rmdir $PWD/tree/pids\\$1\" >>agent; chmod +x agent\n"
+        "echo $PWD/agent >tree/pids/release_agent; echo 1 >tree/pids/notify_on_release; mkdir tree/pids/a\n"
+        "sh -c 'echo $$ >tree/pids/a/tasks'\n"
+        "for i in $(seq 100); do [ -d tree/pids/a ] || break; sleep 0.05; done\n"
+        "cat told; ls -d tree/pids/a; fakecgroup umount tree"
+    )
+    assert said == f"{some_user()}\n", complaint
+
+
 def test_a_file_that_is_read_only_is_opened_by_the_mounter_as_by_root(as_user: As, transport: str) -> None:
     _, said, complaint = as_user(
         f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a; chmod 0 a/cgroup.max.depth\n"

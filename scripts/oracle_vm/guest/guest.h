@@ -8,6 +8,7 @@
 
 #define MAGIC 0x31474346u /* "FCG1" */
 #define ROOT "/cg"
+#define AGENT "/init" /* what "$agent" stands for */
 
 struct header {
 	uint32_t magic, layout;
@@ -88,6 +89,11 @@ void op_fork(struct op *op, struct answer *a, const char *into);
 void op_thread(struct op *op, struct answer *a);
 void op_in(struct op *op, struct answer *a);
 
+/* release.c */
+int agent(int argc, char **argv);
+void op_releases(struct answer *a, int count, const char *what);
+void forget_releases(void);
+
 /* operations.c */
 void do_op(struct op *op, struct answer *a);
 
@@ -100,6 +106,7 @@ void snapshot_roots(void);
 int reset_roots(void);
 void thaw(const char *path);
 int remove_all(void);
+void disarm(void);
 void offline_lag(void);
 
 #endif

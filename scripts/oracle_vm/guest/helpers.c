@@ -29,7 +29,8 @@ struct slot *find(const char *name)
 	return NULL;
 }
 
-/* Data to write: "$name" becomes the pid of that process, or the number of the file open under that name. */
+/* Data to write: "$name" becomes the pid of that process, or the number of the file open under that name; "$agent" the
+ * path of the release agent that notes its runs. */
 char *expand(const char *in, uint32_t len, uint32_t *out_len)
 {
 	char *buf = malloc(len + 4096);
@@ -43,6 +44,11 @@ char *expand(const char *in, uint32_t len, uint32_t *out_len)
 			name[n] = 0;
 			struct slot *s = n ? find(name) : NULL;
 			int fd = n && !s ? handle_fd(name) : -1;
+			if (!s && fd < 0 && !strcmp(name, "agent") && o < len + 4000) {
+				o += sprintf(buf + o, "%s", AGENT);
+				i = j;
+				continue;
+			}
 			if ((s || fd >= 0) && o < len + 4000) {
 				o += sprintf(buf + o, "%d", s ? s->pid : fd);
 				i = j;

@@ -378,7 +378,9 @@ void do_op(struct op *op, struct answer *a)
 			return fail(a, errno, 0);
 		for (size_t i = 0; i < n; i += 4096)
 			p[i] = 1;
-	} else if (IS("settle"))
+	} else if (IS("releases"))
+		op_releases(a, num(v[1]), v[2]);
+	else if (IS("settle"))
 		nap(num(v[1]) * 1000);
 	else if (IS("affinity")) {
 		struct slot *s = find(v[1]);

@@ -1,0 +1,72 @@
+"""Runs the release agents of a mounted v1 tree, as the kernel does (cgroup1_release_agent, call_usermodehelper).
+
+A process of its own starts them (`release_starter`): it has none of the daemon's descriptors and signals, and it may
+wait for a path that leads into the tree itself, which only the daemon can answer for. It is there from the first run on
+and ends with the daemon.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_STARTER = Path(__file__).with_name("release_starter.py")
+_ANSWER = 4096  # bytes, at most
+
+
+class ReleaseAgents:
+    """Starts agents in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self._runs: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._failed = ""
+
+    def run(self, agent: str, path: str) -> None:
+        """Has `agent` told the path of a cgroup below its hierarchy's root. Returns at once, whatever comes of it."""
+        self._runs.put((agent, path))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._pass_on, daemon=True)
+            self._thread.start()
+
+    def _pass_on(self) -> None:
+        starter: socket.socket | None = None
+        while True:
+            agent, path = self._runs.get()
+            try:
+                starter = starter or _start()
+                starter.send(os.fsencode(agent) + b"\0" + os.fsencode(path))
+                answer = starter.recv(_ANSWER)
+            except OSError as error:
+                answer = str(error).encode()
+                starter = None
+            if answer:
+                self._tell(agent, path, answer.decode(errors="replace"))
+
+    def _tell(self, agent: str, path: str, why: str) -> None:
+        """The kernel is silent; the log hears of each agent's first failure."""
+        if agent != self._failed:
+            self._failed = agent
+            log.warning("release agent %r for cgroup %r: %s", agent, path, why)
+
+
+def _start() -> socket.socket:
+    """The connection to a new starter, which ends when it is closed."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        subprocess.Popen(
+            [sys.executable, "-IS", _STARTER],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return ours
