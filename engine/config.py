@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.allocatable import allocatable, over_reserved, reservation
+from engine.allocatable import allocatable, over_reserved, reported_allocatable, reservation
 from engine.config_fields import FIELD_SINCE, NOT_ACTED_ON
 from engine.cpu_list import parse_cpu_list
 from engine.cpu_weight import Formula
@@ -112,6 +112,13 @@ class NodeConfig:
     def allocatable(self) -> Resources:
         """What the cgroups of all pods together may use (getNodeAllocatableInternalAbsolute)."""
         return allocatable(self.capacity, self.kube_reserved, self.system_reserved)
+
+    @property
+    def reported(self) -> Resources:
+        """What the node's status says is allocatable, and the scheduler goes by; of pids it says nothing."""
+        capacity = {name: amount for name, amount in self.capacity.items() if name != "pid"}
+        kept = reservation(capacity, self.kube_reserved, self.system_reserved, self.eviction_memory)
+        return reported_allocatable(capacity, kept)
 
 
 def read_config(path: Path | None) -> tuple[Mapping[str, Any], str]:

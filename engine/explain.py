@@ -69,6 +69,8 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
             "driver": node.driver,
             "cpus": node.cpus,
             "memory_bytes": node.memory,
+            "allocatable": {name: str(amount) for name, amount in node.allocatable.items()},
+            "reported_allocatable": {name: str(amount) for name, amount in node.reported.items()},
         },
         "cgroups": [],
         "pods": [],

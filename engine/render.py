@@ -156,6 +156,11 @@ def print_explanation(printer: Printer, data: dict[str, Any], output: Output) ->
         f"kubelet {node['kubelet_version']}, {node['driver']} driver, {node['cpus']} CPUs, "
         f"{node['memory_bytes']} bytes of memory"
     )
+    for what, amounts in (
+        ("allocatable to all pods", node["allocatable"]),
+        ("allocatable as the node reports it", node["reported_allocatable"]),
+    ):
+        printer.line(f"{what}: {', '.join(f'{name} {amount}' for name, amount in amounts.items())}")
     for entry in data["cgroups"]:
         _print_cgroup(printer, entry["owner"], entry, "")
     for pod in data["pods"]:

@@ -82,3 +82,10 @@ def test_a_pod_with_its_own_resources_explains_their_use(make_node, make_pod, ma
     assert entry["qos_class"] == "Guaranteed"
     quota = next(value for value in entry["containers"][0]["values"] if value["what"] == "quota")
     assert "the pod's limit cpu" in quota["rule"]
+
+
+def test_explain_says_what_is_allocatable_and_what_the_node_reports_of_it(make_node):
+    node = make_node(kubeReserved={"cpu": "500m", "memory": "1Gi"}, evictionHard={"memory.available": "512Mi"})
+    explained = explanation(node, wanted_tree(node, []))["node"]
+    assert explained["allocatable"] == {"cpu": "3500m", "memory": "7Gi", "pid": "32768"}
+    assert explained["reported_allocatable"] == {"cpu": "3500m", "memory": "6656Mi"}
