@@ -16,7 +16,7 @@ Exponents beyond ±64 are refused here; Go takes them and reads nonsense.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.errors import QuantityError, shown
@@ -41,13 +41,15 @@ class Quantity:
     """A resource quantity; ``parse`` makes one.
 
     ``nano`` is the exact number in 10^-9. ``small`` is (mantissa, power of ten) when Go would hold it as an int64
-    with a scale, else None. ``text`` is kept where Go repeats the text it read instead of making a canonical one.
+    with a scale, else None. ``text`` is kept where Go repeats the text it read instead of making a canonical one. ``places`` are the
+    decimals that Go keeps of a number that is not small: they decide how one that does not fit wraps.
     """
 
     nano: int
     format: Format = "DecimalSI"
     small: tuple[int, int] | None = None
     text: str = ""
+    places: int = field(default=9, compare=False)
 
     def value(self) -> int:
         """The number rounded up to an integer (bytes, cores); see the module for what does not fit an int64."""
@@ -74,21 +76,18 @@ class Quantity:
                 return self
             milli = self.milli_value()
             return Quantity(milli * 10**6, self.format, (milli, -3))
-        milli = _away_from_zero(self.nano, 10**6)
-        if milli * 10**6 == self.nano:
-            return self
-        return Quantity(milli * 10**6, self.format)
+        return Quantity(_away_from_zero(self.nano, 10**6) * 10**6, self.format, places=3)
 
     def __add__(self, other: Quantity) -> Quantity:
         format_ = other.format if self.nano == 0 else self.format
         nano = self.nano + other.nano
         if self.small is not None and other.small is not None:
             return Quantity(nano, format_, _add_small(self.small, other.small))
-        return Quantity(nano, format_)
+        return Quantity(nano, format_, places=max(self.places, other.places))
 
     def __sub__(self, other: Quantity) -> Quantity:
         negative = None if other.small is None else (-other.small[0], other.small[1])
-        return self + Quantity(-other.nano, other.format, negative)
+        return self + Quantity(-other.nano, other.format, negative, places=other.places)
 
     def __str__(self) -> str:
         """The canonical form: ``1500m``, ``1536Mi``; no precision lost, the largest suffix without decimals."""
@@ -118,11 +117,17 @@ class Quantity:
                 return result
             # positiveScaleInt64: these powers are one multiplication, which wraps; the others give up
             return wrapped(result) if own - scale in (1, 2, 3, 6, 9) else 0
-        divisor: int = 10 ** (scale - _NANO)
-        if self.nano < _MAX_INT64:
-            # Go takes every number below 2^63-1 for an int64 here, so a very negative one wraps before the division.
-            return _away_from_zero(wrapped(self.nano), divisor)
-        return wrapped(-(-self.nano // divisor))
+        unscaled, more = self.nano // 10 ** (9 - self.places), self.places + scale
+        if more <= 0:
+            return wrapped(unscaled * 10**-more)
+        divisor = 10**more
+        if unscaled < _MAX_INT64:
+            # Go takes every number below 2^63-1 for an int64 here, so a very negative one wraps before the division,
+            # and rounds what it truncated up by one, whatever the sign.
+            number = wrapped(unscaled)
+            truncated = number // divisor if number >= 0 else -(-number // divisor)
+            return truncated + (truncated * divisor != number)
+        return wrapped(-(-unscaled // divisor))
 
 
 def _add_small(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int] | None:
@@ -195,11 +200,13 @@ def parse(text: str) -> Quantity:
     else:
         nano, places = unscaled, exponent - len(fraction)
     nano = nano * 10 ** (places - _NANO) if places >= _NANO else _away_from_zero(nano, 10 ** (_NANO - places))
+    kept = 9
     if format_ == "BinarySI":
-        nano = min(nano, _MAX_INT64 * 10**9)
+        if nano > _MAX_INT64 * 10**9:
+            nano, kept = _MAX_INT64 * 10**9, 0
         if 0 < nano < 10**9:
             format_ = "DecimalSI"
-    return Quantity(-nano if sign == "-" else nano, format_)
+    return Quantity(-nano if sign == "-" else nano, format_, places=kept)
 
 
 def _suffix(suffix: str, text: str) -> tuple[int, int, Format]:
