@@ -41,8 +41,8 @@ class Quantity:
     """A resource quantity; ``parse`` makes one.
 
     ``nano`` is the exact number in 10^-9. ``small`` is (mantissa, power of ten) when Go would hold it as an int64
-    with a scale, else None. ``text`` is kept where Go repeats the text it read instead of making a canonical one. ``places`` are the
-    decimals that Go keeps of a number that is not small: they decide how one that does not fit wraps.
+    with a scale, else None. ``text`` is kept where Go repeats the text it read instead of making a canonical one.
+    ``places`` are the decimals that Go keeps of a number that is not small: how one that does not fit wraps.
     """
 
     nano: int
@@ -120,7 +120,7 @@ class Quantity:
         unscaled, more = self.nano // 10 ** (9 - self.places), self.places + scale
         if more <= 0:
             return wrapped(unscaled * 10**-more)
-        divisor = 10**more
+        divisor: int = 10**more
         if unscaled < _MAX_INT64:
             # Go takes every number below 2^63-1 for an int64 here, so a very negative one wraps before the division,
             # and rounds what it truncated up by one, whatever the sign.

@@ -49,3 +49,30 @@ def nodes_of(directory: Path, versions: tuple[str, ...]) -> list[Row]:
         }
         for node in rows_of(directory / "nodes.jsonl.gz")
     ]
+
+
+def sampled_pods() -> list[Row]:
+    """Pods with ``answers`` (kubelet version -> rows of table A) and ``static`` (-> what the static source made)."""
+    return rows_of(SAMPLES / "pods.jsonl.gz")
+
+
+def pods_of(directory: Path, version: str) -> list[Row]:
+    """The pods of the full tables in the form of ``sampled_pods``, for one version."""
+    answers: dict[str, list[Row]] = {}
+    for row in rows_of(directory / f"tableA_{version}.jsonl.gz"):
+        answers.setdefault(row["id"], []).append(row)
+    static = {row["id"]: row for row in rows_of(directory / f"tableA_static_{version}.jsonl.gz")}
+    return [
+        {
+            "id": row["id"],
+            "pod": row["pod"],
+            "answers": {version: answers.get(row["id"], [])},
+            "static": {version: static[row["id"]]} if row["id"] in static else {},
+        }
+        for row in rows_of(directory / "pods.jsonl.gz")
+    ]
+
+
+def functions_of(directory: Path, version: str) -> list[Row]:
+    """The rows of table B: single functions."""
+    return rows_of(directory / f"tableB_{version}.jsonl.gz")

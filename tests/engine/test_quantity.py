@@ -20,12 +20,17 @@ def check_text(row):
     rounded = quantity.rounded_up_to_milli()
     if "roundup_milli_value" in row:
         assert (rounded.value(), rounded.milli_value()) == (row["roundup_milli_value"], row["roundup_milli_milli"]), row
-        assert quantity.value() == row["value"], row
-        assert quantity.milli_value() == row["milli"], row
-        assert quantity.sign() == row["sign"], row
-        assert str(quantity) == row["canonical"], row
-        assert quantity.format == row["format"], row
-        assert str(quantity.rounded_up_to_milli()) == row["roundup_milli"], row
+    assert quantity.value() == row["value"], row
+    assert quantity.milli_value() == row["milli"], row
+    assert quantity.sign() == row["sign"], row
+    assert str(quantity) == row["canonical"], row
+    assert quantity.format == row["format"], row
+    assert str(rounded) == row["roundup_milli"], row
+
+
+def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded):
+    for row in recorded("quantities"):
+        check_text(row)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""The rules of pods and containers against what compiled kubelets answered for the same pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import names
+from engine.cpu_weight import linear, quadratic
+from engine.errors import PodError
+from engine.hugepages import hugepage_limits
+from engine.kubelet_version import KubeletVersion
+from engine.memory_qos import container_protection, memory_high, pod_protection
+from engine.pod_checks import check_pod
+from engine.pod_defaults import defaulted
+from engine.pods import decoded
+from engine.qos import oom_score_adj, qos_class
+from engine.quantity import ZERO, parse
+from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
+from engine.swap import NodeSwap, swap_limit
+
+from .kubelet_tables import OUTSIDE, functions_of, outside_directory, pods_of, sampled_pods
+from .test_quantity import check_text
+from .test_shares import check_conversion
+
+SAMPLED = {"1.32.10": 32, "1.36.2": 36}
+FULL = {"1.20.2": 20, **SAMPLED}  # older than what the engine offers, but its rules are known too
+GIB = 1 << 30
+PAGES = {"2MB": 2 << 20, "1GB": 1 << 30}
+CONTAINER_MODES = {
+    "cfs1_p100000_g0": CfsQuota(),
+    "cfs0": CfsQuota(enforced=False),
+    # without the gate the quota is computed for 100 ms, whatever period is handed on
+    "cfs1_p10000_g0": CfsQuota(),
+    "cfs1_p10000_g1": CfsQuota(period_us=10_000),
+}
+# amounts over 2^63-1, which the API takes and every kubelet's arithmetic overflows on
+TOO_LARGE = "is more than 2^63-1"
+
+
+def check_answers(recorded, tag, minor):
+    """A pod of table A: everything that the kubelet computed from it and from its containers."""
+    for row in recorded["answers"][tag]:
+        gates = {"PodLevelResources": row["plr"] == "on"} if row.get("plr") else {}
+        version = KubeletVersion(minor, gates)
+        pod = decoded(recorded["pod"], recorded["id"], version)
+        if row["mode"] == "defaulted":
+            pod = defaulted(pod, version)
+        where = (recorded["id"], tag, row["mode"], row.get("plr"))
+        check_class(pod, row, version, where)
+        check_pod_values(pod, row, version, where)
+        check_sums(pod, row, version, where)
+        containers = {container.name: container for container in pod.all_containers}
+        for answer in row["containers"]:
+            container = containers[answer["name"]]
+            check_container_values(container, pod, answer["res"], version, where)
+            check_unified(container, pod, row["qos"], answer["res"], version, where)
+            for capacity, score in answer["oom_score_adj"].items():
+                assert oom_score_adj(pod, container, parse(capacity).value(), version) == score, (where, capacity)
+
+
+def check_class(pod, row, version, where):
+    qos = qos_class(pod, version)
+    assert qos == row["qos"], where
+    for driver, path in row["cgroup"].items():
+        assert "/" + names.directory(names.pod_name((), qos, pod.uid), driver) == path, where
+
+
+def check_pod_values(pod, row, version, where):
+    for key, values in row["rc"].items():
+        enforced, period, gate = key.split("_")
+        period_us = int(period[1:])
+        cfs = CfsQuota(enforced == "e1", period_us if gate == "g1" else 100_000)
+        limits = limits_for_pod(pod, row["qos"], cfs, version)
+        mine = {
+            "cpu_shares": limits.shares,
+            "cpu_quota": limits.quota_us,
+            "cpu_period": None if limits.period_us is None else period_us,
+            "memory": limits.memory,
+            "hugepages": {str(size): number for size, number in limits.hugepages.items()} or None,
+        }
+        assert {name: value for name, value in mine.items() if value is not None} == values, (where, key)
+    for policy, values in row.get("memqos_unified", {}).items():
+        request = pod_requests(pod, version).get("memory", ZERO).value()
+        least, low = pod_protection(request, row["qos"], _policy(policy), version)
+        assert CgroupLimits(memory_min=least, memory_low=low).unified == (values or {}), (where, policy)
+
+
+def check_sums(pod, row, version, where):
+    for name, sums in (("sum_requests", pod_requests(pod, version)), ("sum_limits", pod_limits(pod, version))):
+        mine = {key: [str(amount), amount.value(), amount.milli_value()] for key, amount in sums.items()}
+        assert mine == (row[name] or {}), (where, name)
+
+
+def check_container_values(container, pod, answers, version, where):
+    for mode in CONTAINER_MODES.keys() & answers.keys():
+        limits = limits_for_container(container, pod, CONTAINER_MODES[mode], version)
+        mine = {
+            "cpu_shares": limits.shares,
+            "cpu_quota": limits.quota_us or 0,
+            "cpu_period": limits.period_us or 0,
+            "memory": limits.memory or 0,
+            "hugepages": {name: limits.hugepages.get(size, 0) for name, size in PAGES.items()},
+        }
+        theirs = {name: value for name, value in answers[mode].items() if name != "oom_score_adj"}
+        assert mine == theirs, (where, container.name, mode)
+
+
+def check_unified(container, pod, qos, answers, version, where):
+    """What is handed on for cgroup v2 alone, by mode: MemoryQoS, swap, singleProcessOOMKill."""
+    for mode in answers.keys() - CONTAINER_MODES.keys():
+        memory = limits_for_container(container, pod, CfsQuota(), version).memory or 0
+        if mode == "v1_swapctl":
+            assert answers[mode].get("memory_swap", 0) == memory, (where, container.name, mode)
+            continue
+        values = {}
+        if "mqos" in mode:
+            request = container.requests.get("memory", ZERO).value()
+            limit = container.limits.get("memory", ZERO).value()
+            least, low = container_protection(request, qos, _policy(mode), version)
+            high = memory_high(request, limit, 7 * GIB, 0.8 if mode.endswith("t0.8") else 0.9, version)
+            values |= {"memory_min": least, "memory_low": low, "memory_high": high}
+        if "swap" in mode:
+            node = NodeSwap(8 * GIB, 2 * GIB, "LimitedSwap" if mode.endswith("Limited") else "NoSwap")
+            values["swap"] = swap_limit(container, pod, qos, memory, node, version)
+        if mode == "v2_oomgroup" or mode.endswith("t0.8"):
+            values["oom_group"] = True
+        assert CgroupLimits(**values).unified == answers[mode].get("unified", {}), (where, container.name, mode)
+
+
+def _policy(mode):
+    return "TieredReservation" if "Tiered" in mode else "None"
+
+
+def check_static(recorded, tag, minor):
+    """The same pod as a static file: is it refused, and what do its containers ask for after defaulting?"""
+    for expected in [recorded["static"][tag]] if tag in recorded["static"] else []:
+        version = KubeletVersion(minor)
+        pod = defaulted(decoded(recorded["pod"], recorded["id"], version), version)
+        try:
+            check_pod(pod, version)
+        except PodError as error:
+            assert expected.get("error") or TOO_LARGE in str(error), (recorded["id"], str(error))
+            continue
+        assert not expected.get("error"), (recorded["id"], expected)
+        for container in pod.all_containers:
+            mine = [_texts(container.requests), _texts(container.limits)]
+            assert mine == [texts or {} for texts in expected["resources"][container.name]], recorded["id"]
+
+
+def _texts(amounts):
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+@pytest.mark.parametrize("tag", SAMPLED)
+def test_pods_and_containers_are_the_kubelets(tag):
+    rows = sampled_pods()
+    assert len(rows) > 300
+    for row in rows:
+        check_answers(row, tag, SAMPLED[tag])
+
+
+@pytest.mark.parametrize("tag", SAMPLED)
+def test_the_same_static_pods_are_taken(tag):
+    for row in sampled_pods():
+        check_static(row, tag, SAMPLED[tag])
+
+
+needs_tables = pytest.mark.skipif(
+    outside_directory() is None, reason=f"{OUTSIDE} names no directory with the full tables"
+)
+
+
+@needs_tables
+@pytest.mark.parametrize("tag", FULL)
+def test_all_recorded_pods_are_the_kubelets(tag):
+    directory = outside_directory()
+    assert directory is not None
+    for row in pods_of(directory, tag):
+        check_answers(row, tag, FULL[tag])
+        check_static(row, tag, FULL[tag])
+
+
+@needs_tables
+@pytest.mark.parametrize("tag", FULL)
+def test_all_recorded_functions_are_the_kubelets(tag):
+    directory = outside_directory()
+    assert directory is not None
+    for row in functions_of(directory, tag):
+        if row["fn"] == "quantity":
+            check_text(row)
+        elif row["fn"] == "HugePageLimits":
+            amounts = {name: parse(text) for name, text in row["in"].items()}
+            assert {str(size): limit for size, limit in hugepage_limits(amounts).items()} == row["out"], row
+        else:
+            check_conversion(row, quadratic if tag == "1.36.2" else linear)
