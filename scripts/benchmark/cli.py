@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import interruption, measure, report
+from . import interruption, measure, planning, report
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -43,6 +43,9 @@ better than a few long ones: judge by the median, and by how it repeats, as one 
    "operations": {{OPERATION: {{COLUMN: {{"us", "per_second", "ratio"}}}}}}}}
 ratio is null without the null column; client_us is the client's empty loop.
 
+--pods N,... measures something else: cgroup-engine plan -o json of so many pods in one call, beside only parsing the
+same file with PyYAML's C loader. A ratio is CPU time divided by that of parsing in the same round.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -59,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     interruption.watch()
     try:
-        result = _bench(options)
+        result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     except StoppedError as interrupted:
         return 128 + interrupted.number
     try:
-        print(json.dumps(result, indent=2) if options.output == "json" else report.table(result), flush=True)
+        print(json.dumps(result, indent=2) if options.output == "json" else table(result), flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read it has seen enough
     return 0
@@ -75,16 +78,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="bench",
-        description="Measures a mounted fake beside a file system that does nothing.",
+        description="Measures a mounted fake beside a file system that does nothing, or the planning of many pods.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--rounds", type=_positive, default=41, metavar="N", help="rounds (default 41)")
+    length.add_argument("--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5)")
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
+    parser.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -94,6 +98,10 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
     return int(text)
+
+
+def _counts(text: str) -> list[int]:
+    return [_positive(word) for word in text.split(",")]
 
 
 class _names:  # noqa: N801
@@ -112,7 +120,7 @@ class _names:  # noqa: N801
 
 def _bench(options: argparse.Namespace) -> dict[str, Any]:
     cpu = _pin(options.cpu)
-    plan = Plan(options.only, options.ops, options.rounds, options.seconds)
+    plan = Plan(options.only, options.ops, options.rounds or 41, options.seconds)
     columns: dict[str, Column] = {}
     missing: dict[str, str] = {}
     with ExitStack() as stack:
@@ -138,6 +146,12 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
         ops=plan.ops,
         machine=f"Linux {platform.release()}, {platform.python_implementation()} {platform.python_version()}",
     )
+
+
+def _plan(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return planning.measure(options.pods, options.rounds or 5, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

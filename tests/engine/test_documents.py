@@ -45,6 +45,8 @@ def test_a_date_and_a_base_60_number_stay_text(tmp_path):
         ("!!int ''", "is not YAML"),
         ("a: " + "9" * 5000, "is not YAML"),
         ("[" * 5000, "nested too deeply"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ("- " * 5000 + "x", "nested too deeply"),
         ('{"a":' * 5000, "nested too deeply"),
     ],
 )

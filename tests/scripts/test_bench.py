@@ -73,3 +73,12 @@ def test_an_unknown_operation_is_refused_in_one_line(tmp_path: Path) -> None:
     assert running.returncode == 2
     assert err.startswith("bench: argument --only: no 'fsync': there is mkdir,")
     assert err.count("\n") == 1
+
+
+def test_planning_is_measured_beside_parsing(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--pods", "3,6", "--rounds", "1", "-o", "json").communicate()
+    assert err == ""
+    figures = json.loads(out)["pods"]
+    assert list(figures) == ["3", "6"]
+    assert all(each["ratio"]["median"] > 0 for each in figures.values())
+    assert list(tmp_path.iterdir()) == []

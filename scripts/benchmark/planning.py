@@ -1,0 +1,103 @@
+"""``cgroup-engine plan`` of many pods, beside only parsing the same file with PyYAML's C loader.
+
+Both are whole processes, one after the other in each round, and what counts is the CPU time of each.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from . import interruption
+from .errors import BenchmarkError
+
+_PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
+_PLAN = "import sys; from engine.cli import main; sys.exit(main(sys.argv[1:]))"
+_NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
+
+
+def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, Any]:
+    """For each number of pods: CPU seconds of both, and their ratio round by round.
+
+    :raises BenchmarkError: one of them failed, or PyYAML has no C loader here.
+    """
+    root = directory / "root"
+    root.mkdir()
+    for name, text in (
+        ("cgroup.controllers", "cpu memory pids\n"),
+        ("cgroup.subtree_control", ""),
+        ("cgroup.procs", ""),
+    ):
+        (root / name).write_text(text)
+    result: dict[str, Any] = {}
+    for count in counts:
+        file = directory / f"{count}.yaml"
+        file.write_text("".join(_pod_list(count)))
+        plan = ["plan", "--root", str(root), *_NODE, "-o", "json", str(file)]
+        times: list[tuple[float, float]] = []
+        for _ in range(rounds):
+            times.append((_cpu_seconds(_PARSE, [str(file)]), _cpu_seconds(_PLAN, plan)))
+            interruption.check()
+        result[str(count)] = {
+            "bytes": file.stat().st_size,
+            "parse_seconds": _spread([parse for parse, _ in times]),
+            "plan_seconds": _spread([plan for _, plan in times]),
+            "ratio": _spread([plan / parse for parse, plan in times]),
+        }
+    return {"run": {"rounds": rounds}, "pods": result}
+
+
+def table(result: dict[str, Any]) -> str:
+    """A row for each number of pods: median seconds of both, and the ratio's median, minimum and maximum."""
+    lines = [f"{'pods':>7}  {'parse s':>8}  {'plan s':>8}  ratio  (min–max)"]
+    for count, figures in result["pods"].items():
+        ratio = figures["ratio"]
+        lines.append(
+            f"{count:>7}  {figures['parse_seconds']['median']:8.2f}  {figures['plan_seconds']['median']:8.2f}  "
+            f"{ratio['median']:5.2f}  ({ratio['min']:.2f}–{ratio['max']:.2f})"
+        )
+    lines += ["", f"{result['run']['rounds']} rounds; CPU time of whole processes"]
+    return "\n".join(lines)
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
+
+
+def _cpu_seconds(program: str, arguments: Sequence[str]) -> float:
+    null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    command = [sys.executable, "-c", program, *arguments]
+    pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=[null])
+    _, status, usage = os.wait4(pid, 0)
+    if status != 0:
+        raise BenchmarkError(f"python -c {program!r} failed: {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def _pod_list(count: int) -> Iterator[str]:
+    """A List of pods of all classes with one to three containers, always the same."""
+    chance = random.Random(1)
+    yield "apiVersion: v1\nkind: List\nitems:\n"
+    for number in range(count):
+        uid = uuid.UUID(int=chance.getrandbits(128), version=4)
+        yield (
+            f"- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: app-{number}\n    namespace: team-{number % 20}\n"
+            f"    uid: {uid}\n    labels:\n      app: app-{number}\n      tier: backend\n"
+            "  spec:\n    nodeName: node-1\n    containers:\n"
+        )
+        for container in range(1 + number % 3):
+            yield f"    - name: c{container}\n      image: registry.example/app:{number}\n      resources:"
+            if number % 5 == 4:
+                yield " {}\n"
+                continue
+            request = f"{{cpu: {chance.choice((50, 250, 500))}m, memory: {chance.choice((64, 256))}Mi}}"
+            yield f"\n        requests: {request}\n"
+            if number % 2:
+                yield f"        limits: {{cpu: {chance.choice((1, 2, 4))}, memory: {chance.choice((512, 1024))}Mi}}\n"
+        yield "  status:\n    phase: Running\n"
