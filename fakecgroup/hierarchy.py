@@ -293,17 +293,17 @@ class Hierarchy:
             if css is not None and any(source.effective_css(name) is not css for source in sources):
                 css.can_attach()
 
-    def can_fork(self, parent: int) -> None:
-        """Raises what a fork by `parent` is refused with."""
-        cgroup = self.cgroup_of(parent)
+    def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
+        """Raises what a fork by a task of `source` into `cgroup` is refused with."""
         for name in self.controllers:
             css = cgroup.effective_css(name)
             if css is not None:
+                if source.effective_css(name) is not css:
+                    css.can_attach()
                 css.can_fork()
 
-    def fork(self, parent: int, tid: int, tgid: int) -> None:
-        """A new task starts where its parent is."""
-        cgroup = self.cgroup_of(parent)
+    def fork(self, cgroup: Cgroup, tid: int, tgid: int) -> None:
+        """A new task starts in `cgroup`."""
         if cgroup.parent is not None:
             self._charge(cgroup, 1)
         self._enter(tid, tgid, cgroup)

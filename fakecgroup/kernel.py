@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
-from errno import EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
+from errno import EBADF, EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
 from itertools import count
 
 from .caller import ROOT, Caller
 from .cgroup import Cgroup
 from .controllers import CONTROLLERS
 from .core import dfl, legacy
+from .core.dfl import vet_clone_into
 from .css import Controller
 from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
@@ -304,16 +305,35 @@ class Kernel:
 
         Returns its pid. Raises EAGAIN where a pids limit forbids it, ESRCH, TypeError with other processes.
         """
+        return self._fork(pid, thread=thread)
+
+    def clone_into(self, pid: int, path: str, caller: Caller = ROOT) -> int:
+        """A child process of `pid` that starts in the cgroup `path` of the unified hierarchy (CLONE_INTO_CGROUP).
+
+        Returns its pid. Raises what opening a directory raises, EBADF for one of a v1 hierarchy, then as a write to
+        its cgroup.procs does, EAGAIN where a pids limit forbids it, TypeError with other processes.
+        """
+        directory = self.walk(path, caller)
+        if not directory.is_dir:
+            raise refuse(ENOTDIR)
+        if not isinstance(directory, Cgroup) or not directory.hierarchy.dfl:
+            raise refuse(EBADF)
+        vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
+        return self._fork(pid, into=directory)
+
+    def _fork(self, pid: int, *, thread: bool = False, into: Cgroup | None = None) -> int:
         if not isinstance(self.processes, ProcessTable):
             raise TypeError("fork is for a Kernel with its own table of processes")
         task = self.processes.find(pid)
         if task is None:
             raise refuse(ESRCH)
-        for hierarchy in self.hierarchies:
-            hierarchy.can_fork(pid)
+        sources = [hierarchy.cgroup_of(pid) for hierarchy in self.hierarchies]
+        places = [into if into is not None and into.hierarchy is source.hierarchy else source for source in sources]
+        for source, place in zip(sources, places, strict=True):
+            place.hierarchy.can_fork(source, place)
         child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)
-        for hierarchy in self.hierarchies:
-            hierarchy.fork(pid, child, task.tgid if thread else child)
+        for place in places:
+            place.hierarchy.fork(place, child, task.tgid if thread else child)
         return child
 
     def task_exited(self, tid: int) -> None:

@@ -85,10 +85,6 @@ def run(options: argparse.Namespace) -> int:
         raise MountError(f"no kernel {kernel!r} for layout {options.layout}: there is {known}")
     form = f"-o{options.output}"
     if options.fuzz is not None:
-        if options.layout == "hybrid":
-            raise MountError("random operations are for v2 and v1: take --layout v2 or v1")
-        if options.layout == "hybrid":
-            raise MountError("random operations are for one version's files: take --layout v1 or v2")
         return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}", form)
     if options.target == "vm":
         families = (f"--family={name}" for name in options.family or ())

@@ -65,8 +65,10 @@ class _Writer:
 
     def __init__(self, chance: random.Random, kernel: Kernel) -> None:
         self._chance = chance
-        self._v2 = kernel.layout == "v2"
+        self._layout = kernel.layout
+        self._controllers: list[str] = []  # those that the case enables in the unified hierarchy
         self._trees = self._choose_trees(kernel)
+        self._unified = next((name for name, tree in self._trees.items() if tree.dfl), None)
         self._hot = self._choose_files()
         hot = {file for files in self._hot.values() for file in files}
         self._freezes = bool(hot & {"cgroup.freeze", "freezer.state"})
@@ -83,32 +85,34 @@ class _Writer:
 
     def _choose_trees(self, kernel: Kernel) -> dict[str, Hierarchy]:
         """The hierarchies that the case uses, by their directory ("" for the unified one)."""
-        if self._v2:
+        if self._layout == "v2":
             return {"": kernel.hierarchies[0]}
         roots = {name: kernel.walk(name, follow=False) for name in sorted(kernel.listdir("/"))}
         every = {name: root.hierarchy for name, root in roots.items() if isinstance(root, Cgroup)}
-        weights = [2 + min(6, len(_written(tree))) for tree in every.values()]
+        weights = [30 if tree.dfl else 2 + min(6, len(_written(tree))) for tree in every.values()]
         names = set(self._chance.choices(list(every), weights, k=self._chance.choice((1, 1, 2))))
         return {name: every[name] for name in sorted(names)}
 
     def _choose_files(self) -> dict[str, list[str]]:
         chance = self._chance
         result = {}
-        threaded = self._v2 and chance.random() < 0.2
+        threaded = self._unified is not None and chance.random() < 0.2
         for name, tree in self._trees.items():
-            names = sorted(name for name, one in tree.controllers.items() if one.threaded or not threaded)
-            self._controllers = chance.sample(names, chance.choice((0, 1, 1, 2, 3))) if self._v2 else []
-            owners = self._controllers or tree.controllers
+            owners = [*tree.controllers]
+            if tree.dfl:
+                names = sorted(name for name, one in tree.controllers.items() if one.threaded or not threaded)
+                self._controllers = _some(chance, names, chance.choice((0, 1, 1, 2, 3)))
+                owners = self._controllers or owners
             own = [file for file, entry in tree.child_table.items() if entry.controller in owners]
             core = [file for file, entry in tree.child_table.items() if entry.controller is None]
             written = [file for file in _written(tree) if file in own]
             shown = [file for file in own if file not in written]
             picked = [*_some(chance, written, 6), *_some(chance, shown, 2), *_some(chance, core, 2 if own else 4)]
-            if not self._v2 and chance.random() < 0.3:
+            if not tree.dfl and chance.random() < 0.3:
                 picked += ["tasks", "cgroup.procs"]
             if "cpuset" in owners:
                 picked += [file for file in _CPUSET_RULES if file in tree.child_table]
-            if threaded:
+            if threaded and tree.dfl:
                 picked += ["cgroup.type", "cgroup.type", "cgroup.threads", "cgroup.procs"]
             result[name] = picked
         return result
@@ -135,7 +139,7 @@ class _Writer:
         ]
         weights = [weight * chance.choice((0, 0.5, 1, 1, 3)) for weight, _ in kinds]
         weights[0] += 10
-        if self._v2:
+        if self._unified is not None:
             kinds.append((0, self._control))
             weights.append(chance.choice((1, 4, 20)))
         while len(result) < length:
@@ -150,12 +154,12 @@ class _Writer:
         result: _Ops = []
         control = self._all_on()
         if control:
-            result.append(("write", "cgroup.subtree_control", control))
+            result.append(("write", _join(self._unified or "", "cgroup.subtree_control"), control))
         for directory in _DIRECTORIES[: self._chance.randint(1, len(_DIRECTORIES))]:
             for tree in self._trees:
                 path = _join(tree, directory)
                 result.append(self._mkdir(path))
-                if control and "/d" not in directory and self._chance.random() < 0.7:
+                if control and tree == self._unified and "/d" not in directory and self._chance.random() < 0.7:
                     result.append(("write", _join(path, "cgroup.subtree_control"), control))
         return result
 
@@ -174,6 +178,9 @@ class _Writer:
             return self._chance.choice(self._directories)
         return _join(self._tree(), self._chance.choice(_DIRECTORIES))
 
+    def _tree_of(self, path: str) -> str:
+        return "" if self._layout == "v2" else path.partition("/")[0]
+
     def _mkdir(self, path: str) -> tuple[Any, ...]:
         parent = path.rpartition("/")[0]
         if path not in self._directories and (parent in self._directories or parent in self._trees):
@@ -188,7 +195,7 @@ class _Writer:
             file = chance.choice([name for name in self._trees[tree].root_table if name not in _OF_THE_MACHINE])
             return file, _join(tree, file)
         place = self._below()
-        tree = "" if self._v2 else place.partition("/")[0]
+        tree = self._tree_of(place)
         file = chance.choice(self._hot[tree] if chance.random() < 0.88 else sorted(self._trees[tree].child_table))
         return file, _join(place, file)
 
@@ -218,7 +225,7 @@ class _Writer:
 
     def _set(self, strangely: bool = False) -> _Ops:
         file, path = self._path_of_file()
-        tree = self._trees["" if self._v2 else path.partition("/")[0]]
+        tree = self._trees[self._tree_of(path)]
         shown = file in tree.child_table and not tree.child_table[file].row.permissions & 0o222
         if not self._writes(file) or (shown and not strangely and self._chance.random() < 0.7):
             return [("read", path)]
@@ -228,7 +235,7 @@ class _Writer:
         directory = path.removesuffix(file)
         result.append(("read", path))
         if file.startswith("cpuset.") and self._chance.random() < 0.5:
-            result.append(("read", directory + self._chance.choice(_CPUSET_STATE[self._v2])))
+            result.append(("read", directory + self._chance.choice(_CPUSET_STATE[tree.dfl])))
         if file in ("cgroup.freeze", "cgroup.kill"):
             result.append(("read", directory + "cgroup.events"))
         if file == "freezer.state":
@@ -245,11 +252,19 @@ class _Writer:
 
     def _control_value(self) -> str:
         chance = self._chance
-        names = [*self._controllers, *self._controllers, *self._trees[""].controllers, "perf_event", "nosuch"]
+        names = [
+            *self._controllers,
+            *self._controllers,
+            *self._trees[self._unified or ""].controllers,
+            "perf_event",
+            "nosuch",
+        ]
         return " ".join(chance.choice("++++-") + chance.choice(names) for _ in range(chance.choice((1, 1, 1, 2, 3))))
 
     def _control(self) -> _Ops:
         place = self._place()
+        if self._tree_of(place) != self._unified:
+            return []
         path = _join(place, "cgroup.subtree_control")
         return [
             ("write", path, self._control_value()),
@@ -266,7 +281,8 @@ class _Writer:
         directory = self._chance.choice(_DIRECTORIES)
         result = [self._mkdir(_join(tree, directory)) for tree in self._trees]
         if self._controllers and self._chance.random() < 0.5:
-            result.append(("write", _join(directory, "cgroup.subtree_control"), self._all_on()))
+            place = _join(self._unified or "", directory)
+            result.append(("write", _join(place, "cgroup.subtree_control"), self._all_on()))
         return result
 
     def _remove(self) -> _Ops:
@@ -288,7 +304,7 @@ class _Writer:
     def _name(self) -> _Ops:
         chance = self._chance
         path, other = self._any_path(), self._odd_name() if chance.random() < 0.5 else self._any_path()
-        if not self._v2 and chance.random() < 0.5:
+        if self._layout != "v2" and chance.random() < 0.5:
             parent, _, _name = self._below().rpartition("/")
             return [("rename", self._below(), f"{parent}/{chance.choice(('n', 'c', 'a', 'f'))}")]
         return [
@@ -426,19 +442,22 @@ class _Writer:
         if not left:
             return []
         self._made.append(left[0])
+        if self._chance.random() < 0.3:
+            return [("clone_into", left[0], self._place()), ("read", _join(self._below(), "cgroup.procs"))]
         return [("fork", left[0])]
 
     def _move(self) -> _Ops:
         chance = self._chance
         result = self._fork() if not self._made or chance.random() < 0.15 else []
         place = self._place()
-        files = ("cgroup.procs", "cgroup.procs", "cgroup.threads") if self._v2 else ("cgroup.procs", "tasks")
+        unified = self._tree_of(place) == self._unified
+        files = ("cgroup.procs", "cgroup.procs", "cgroup.threads") if unified else ("cgroup.procs", "tasks")
         path = _join(place, chance.choice(files))
         result += [("write", path, self._pid())]
         if self._freezes:
             result.append(("settle", 30))
         result.append(("read", path))
-        more = ("cgroup.type", "cgroup.events", "pids.current", "cgroup.threads", "cgroup.stat") if self._v2 else (
+        more = ("cgroup.type", "cgroup.events", "pids.current", "cgroup.threads", "cgroup.stat") if unified else (
             "tasks", "pids.current", "freezer.state")  # fmt: skip
         result.append(("read", _join(self._below(), chance.choice(more))))
         return result

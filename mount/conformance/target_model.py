@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
+from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENOTDIR, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
 from typing import Any
 
 from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
@@ -133,7 +133,7 @@ class ModelTarget:
     def do(self, op: Op) -> Answer:
         method: Callable[..., Any] | None = getattr(self, f"_do_{op[0]}", None)
         if method is None:
-            raise UnsupportedError(str(op[0]), ends=op[0] in ("alloc", "clone_into"))
+            raise UnsupportedError(str(op[0]), ends=op[0] == "alloc")
         values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
         if self._layout != "v2":
             self._bury()
@@ -426,6 +426,17 @@ class ModelTarget:
 
     def _do_fork(self, name: str) -> None:
         self._add(name, self.kernel.fork(self.actor.tid), dict(self.actor.handles))
+
+    def _do_clone_into(self, name: str, path: str) -> None:
+        try:
+            inode = self._inode(path, follow=True)
+            if not inode.is_dir:
+                raise OSError(ENOTDIR, "")
+            self.vfs.opendir(inode, self.actor.caller)
+        except OSError as error:
+            raise _step(error, "open") from None
+        child = self.kernel.clone_into(self.actor.tid, path, self.actor.caller)
+        self._add(name, child, dict(self.actor.handles))
 
     def _do_thread(self, name: str) -> None:
         self._add(name, self.kernel.fork(self.actor.tid, thread=True), self.actor.handles)

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     host.set_defaults(run=_record_host)
     random = commands.add_parser("fuzz", help="ask random operations and compare the model's answers")
     random.add_argument("--kernel", choices=list(SUITES), default="6.12")
-    random.add_argument("--layout", choices=["v2", "v1"], default="v2")
+    random.add_argument("--layout", choices=LAYOUTS, default="v2")
     random.add_argument("--operations", type=int, default=20000, metavar="N", help="about so many (default: 20000)")
     random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")

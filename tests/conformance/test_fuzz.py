@@ -11,8 +11,8 @@ from mount.conformance.recording import RecordedCase
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
 
-LAYOUTS = ["v2", "v1"]
-PAIRS = [("v2", "5.10"), ("v2", "6.12"), ("v2", "7.2"), ("v1", "6.1"), ("v1", "7.2")]
+LAYOUTS = ["v2", "v1", "hybrid"]
+PAIRS = [("v2", "5.10"), ("v2", "6.12"), ("v2", "7.2"), ("v1", "6.1"), ("v1", "7.2"), ("hybrid", "6.1")]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

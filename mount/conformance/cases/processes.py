@@ -112,6 +112,16 @@ def _everywhere(layout: str, p: str, files: tuple[str, str]) -> Iterator[tuple[s
             ("write", "a/cgroup.type", "threaded"), ("write", f"a/{tasks}", "$t"), ("write", tasks, "$t"),
             *(("read", f) for f in files), ("in", "w", "exit"), ("settle", 20), ("wait", "w"),
             *(("read", f) for f in files)]  # fmt: skip
+        yield "start in a cgroup that has no CPU", [
+            ("write", "cgroup.subtree_control", "+cpuset +pids"), ("mkdir", "a"), ("write", "a/cpuset.cpus", "1-2"),
+            ("write", "a/cpuset.cpus.partition", "root"), ("write", "a/cgroup.subtree_control", "+cpuset +pids"),
+            ("mkdir", "a/b"), ("write", "a/b/cpuset.cpus", "1-2"), ("write", "a/b/cpuset.cpus.partition", "root"),
+            ("settle", 30), ("mkdir", "a/d"), ("read", "a/d/cpuset.cpus.effective"), ("clone_into", "y", "a/d"),
+            ("write", "a/d/pids.max", "0"), ("clone_into", "y", "a/d"), ("read", "a/d/pids.events"),
+            ("read", "a/d/pids.peak"), ("clone_into", "v", "a/b"), ("in", "v", "clone_into", "u", "a/d"),
+            ("in", "v", "fork", "x"), ("read", "a/b/cgroup.procs"), ("write", "a/pids.max", "1"),
+            ("in", "v", "clone_into", "u", "."), ("in", "v", "clone_into", "z", "a/b"), ("read", "a/pids.events"),
+            ("read", "a/pids.peak"), ("read", "a/b/pids.peak"), ("read", "cgroup.procs")]  # fmt: skip
         yield "a parent that gives domain controllers takes no process", [
             ("write", "cgroup.subtree_control", "+memory +cpu +pids"), *make, ("write", "a/cgroup.subtree_control",
             "+pids"),
