@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 
 import pytest
 
@@ -19,36 +18,10 @@ from engine.status import compare
 from engine.wanted import wanted_tree
 from fakecgroup import Kernel
 
+from .model_fs import ModelFs
+
 EXAMPLES = ["three-pods", "reserved"]
 KERNELS = [("v1", "5.10"), *(("v2", version) for version in ("5.10", "6.1", "6.12", "7.2")), ("hybrid", "6.1")]
-
-
-class ModelFs:
-    """A ``fakecgroup.Kernel`` as the engine's file system."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    def mkdir(self, path):
-        self.kernel.mkdir(f"/{path}")
-
-    def rmdir(self, path):
-        self.kernel.rmdir(f"/{path}")
-
-    def read(self, path):
-        return self.kernel.read(f"/{path}")
-
-    def write(self, path, data):
-        self.kernel.write(f"/{path}", data)
-
-    def listdir(self, path):
-        return self.kernel.listdir(f"/{path}")
-
-    def is_dir(self, path):
-        try:
-            return stat.S_ISDIR(self.kernel.stat(f"/{path}").mode)
-        except OSError:
-            return False
 
 
 class Node:
