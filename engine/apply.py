@@ -1,19 +1,28 @@
 """Executes a plan, the only place that changes anything, and reads every write back.
 
+What a unit of systemd holds is read back from the same files. systemd writes them after it has answered, so that
+reading them waits a little.
+
 A failed step does not stop the others: what depends on it is not attempted, the rest is done, and every failure is
 reported with path, value and errno.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 
-from engine.errors import StepFailedError, errno_name, shown
+from engine.errors import StepFailedError, SystemdError, errno_name, shown
 from engine.fs import CgroupFs
+from engine.layout import Layout
 from engine.plan import Plan, Step
+from engine.systemd.bus import Systemd
+from engine.systemd.units import UnitStep
 
+#: Seconds that systemd has to do in the tree what it was told.
+_PATIENCE = 2.0
 _ADVICE = {
     EACCES: "run as root or as the owner of the cgroup",
     EPERM: "run as root or as the owner of the cgroup",
@@ -34,8 +43,13 @@ class Outcome:
     skipped: list[Step] = field(default_factory=list)
 
 
-def execute(plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step: None) -> Outcome:
-    """Takes every step of a plan in order; ``tell`` is called after each that was done."""
+def execute(
+    plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step: None, systemd: Systemd | None = None
+) -> Outcome:
+    """Takes every step of a plan in order; ``tell`` is called after each that was done.
+
+    ``systemd`` takes the calls of a plan that has some.
+    """
     outcome = Outcome()
     failed: list[Step] = []
     for step in plan.steps:
@@ -43,7 +57,11 @@ def execute(plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step
             outcome.skipped.append(step)
             continue
         try:
-            step = _take_or_retry(step, fs)
+            if isinstance(step, UnitStep):
+                assert systemd is not None
+                _call(step, systemd, fs, plan.layout)
+            else:
+                step = _take_or_retry(step, fs)
         except StepFailedError as failure:
             failed.append(step)
             outcome.failed.append(failure)
@@ -110,6 +128,60 @@ def _take(step: Step, fs: CgroupFs) -> None:
         )
 
 
+def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> None:
+    try:
+        if step.action == "start":
+            systemd.start(step.path, step.properties)
+        elif step.action == "set":
+            systemd.set_properties(step.path, step.properties)
+        else:
+            systemd.stop(step.path)
+    except SystemdError as refused:
+        raise StepFailedError(
+            f"{step.path}: {step.action} failed: {refused.message}",
+            path=step.path,
+            value=step.text or None,
+            todo=refused.todo,
+        ) from None
+    deadline = time.monotonic() + _PATIENCE
+    for file in step.files:
+        found = _awaited(file, fs, deadline)
+        if found is None:
+            raise StepFailedError(
+                f"{file.path}: is not there after the {step.action} of {step.path}",
+                path=file.path,
+                value=file.text,
+                todo="has systemd the controller, and the same cgroup root?",
+            )
+        if not _kept(file, found):
+            raise StepFailedError(
+                f"{file.path}: shows {shown(found)} after {step.path} was given {step.text}",
+                path=file.path,
+                value=file.text,
+                todo="systemctl status and the journal may say why",
+            )
+    for tree in step.trees:
+        directory = layout.directory(tree, step.cgroup)
+        while fs.is_dir(directory):
+            if time.monotonic() > deadline:
+                raise StepFailedError(
+                    f"{directory}: is still there after the stop of {step.path}", path=directory, todo=_ADVICE[EBUSY]
+                )
+            time.sleep(0.01)
+
+
+def _awaited(file: Step, fs: CgroupFs, deadline: float) -> str | None:
+    """What a file shows once it is as wanted, or at the deadline; None if it is not there."""
+    while True:
+        try:
+            found: str | None = fs.read(file.path).strip()
+        except OSError:
+            found = None
+        if (found is not None and _kept(file, found)) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.01)
+
+
 def _kept(step: Step, found: str) -> bool:
     if step.knob is not None:
         try:
@@ -122,21 +194,30 @@ def _kept(step: Step, found: str) -> bool:
 
 def _depends(step: Step, failed: Step) -> bool:
     """Is a step pointless or illegal after another one failed?"""
+    below = step.cgroup.startswith(failed.cgroup + "/")
+    above = failed.cgroup.startswith(step.cgroup + "/")
     if failed.action == "mkdir":
-        return step.path.startswith(failed.path + "/")
-    if failed.action == "rmdir":
+        return step.path.startswith(failed.path + "/") or (isinstance(step, UnitStep) and below)
+    if failed.action == "start":
+        return below or step.cgroup == failed.cgroup
+    if failed.action in ("rmdir", "stop"):
         disables = step.file == "cgroup.subtree_control" and step.text.startswith("-")
+        if isinstance(step, UnitStep) or isinstance(failed, UnitStep):
+            return disables or above
         return disables or (step.action == "rmdir" and failed.path.startswith(step.path + "/"))
-    if failed.knob is None:  # cgroup.subtree_control: the children have no files
-        prefix = failed.cgroup + "/" if failed.cgroup else ""
-        return step.action == "write" and step.cgroup != failed.cgroup and step.cgroup.startswith(prefix)
-    if step.knob is None or step.knob.field != failed.knob.field or step.during != failed.during:
+    if failed.knob is None and failed.action == "write":  # cgroup.subtree_control: the children have no files
+        return step.action == "write" and (below or failed.cgroup == "") and step.cgroup != failed.cgroup
+    if not _fields(step) & _fields(failed) or step.during != failed.during:
         return False
     if step.cgroup == failed.cgroup:
         return True  # quota and period belong together
-    if step.during == "make":
-        return step.cgroup.startswith(failed.cgroup + "/")
-    return failed.cgroup.startswith(step.cgroup + "/")
+    return below if step.during == "make" else above
+
+
+def _fields(step: Step) -> set[str]:
+    """What a step sets: the fields of the knobs."""
+    writes = step.files if isinstance(step, UnitStep) else (step,)
+    return {write.knob.field for write in writes if write.knob is not None}
 
 
 def _todo(step: Step, number: int) -> str:

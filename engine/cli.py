@@ -9,7 +9,8 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +33,10 @@ from engine.quantity import parse as parse_quantity
 from engine.render import Printer, print_explanation, print_plan, print_status, step_line
 from engine.status import compare
 from engine.system_cgroups import ProcessTable, with_moves
+from engine.systemd.bus import Systemd, connect
+from engine.systemd.units import down_over_dbus, over_dbus
 from engine.wanted import wanted_tree
+from engine.wanted_cgroup import WantedCgroup
 
 _PROGRAM = "cgroup-engine"
 _THE_MACHINES_OWN = "/sys/fs/cgroup"
@@ -108,7 +112,8 @@ def _plan(options: argparse.Namespace) -> int:
     found = _root(options, node)
     node = replace(node, cgroup_version=found.layout.version)
     wanted = wanted_tree(node, pods)
-    plan = with_moves(make_plan(wanted, found, node.driver), node, found)
+    with _systemd(options, node) as systemd:
+        plan = with_moves(_plan_of(wanted, found, node, systemd), node, found)
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
     if node.kubelet_cgroups:
         scores["kubelet"] = node.kubelet_oom_score_adj
@@ -121,20 +126,30 @@ def _apply(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
     node = replace(node, cgroup_version=found.layout.version)
-    _check_driver(options, node)
     wanted = wanted_tree(node, pods)
-    plan = with_moves(make_plan(wanted, found, node.driver), node, found)
-    if node.kubelet_cgroups:
-        for pid in ProcessTable().kubelets():
-            ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
-    return _execute(plan, found.fs, f"nothing to do: {len(wanted)} cgroups are as wanted ({found.layout.name})")
+    with _systemd(options, node) as systemd:
+        plan = with_moves(_plan_of(wanted, found, node, systemd), node, found)
+        if node.kubelet_cgroups:
+            for pid in ProcessTable().kubelets():
+                ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
+        count = len(wanted) - len(plan.waiting)
+        idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
+        code = _execute(plan, found.fs, idle, systemd)
+    if plan.waiting:
+        print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
+    return code
+
+
+def _plan_of(wanted: Sequence[WantedCgroup], found: FoundTree, node: NodeConfig, systemd: Systemd | None) -> Plan:
+    plan = make_plan(wanted, found, node.driver)
+    return plan if systemd is None else over_dbus(plan, wanted, found, systemd)
 
 
 def _status(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
     node = replace(node, cgroup_version=found.layout.version)
-    rows = compare(wanted_tree(node, pods), found, node.driver)
+    rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=_by_systemd(options, node))
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
     return 0
 
@@ -153,18 +168,20 @@ def _down(options: argparse.Namespace) -> int:
     node, _ = _inputs(options, [])
     found = _root(options, node)
     node = replace(node, cgroup_version=found.layout.version)
-    _check_driver(options, node)
-    plan = down_plan(wanted_tree(node, []), found, node.driver)
-    for note in plan.kept:
-        print(note)
-    return _execute(Plan(plan.layout, plan.steps), found.fs, f"nothing to remove ({found.layout.name})")
+    with _systemd(options, node) as systemd:
+        plan = down_plan(wanted_tree(node, []), found, node.driver)
+        if systemd is not None:
+            plan = down_over_dbus(plan, found, systemd)
+        for note in plan.kept:
+            print(note)
+        return _execute(Plan(plan.layout, plan.steps), found.fs, f"nothing to remove ({found.layout.name})", systemd)
 
 
-def _execute(plan: Plan, fs: CgroupFs, idle: str) -> int:
+def _execute(plan: Plan, fs: CgroupFs, idle: str, systemd: Systemd | None) -> int:
     def tell(step: Step) -> None:
         print(step_line(step))
 
-    outcome = execute(plan, fs, tell)
+    outcome = execute(plan, fs, tell, systemd)
     for failure in outcome.failed:
         _complain(str(failure))
     if outcome.skipped:
@@ -177,9 +194,21 @@ def _execute(plan: Plan, fs: CgroupFs, idle: str) -> int:
     return 1 if outcome.failed or plan.kept else 0
 
 
+_DONE = {
+    "start": "started {} units",
+    "set": "set {} units",
+    "stop": "stopped {} units",
+    "mkdir": "made {} directories",
+    "write": "wrote {} values",
+    "rmdir": "removed {} directories",
+}
+
+
 def _summary(outcome: Outcome) -> str:
-    counts = {name: sum(step.action == name for step in outcome.done) for name in ("mkdir", "write", "rmdir")}
-    text = f"made {counts['mkdir']} directories, wrote {counts['write']} values, removed {counts['rmdir']} directories"
+    counts = {action: sum(step.action == action for step in outcome.done) for action in _DONE}
+    by_systemd = any(counts[action] for action in ("start", "set", "stop"))
+    shown = [action for action in _DONE if (counts[action] if by_systemd else action in ("mkdir", "write", "rmdir"))]
+    text = ", ".join(_DONE[action].format(counts[action]) for action in shown)
     return f"{text}; {len(outcome.failed)} failed" if outcome.failed else text
 
 
@@ -226,14 +255,20 @@ def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
     return FoundTree(fs, layout)
 
 
-def _check_driver(options: argparse.Namespace, node: NodeConfig) -> None:
+def _by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
+    """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
     own = os.path.realpath(options.root) == _THE_MACHINES_OWN
-    if node.driver == "systemd" and own and not options.systemd_names_only:
-        raise RootError(
-            f"{options.root}: is this machine's own tree, where systemd makes the cgroups of the systemd driver",
-            path=options.root,
-            todo="use --driver cgroupfs, or --systemd-names-only to make directories with systemd's names",
-        )
+    return node.driver == "systemd" and own and not options.systemd_names_only
+
+
+@contextmanager
+def _systemd(options: argparse.Namespace, node: NodeConfig) -> Iterator[Systemd | None]:
+    """The machine's systemd if the units are its to make, else None."""
+    if not _by_systemd(options, node):
+        yield None
+        return
+    with closing(connect(options.root)) as systemd:
+        yield systemd
 
 
 def _named(pods: Sequence[Pod], name: str) -> Pod:
@@ -305,7 +340,6 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--root", required=True, metavar="DIR", help="cgroup root, v1 or v2, such as /sys/fs/cgroup"
             )
-        if name in ("apply", "down"):
             command.add_argument(
                 "--systemd-names-only",
                 action="store_true",

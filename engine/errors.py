@@ -10,9 +10,9 @@
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
     ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
-    ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
     ├── BusyCgroupError             a cgroup to be removed has live processes or a cgroup of someone else
-    └── StepFailedError             the kernel refused one step of a plan, or kept another value than the one written
+    ├── SystemdError                systemd cannot be reached over D-Bus, or refused a call
+    └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value than wanted
 
 Each carries ``path`` (file or cgroup, or None), ``value`` (what was given or written, or None), ``errno`` (the
 kernel's number, or None) and ``todo`` (what to do about it, or an empty string).
@@ -88,13 +88,13 @@ class ReservedCgroupMissingError(EngineError):
     """A reserved cgroup that is to be enforced does not exist."""
 
 
-class CgroupMissingError(EngineError):
-    """A cgroup does not exist, is not in every hierarchy, or lacks a controller."""
-
-
 class BusyCgroupError(EngineError):
     """A cgroup cannot be removed: processes live in it, or it holds a cgroup of someone else."""
 
 
+class SystemdError(EngineError):
+    """systemd cannot be reached, or refused a call; ``value`` is the D-Bus name of the error, if it has one."""
+
+
 class StepFailedError(EngineError):
-    """The kernel refused a step of a plan or kept another value."""
+    """The kernel or systemd refused a step of a plan, or kept another value."""

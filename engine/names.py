@@ -29,6 +29,7 @@ _SLICE = ".slice"
 _MISPLACED = ":cri-containerd:"
 _COMPONENT = re.compile(r"[A-Za-z0-9_.@:+,=~-]{1,200}", re.ASCII)
 _UID = re.compile(r"(?!.*\.\.)[A-Za-z0-9]([A-Za-z0-9.-]{0,126}[A-Za-z0-9])?", re.ASCII)
+_UNIT_STEM = re.compile(r"[A-Za-z0-9:_.-]{1,249}", re.ASCII)  # systemd's characters but "\\"; 255 with the suffix
 _CONTAINER_ID = re.compile(r"[0-9a-f]{1,64}", re.ASCII)
 
 
@@ -119,6 +120,10 @@ def expand_slice(name: str) -> tuple[str, ...]:
     if "" in parts:
         raise UnsafeNameError(
             f"{shown(name)} is not a slice name", value=name, todo='no leading, trailing or doubled "-"'
+        )
+    if not _UNIT_STEM.fullmatch(stem):
+        raise UnsafeNameError(
+            f"{shown(name)} is not a slice name", value=name, todo='use letters, digits and ":-_.", at most 249'
         )
     return tuple("-".join(parts[: n + 1]) + _SLICE for n in range(len(parts)))
 

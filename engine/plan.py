@@ -24,7 +24,7 @@ from engine.names import Driver, is_container_directory, is_misplaced_container,
 from engine.reserved import check_reserved
 from engine.wanted_cgroup import WantedCgroup
 
-Action = Literal["mkdir", "write", "rmdir"]
+Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three of systemd's units
 Pass = Literal["make", "remove", "lower"]
 
 
@@ -55,11 +55,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order, and what is left as it is although it is not wanted."""
+    """Steps in order, what is left as it is although it is not wanted, and what waits for someone else to make it."""
 
     layout: Layout
     steps: tuple[Step, ...]
     kept: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:

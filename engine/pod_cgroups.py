@@ -21,7 +21,7 @@ from engine.pod import Container, Pod
 from engine.qos import oom_score_adj, qos_class
 from engine.quantity import ZERO
 from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
-from engine.shares import MIN_SHARES, milli_to_shares
+from engine.shares import DEFAULT_PERIOD_US, MIN_QUOTA_US, MIN_SHARES, milli_to_shares, systemd_quota
 from engine.swap import NodeSwap, swap_limit
 from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 
@@ -34,6 +34,8 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
     qos = qos_class(pod, node.version)
     path = "/".join(components(pod_name(node.cgroup_root, qos, pod.uid), node.driver))
     limits = written(values_of_pod(node, pod, qos), node.version)
+    if node.driver == "systemd" and limits.quota_us is not None and limits.quota_us > 0:
+        limits = replace(limits, quota_us=systemd_quota(limits.quota_us, limits.period_us or DEFAULT_PERIOD_US))
     yield WantedCgroup(path, "pod", str(pod), limits, _pod_rules(node, pod, qos, limits), qos, pod)
     if node.sandboxes:
         yield _sandbox(node, pod, qos)
@@ -216,6 +218,8 @@ def _unified_rules(node: NodeConfig, container: Container, limits: CgroupLimits)
 def _quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
     raw = milli * cfs.period_us // 1000
     bound = "" if raw == quota_us else f", at least {quota_us} µs"
+    if quota_us > max(raw, MIN_QUOTA_US):
+        bound = f", for systemd rounded up to {quota_us} µs"
     return (
         f"{what}: MilliCPUToQuota({milli}m, {cfs.period_us} µs) = {milli} × {cfs.period_us} / 1000 = {raw} µs "
         f"per {cfs.period_us} µs{bound}"

@@ -15,11 +15,14 @@ import yaml
 from engine.knobs import Knob
 from engine.plan import Plan, Step
 from engine.status import Row
+from engine.systemd.units import UnitStep
 
 Output = Literal["table", "json", "yaml"]
 _GREEN, _YELLOW, _RED, _BOLD, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
-_STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW}
-_ACTION_COLOUR = {"mkdir": _GREEN, "write": _YELLOW, "rmdir": _RED}
+_STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW, "waiting": _YELLOW}
+_ACTION_COLOUR = {
+    "mkdir": _GREEN, "start": _GREEN, "write": _YELLOW, "set": _YELLOW, "rmdir": _RED, "stop": _RED,
+}  # fmt: skip
 
 
 class Printer:
@@ -74,7 +77,7 @@ def with_unit(text: str, knob: Knob | None) -> str:
 def step_line(step: Step) -> str:
     """One step as apply and down report it."""
     if step.action != "write":
-        return f"{step.action} {step.path}"
+        return f"{step.action} {step.path} {step.text}".rstrip()
     return f"write {step.path} = {with_unit(step.text, step.knob)}"
 
 
@@ -87,6 +90,9 @@ def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: 
         _print_steps(printer, plan)
     else:
         printer.line(f"nothing to do ({plan.layout.name})")
+    if plan.waiting:
+        printer.line()
+        printer.table(("WAITS FOR ITS RUNTIME",), [(note,) for note in plan.waiting], {})
     if scores:
         printer.line()
         rows = [(str(score), name) for name, score in scores.items()]
@@ -112,17 +118,24 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     steps = []
     for number, step in enumerate(plan.steps, 1):
         entry: dict[str, Any] = {"step": number, "do": step.action, "path": step.path, "why": step.why}
+        if isinstance(step, UnitStep):
+            entry |= {
+                "cgroup": step.cgroup,
+                "properties": {name: value for name, (_, value) in step.properties},
+                "value": step.text,
+                "before": step.before,
+            }
         if step.action == "write":
             unit = step.knob.unit() if step.knob is not None else "controllers"
             entry |= {"value": step.text, "before": step.before, "unit": unit}
         if step.owner:
             entry["for"] = step.owner
         steps.append(entry)
-    return {"layout": plan.layout.name, "steps": steps, "kept": list(plan.kept)}
+    return {"layout": plan.layout.name, "steps": steps, "kept": list(plan.kept), "waiting": list(plan.waiting)}
 
 
 def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Output) -> None:
-    drifted = [row for row in rows if row.state != "ok"]
+    drifted = [row for row in rows if row.state not in ("ok", "waiting")]
     if output != "table":
         entries = [
             {
@@ -142,7 +155,9 @@ def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Out
         for row in rows
     ]
     printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), cells, _STATE_COLOUR)
-    what = f"{len(drifted)} of {len(rows)} differ" if drifted else f"all {len(rows)} as wanted"
+    waiting = sum(row.state == "waiting" for row in rows)
+    what = f"{len(drifted)} of {len(rows)} differ" if drifted else f"all {len(rows) - waiting} as wanted"
+    what += f", {waiting} containers wait for their runtime" if waiting else ""
     printer.line(f"{layout}: {what}")
 
 

@@ -27,13 +27,16 @@ def milli_to_quota(milli: int, period_us: int) -> int:
     return 0 if milli == 0 else max(MIN_QUOTA_US, _truncated(milli * period_us, MILLI_PER_CPU))
 
 
-def weight_to_shares(weight: int) -> int:
-    """CPU shares (2..262144) that a kubelet reads from cpu.weight (1..10000): ((weight - 1) × 262142) / 9999 + 2.
+def systemd_quota(quota_us: int, period_us: int) -> int:
+    """A quota in µs as the systemd driver sets it: 1% of a CPU at a time, rounded up (``addCPUQuota``).
 
-    ``cpuWeightToCPUShares`` of ``pkg/kubelet/cm/cgroup_v2_manager_linux.go``. A weight stands for 26 shares or so, and
-    this gives at most the least of them: 1024 shares are written as 39, read as 998, which is written as 38.
+    Since opencontainers/cgroups 0.0.2 the file gets the same; before, systemd and libcontainer wrote one after the
+    other, and systemd's next write of the unit brought the rounded one back (kubernetes issue 129357).
     """
-    return (weight - 1) * 262142 // 9999 + 2
+    per_second = quota_us * 1_000_000 // period_us
+    if per_second % 10_000 == 0:
+        return quota_us
+    return (per_second // 10_000 + 1) * 10_000 * period_us // 1_000_000
 
 
 def _truncated(number: int, divisor: int) -> int:

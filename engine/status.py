@@ -12,7 +12,7 @@ from engine.names import Driver
 from engine.plan import settings_of, unwanted
 from engine.wanted_cgroup import WantedCgroup
 
-State = Literal["ok", "drift", "missing", "unwanted"]
+State = Literal["ok", "drift", "missing", "unwanted", "waiting"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,10 @@ class Row:
     knob: Knob | None = None
 
 
-def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> list[Row]:
+def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, by_systemd: bool = False) -> list[Row]:
     """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
+
+    ``by_systemd``: units are made over D-Bus, so that a container without its scope waits for its runtime.
 
     :raises RootError: something there cannot be read.
     """
@@ -39,6 +41,9 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) ->
     rows: list[Row] = []
     for cgroup in wanted:
         there = found.get(cgroup.path)
+        if by_systemd and cgroup.level == "container" and there is None:
+            rows.append(Row(cgroup.path, cgroup.owner, "waiting"))
+            continue
         for tree in layout.trees:
             if (there is None or tree not in there.trees) and cgroup.level != "reserved":
                 rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))

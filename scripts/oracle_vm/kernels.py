@@ -68,7 +68,7 @@ def fetch(series: str) -> Kernel:
     Raises OracleError when apt cannot get it or when the suite has moved on to another series.
     """
     home = cache_directory() / "kernels" / series
-    apt = _Apt(home / "apt", SUITES[series])
+    apt = Apt(home / "apt", SUITES[series])
     apt.update()
     image = _first(apt.depends("linux-image-cloud-amd64"), r"linux-image-\d")
     if not image.startswith(f"linux-image-{series}."):
@@ -92,11 +92,11 @@ def fetch(series: str) -> Kernel:
     return load(series)
 
 
-class _Apt:
+class Apt:
     """A private apt: own sources, lists and cache, so that the machine's own are not touched."""
 
     def __init__(self, home: Path, suite: str) -> None:
-        home.mkdir(parents=True, exist_ok=True)
+        self._home = home
         for part in ("lists/partial", "cache/archives/partial"):
             (home / part).mkdir(parents=True, exist_ok=True)
         (home / "status").touch()
@@ -132,6 +132,12 @@ class _Apt:
 
     def download(self, packages: list[str], target: Path) -> None:
         self._apt(["apt-get", "-q", "download", *packages], "downloading " + " ".join(packages), target)
+
+    def download_with_dependencies(self, packages: list[str]) -> list[Path]:
+        """The files of packages and of all that they depend on, as for an empty system."""
+        command = ["apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install", *packages]
+        self._apt(command, "downloading " + " ".join(packages))
+        return sorted((self._home / "cache" / "archives").glob("*.deb"))
 
     def _apt(self, command: list[str], what: str, directory: Path | None = None) -> str:
         return _run(command, what, self._environment, directory)

@@ -1,0 +1,209 @@
+"""A plan as systemd executes it: what of the steps becomes a call for a unit, what stays a directory or a write.
+
+* The directories and values of a slice that is not there -> ``start`` (StartTransientUnit).
+* Values of a unit that is -> ``set`` (SetUnitProperties, until the next boot), whether its files or its scope differ.
+* Removing a slice -> ``stop`` (StopUnit). systemd removes a scope itself, with its last process.
+* cgroup.subtree_control is systemd's, as far as it knows the controllers.
+
+A unit and a cgroup belong together if systemd says so, not because of their names: ``x-pod1.slice`` in
+``kubepods.slice`` is no unit of that name, which would be ``x.slice/x-pod1.slice``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from engine.errors import UnsafeNameError
+from engine.found import FoundTree
+from engine.knobs import Knob
+from engine.names import expand_slice
+from engine.plan import Plan, Step, settings_of
+from engine.systemd.bus import Systemd, Unit
+from engine.systemd.properties import (
+    CONTROLLERS,
+    NO_PROPERTY,
+    V1_TREES,
+    Property,
+    resource_properties,
+    shown_properties,
+    slice_properties,
+)
+from engine.wanted_cgroup import WantedCgroup
+
+
+@dataclass(frozen=True)
+class UnitStep(Step):
+    """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
+
+    ``files`` are the writes that systemd does for it; they are read back. ``trees``: where a stop removes a directory.
+    """
+
+    properties: tuple[Property, ...] = ()
+    files: tuple[Step, ...] = ()
+    trees: tuple[str, ...] = ()
+
+
+def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: Systemd) -> Plan:
+    """A plan from ``make_plan`` with systemd's part of it as calls. Changes nothing.
+
+    :raises SystemdError: systemd does not answer.
+    """
+    translation = _Translation(found, systemd)
+    steps: list[Step] = []
+    made = {
+        path: list(group)
+        for path, group in groupby((step for step in plan.steps if step.during == "make"), lambda step: step.cgroup)
+    }
+    steps += translation.files_only(made.pop("", []))
+    for cgroup in wanted:
+        steps += translation.made(cgroup, made.pop(cgroup.path, []))
+    levels = {cgroup.path: cgroup.level for cgroup in wanted}
+    for path, group in groupby((step for step in plan.steps if step.during != "make"), lambda step: step.cgroup):
+        own = list(group)
+        if own[0].action == "rmdir":
+            steps += translation.removed(path, own)
+        elif levels.get(path) != "container" or translation.unit_of(path) is not None:
+            steps += translation.changed(path, own)
+    return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
+
+
+def down_over_dbus(plan: Plan, found: FoundTree, systemd: Systemd) -> Plan:
+    """A plan from ``down_plan`` with systemd's part of it as calls. Changes nothing.
+
+    :raises SystemdError: systemd does not answer.
+    """
+    translation = _Translation(found, systemd)
+    steps: list[Step] = []
+    for path, group in groupby(plan.steps, lambda step: step.cgroup):
+        own = list(group)
+        steps += translation.removed(path, own) if own[0].action == "rmdir" else translation.changed(path, own)
+    return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept))
+
+
+class _Translation:
+    def __init__(self, found: FoundTree, systemd: Systemd) -> None:
+        self.found = found
+        self.layout = found.layout
+        self.systemd = systemd
+        self.kept: list[str] = []
+        self.waiting: list[str] = []
+        self._units: dict[str, Unit | None] = {}
+        self._staying: set[str] = set()
+
+    def unit_of(self, path: str) -> Unit | None:
+        """The active unit whose cgroup this is."""
+        if path not in self._units:
+            name = path.rpartition("/")[2]
+            unit = self.systemd.unit(name) if name.endswith((".slice", ".scope")) else None
+            self._units[path] = unit if unit is not None and unit.cgroup == path else None
+        return self._units[path]
+
+    def made(self, cgroup: WantedCgroup, own: list[Step]) -> Iterable[Step]:
+        if cgroup.level == "system":
+            return own  # a plain directory with either driver
+        if self.unit_of(cgroup.path) is not None:
+            return self.changed(cgroup.path, own)
+        if cgroup.level == "container":
+            self.waiting.append(f"{cgroup.owner}: {cgroup.path.rpartition('/')[2]} is made by the runtime")
+            return []
+        if cgroup.level == "reserved" or not is_slice(cgroup.path):
+            return own
+        return self._started(cgroup, own)
+
+    def _started(self, cgroup: WantedCgroup, own: list[Step]) -> Iterator[Step]:
+        """Every value that is given goes with it; systemd sets all other files of a slice to the kernel's defaults."""
+        name = cgroup.path.rpartition("/")[2]
+        why = next((step.why for step in own if step.action == "mkdir"), "has no unit yet")
+        properties = slice_properties(name, cgroup.parent.rpartition("/")[2] or "-.slice", self.layout)
+        files: list[Step] = []
+        for knob, setting in settings_of(cgroup, self.layout):
+            if not knob.given(cgroup.limits):
+                continue
+            texts = dict(zip(knob.files, setting, strict=True))
+            found = resource_properties(texts, self.systemd.version)
+            if found is not None:
+                properties += found
+                files += self._writes(cgroup, knob, texts)
+        covered = {file.path for file in files if file.file != NO_PROPERTY}
+        files = [file for file in files if file.path in covered]
+        text = shown_properties(properties)
+        yield UnitStep(
+            "start", name, cgroup.path, why, cgroup.owner, text, properties=tuple(properties), files=tuple(files)
+        )
+        yield from self.files_only(step for step in own if step.path not in covered)
+
+    def _writes(self, cgroup: WantedCgroup, knob: Knob, texts: Mapping[str, str]) -> Iterator[Step]:
+        why = cgroup.rules.get(knob.field, "the kernel's default")
+        for file, text in texts.items():
+            path = self.layout.file(knob.controller, cgroup.path, file)
+            yield Step("write", path, cgroup.path, why, cgroup.owner, text, "", knob)
+
+    def changed(self, path: str, own: list[Step]) -> Iterable[Step]:
+        """Writes of a cgroup, those that are a unit's properties in one call."""
+        unit = self.unit_of(path)
+        if unit is None:
+            return self.files_only(own)
+        properties: list[Property] = []
+        files: list[Step] = []
+        there = self.found.get(path)
+        for knob in dict.fromkeys(step.knob for step in own if step.knob is not None):
+            writes = {step.file: step for step in own if step.knob == knob}
+            before = there.settings.get(knob.field, knob.default) if there is not None else knob.default
+            texts = dict(zip(knob.files, before, strict=True)) | {file: step.text for file, step in writes.items()}
+            found = resource_properties(texts, self.systemd.version)
+            if found is not None:
+                properties += found
+                files += writes.values()
+        by_unit = {file.knob for file in files if file.knob is not None and NO_PROPERTY not in file.knob.files}
+        files = [file for file in files if file.file != NO_PROPERTY]
+        rest = list(self.files_only(step for step in own if step.knob not in by_unit))
+        if not files:
+            return rest
+        why = "; ".join(dict.fromkeys(step.why for step in files))
+        text, first = shown_properties(properties), files[0]
+        before_texts = " ".join(dict.fromkeys(f"{step.file}={step.before}" for step in files))
+        call = UnitStep(
+            "set", unit.name, path, why, first.owner, text, before_texts, None, first.during,
+            properties=tuple(properties), files=tuple(files),
+        )  # fmt: skip
+        return [*rest, call]  # memory and swap together are raised before memory alone
+
+    def removed(self, path: str, own: list[Step]) -> Iterable[Step]:
+        unit = self.unit_of(path)
+        if any(staying.startswith(path + "/") for staying in self._staying):
+            self._staying.add(path)
+            return []
+        if unit is None:
+            return own
+        if not unit.transient:
+            self._staying.add(path)
+            self.kept.append(f"/{path}: {unit.name} was not made by this engine, so it stays")
+            return []
+        trees = tuple(tree for tree in self.layout.trees if self.layout.version == 2 or tree in V1_TREES)
+        ours = {self.layout.directory(tree, path) for tree in trees}
+        stop = UnitStep("stop", unit.name, path, own[0].why, own[0].owner, during="remove", trees=trees)
+        return [*(step for step in own if step.path not in ours), stop]
+
+    def files_only(self, own: Iterable[Step]) -> Iterator[Step]:
+        """Steps for what systemd does not do: directories of other hierarchies, controllers that it does not know."""
+        for step in own:
+            if step.action == "mkdir":
+                tree = step.path.removesuffix(step.cgroup).rstrip("/")
+                if is_slice(step.cgroup) and self.layout.version == 1 and tree not in V1_TREES:
+                    yield step
+            elif step.file == "cgroup.subtree_control":
+                words = [word for word in step.text.split() if word[1:] not in CONTROLLERS]
+                if words and step.cgroup not in self._staying:
+                    yield replace(step, text=" ".join(words))
+            else:
+                yield step
+
+
+def is_slice(path: str) -> bool:
+    """Is this the path at which systemd has a slice of the last component's name?"""
+    try:
+        return "/".join(expand_slice(path.rpartition("/")[2])) == path
+    except UnsafeNameError:
+        return False

@@ -1,0 +1,68 @@
+"""The command ``scripts/systemd``."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from oracle_vm import kernels
+from oracle_vm.kernels import OracleError
+
+from . import machine, root
+
+#: Kernel series whose Debian suite has a Python that the engine runs on.
+SERIES = ("6.1", "6.12", "7.2")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code: the script's; 1 if it could not be run (one line on stderr), 2 if the command line is wrong."""
+    options = _parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
+    try:
+        return int(options.run(options))
+    except OracleError as error:
+        print(f"systemd: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"systemd: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="systemd", description="Run a shell script beside a real systemd.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    fetch = commands.add_parser("fetch", help="download and unpack Debian's systemd and the kernel that goes with it")
+    fetch.add_argument("kernels", nargs="*", metavar="KERNEL", help="|".join(SERIES) + " (default: 6.1)")
+    fetch.set_defaults(run=_fetch)
+    run = commands.add_parser("run", help="boot, run a bash script with cgroup-engine on its PATH, print its output")
+    run.add_argument("--kernel", choices=SERIES, default="6.1", help="and the systemd of its Debian (default: 6.1)")
+    run.add_argument("--layout", choices=machine.LAYOUTS, default="v2", help="default: v2")
+    run.add_argument("script", metavar="FILE|-")
+    run.set_defaults(run=_run)
+    return parser
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    kernels.check_programs()
+    for series in options.kernels or ["6.1"]:
+        if series not in SERIES:
+            raise OracleError(f"no root for kernel {series!r}; there are {', '.join(SERIES)}")
+        try:
+            kernel = kernels.load(series)
+        except OracleError:
+            kernel = kernels.fetch(series)
+        image = root.fetch(series)
+        print(f"{series}\t{kernel.package}\t{image.stat().st_size} bytes", flush=True)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    script = sys.stdin.read() if options.script == "-" else Path(options.script).read_text()
+    printed, code = machine.run(kernels.load(options.kernel), options.layout, script)
+    print(printed, end="")
+    return code

@@ -1,0 +1,93 @@
+"""The machine: a kernel, the root with systemd, and on top of it this checkout's engine and the script to run."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from oracle_vm.kernels import Kernel, OracleError, check_programs
+
+from .root import image_of, pack
+
+CPUS = 3
+MEMORY = 1536 * 1024 * 1024
+#: Seconds after which a machine that is still on counts as wedged.
+PATIENCE = 180.0
+_REPOSITORY = Path(__file__).resolve().parents[2]
+_ENGINE = '#!/bin/sh\nexec python3 -c "import sys; from engine.cli import main; sys.exit(main())" "$@"\n'
+# legacy: systemd on cgroup v1; since 256 it must also be told that this is meant
+_LAYOUT = {
+    "v2": "systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
+    "v1": "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=1 "
+    "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",
+}
+LAYOUTS = tuple(_LAYOUT)
+
+
+def run(kernel: Kernel, layout: str, script: str) -> tuple[str, int]:
+    """What a bash script prints in the machine, and its exit code.
+
+    cgroup-engine is on its PATH; the checkout's examples are in the working directory. Raises OracleError when the
+    machine does not come up or does not go off again in time.
+    """
+    check_programs()
+    with tempfile.TemporaryDirectory(prefix="fcg-systemd-") as name:
+        directory = Path(name)
+        initrd = directory / "initrd"
+        pack(_overlay(directory / "overlay", script), initrd)
+        with open(directory / "both", "wb") as both:
+            for part in (image_of(kernel.series), initrd):  # archives one after the other are one to the kernel
+                with open(part, "rb") as file:
+                    shutil.copyfileobj(file, both)
+        command = _command(kernel, layout, directory)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise OracleError(f"the machine was not done after {PATIENCE:.0f} s; {_last(directory)}") from None
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        text = (directory / "output").read_text(errors="replace").replace("\r\n", "\n")
+        printed, marker, code = text.rpartition("exit ")
+        if not marker or not code.strip().isdigit():
+            raise OracleError(f"the machine went off before the script was done; {_last(directory)}")
+        return printed, int(code)
+
+
+def _overlay(tree: Path, script: str) -> Path:
+    opt = tree / "opt"
+    (opt / "bin").mkdir(parents=True)
+    (opt / "script").write_text(script)
+    (opt / "bin" / "cgroup-engine").write_text(_ENGINE)
+    (opt / "bin" / "cgroup-engine").chmod(0o755)
+    shutil.copytree(_REPOSITORY / "examples", opt / "examples")
+    for package in ("engine", "yaml", "jeepney"):
+        found = importlib.util.find_spec(package)
+        if found is None or not found.submodule_search_locations:
+            raise OracleError(f"Python cannot import {package}; run the tests once, which prepare .venv, and use it")
+        source = found.submodule_search_locations[0]
+        # compiled parts are for this machine's Python; the packages do without
+        shutil.copytree(source, opt / "python" / package, ignore=shutil.ignore_patterns("*.so", "__pycache__", "tests"))
+    return tree
+
+
+def _command(kernel: Kernel, layout: str, directory: Path) -> list[str]:
+    append = f"console=ttyS0 quiet panic=-1 swapaccount=1 systemd.unit=script.service {_LAYOUT[layout]}"
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", str(CPUS)]
+    command += ["-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
+    command += ["-serial", f"file:{directory / 'console'}", "-serial", f"file:{directory / 'output'}"]
+    return [*command, "-kernel", str(kernel.vmlinuz), "-initrd", str(directory / "both"), "-append", append]
+
+
+def _last(directory: Path) -> str:
+    lines = [*_lines(directory / "output"), *_lines(directory / "console")]
+    return f"its last line: {lines[-1].strip()}" if lines else "it printed nothing"
+
+
+def _lines(file: Path) -> list[str]:
+    return [line for line in file.read_text(errors="replace").splitlines() if line.strip()] if file.exists() else []

@@ -1,0 +1,121 @@
+"""A Debian root with systemd, D-Bus and Python: packages unpacked into a cache directory, never installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from oracle_vm.kernels import SUITES, Apt, OracleError, cache_directory
+
+_PACKAGES = [
+    "systemd-sysv",
+    "dbus",
+    "python3-minimal",
+    "libpython3-stdlib",
+    "bash",
+    "coreutils",
+    "findutils",
+    "grep",
+    "util-linux",
+]
+#: Directories that take memory and time at boot, and that nothing here reads.
+_NOT_NEEDED = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/zoneinfo",
+               "usr/share/perl*", "usr/lib/*/perl*", "usr/lib/*/gconv", "usr/lib/udev", "lib/udev",
+               "usr/lib/systemd/system-generators", "lib/systemd/system-generators"]  # fmt: skip
+_PASSWD = "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n"
+_GROUP = "root:x:0:\nmessagebus:x:100:\n"
+# the only unit that is started: the script, its output on the second serial port, then the machine goes off
+_UNIT = """\
+[Unit]
+Description=The script
+DefaultDependencies=no
+Requires=dbus.service
+After=dbus.service
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+Environment=PATH=/opt/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1 HOME=/root
+WorkingDirectory=/opt
+ExecStart=/bin/bash -c 'bash /opt/script >/dev/ttyS1 2>&1; echo "exit $?" >/dev/ttyS1'
+"""
+
+
+def image_of(series: str) -> Path:
+    """The initramfs of the Debian suite that has a kernel series; OracleError if it was not fetched."""
+    image = _home(series) / "root.cpio"
+    if not image.exists():
+        raise OracleError(f"no root with systemd for {series} is here; get it with: scripts/systemd fetch {series}")
+    return image
+
+
+def fetch(series: str) -> Path:
+    """Download and unpack the packages (about 45 MB; the machine's mirror) and pack them as an initramfs.
+
+    Raises OracleError when apt cannot get them.
+    """
+    home = _home(series)
+    apt = Apt(home / "apt", SUITES[series])
+    apt.update()
+    packages = apt.download_with_dependencies(_PACKAGES)
+    with tempfile.TemporaryDirectory(prefix="root-", dir=home) as directory:
+        tree = Path(directory) / "tree"
+        tree.mkdir()
+        for package in _usrmerge_first(packages):
+            # unlike dpkg -x, tar goes through the links of a merged /usr and needs no root
+            command = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner --keep-directory-symlink'
+            _run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
+        _configure(tree)
+        pack(tree, home / "root.cpio")
+    shutil.rmtree(home / "apt" / "cache")
+    return home / "root.cpio"
+
+
+def pack(tree: Path, image: Path) -> None:
+    """A directory as an initramfs (cpio, newc), everything owned by root; replaces an older one at once."""
+    names = [str(path.relative_to(tree)) for path in sorted(tree.rglob("*"))]
+    fresh = image.with_name(f"{image.name}.{os.getpid()}")
+    with open(fresh, "wb") as file:
+        command = ["cpio", "--quiet", "-o", "-H", "newc", "-R", "0:0"]
+        done = subprocess.run(command, input="\n".join(names).encode(), cwd=tree, stdout=file, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        fresh.unlink()
+        raise OracleError("packing the root failed: " + done.stderr.decode(errors="replace").strip())
+    fresh.rename(image)
+
+
+def _usrmerge_first(packages: list[Path]) -> list[Path]:
+    """base-files brings the links of a merged /usr (trixie and later), which the others are unpacked through."""
+    return sorted(packages, key=lambda package: not package.name.startswith("base-files_"))
+
+
+def _configure(tree: Path) -> None:
+    for pattern in _NOT_NEEDED:
+        for path in tree.glob(pattern):
+            shutil.rmtree(path)
+    etc = tree / "etc"
+    (etc / "passwd").write_text(_PASSWD)
+    (etc / "group").write_text(_GROUP)
+    (etc / "machine-id").write_text("0" * 31 + "1\n")
+    (etc / "systemd/system").mkdir(parents=True, exist_ok=True)
+    (etc / "systemd/system/script.service").write_text(_UNIT)
+    python = next(path.name for path in sorted((tree / "usr/bin").glob("python3.*")) if not path.is_symlink())
+    for link, target in (("init", "/sbin/init"), ("var/run", "/run"), ("usr/bin/python3", python), ("bin/sh", "bash")):
+        path = tree / link
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+
+
+def _home(series: str) -> Path:
+    return cache_directory() / "systemd" / series
+
+
+def _run(command: list[str], what: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OracleError(f"{what} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")

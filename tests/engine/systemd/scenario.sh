@@ -1,0 +1,49 @@
+# Runs in the machine of scripts/systemd; prints a line of JSON for each step: its name, exit code and output.
+step() {
+  local name=$1 output code
+  shift
+  output=$("$@" 2>&1; echo "code $?")
+  code=${output##*code }
+  python3 -c 'import json, sys; print(json.dumps({"name": sys.argv[1], "code": int(sys.argv[2]), "output": sys.argv[3]}))' \
+    "$name" "$code" "${output%code *}"
+}
+show() { systemctl show "$1" -p ActiveState,CPUWeight,CPUShares,MemoryMax,MemoryLimit,TasksMax,CPUQuotaPerSecUSec; }
+left() { find /sys/fs/cgroup -name '*fcg*'; systemctl list-units --all --no-legend '*fcg*'; }
+no_bus() { systemctl stop dbus.socket dbus.service 2>/dev/null; engine apply "${PODS[@]}"; }
+engine() {
+  local command=$1
+  shift
+  cgroup-engine "$command" --root /sys/fs/cgroup --driver systemd --config kubelet.yaml --cpus 3 --memory 8Gi \
+    --max-pids 32768 "$@"
+}
+cd examples
+{ cat three-pods.kubelet.yaml; echo 'cgroupRoot: /fcg'; } >kubelet.yaml
+PODS=(three-pods.yaml)
+POD=pod0aa1a5e2_0b3f_4d0e_8f31_000000000
+step apply engine apply "${PODS[@]}"
+step 'show node' show fcg-kubepods.slice
+step 'show pod' show "fcg-kubepods-burstable-${POD}002.slice"
+step again engine apply "${PODS[@]}"
+systemctl daemon-reload
+step 'after daemon-reload' engine apply "${PODS[@]}"
+step 'scope without a process' busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 \
+  org.freedesktop.systemd1.Manager StartTransientUnit 'ssa(sv)a(sa(sv))' fcg-x.scope replace 1 Slice s fcg.slice 0
+# as a runtime does
+scope=$(engine plan -o json "${PODS[@]}" | grep -o 'container3: cri-containerd-[0-9a-f]*' | cut -d' ' -f2).scope
+systemd-run --quiet --scope --unit="$scope" --slice="fcg-kubepods-${POD}001.slice" -p Delegate=yes sleep 1000 2>/dev/null &
+until systemctl --quiet is-active "$scope"; do sleep 0.2; done
+step 'with a scope' engine apply "${PODS[@]}"
+step 'with a scope again' engine apply "${PODS[@]}"
+step 'show scope' show "$scope"
+step 'down while busy' engine down
+systemctl stop "$scope"
+limit=$(find /sys/fs/cgroup -path '*/fcg-kubepods.slice/memory.max' -o -path '*/fcg-kubepods.slice/memory.limit_in_bytes')
+echo 7516192768 >"$limit"
+step repair engine apply "${PODS[@]}"
+step repaired cat "$limit"
+python3 -c 'import yaml; yaml.safe_dump(next(yaml.safe_load_all(open("three-pods.yaml"))), open("one.yaml", "w"))'
+step 'one pod' engine apply one.yaml
+step down engine down
+step left left
+step 'down again' engine down
+step 'no bus' no_bus

@@ -1,0 +1,88 @@
+"""The engine beside a real systemd, in a virtual machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SERIES = os.environ.get("FAKECGROUP_SYSTEMD", "")
+SCRIPT = Path(__file__).with_name("scenario.sh")
+SYSTEMD = Path(__file__).parents[3] / "scripts" / "systemd"
+
+pytestmark = [
+    pytest.mark.skipif(
+        not SERIES, reason="boots a machine: scripts/systemd fetch 6.1, then with FAKECGROUP_SYSTEMD=6.1"
+    ),
+    pytest.mark.timeout(400),
+]
+LAYOUTS = [layout for layout in ("v2", "v1") if layout == "v2" or SERIES == "6.1"]  # later ones have no v1 memory
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def answers(request):
+    """What the scenario printed: name of a step -> its exit code and output."""
+    command = [sys.executable, str(SYSTEMD), "run", "--kernel", SERIES, "--layout", request.param, str(SCRIPT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+def test_slices_exist_with_their_values_as_properties(answers):
+    assert answers["apply"]["code"] == 0
+    assert "started 7 units" in answers["apply"]["output"]
+    shown = answers["show node"]["output"]
+    assert "ActiveState=active" in shown
+    assert "TasksMax=32768" in shown
+    assert "MemoryMax=8589934592" in shown or "MemoryLimit=8589934592" in shown
+    shown = answers["show pod"]["output"]
+    assert "CPUQuotaPerSecUSec=3s" in shown
+    assert "MemoryMax=3221225472" in shown or "MemoryLimit=3221225472" in shown
+
+
+def test_a_second_apply_does_nothing_even_after_systemd_has_read_its_units_again(answers):
+    assert "nothing to do" in answers["again"]["output"]
+    assert "nothing to do" in answers["after daemon-reload"]["output"]
+
+
+def test_systemd_makes_no_scope_without_a_process(answers):
+    assert answers["scope without a process"]["code"] != 0
+
+
+def test_the_scope_of_a_runtime_gets_its_values(answers):
+    assert "set cri-containerd-" in answers["with a scope"]["output"]
+    assert "nothing to do" in answers["with a scope again"]["output"]
+    shown = answers["show scope"]["output"]
+    assert "CPUQuotaPerSecUSec=1s" in shown
+    assert "MemoryMax=1073741824" in shown or "MemoryLimit=1073741824" in shown
+
+
+def test_down_refuses_while_a_process_lives_in_a_scope(answers):
+    assert answers["down while busy"]["code"] == 1
+    assert "lives in it; nothing was removed" in answers["down while busy"]["output"]
+
+
+def test_a_value_that_was_changed_in_the_tree_is_set_back(answers):
+    assert "set fcg-kubepods.slice Memory" in answers["repair"]["output"]
+    assert answers["repaired"]["output"] == "8589934592\n"
+
+
+def test_a_pod_that_is_gone_is_stopped(answers):
+    assert "stop fcg-kubepods-burstable-pod" in answers["one pod"]["output"]
+    assert answers["one pod"]["code"] == 0
+
+
+def test_down_removes_units_and_directories(answers):
+    assert answers["down"]["code"] == 0
+    assert answers["left"]["output"] == ""
+    assert "nothing to remove" in answers["down again"]["output"]
+
+
+def test_without_the_bus_it_is_one_line(answers):
+    assert answers["no bus"]["code"] == 1
+    assert answers["no bus"]["output"].startswith("cgroup-engine: systemd cannot be reached over D-Bus: ")
+    assert answers["no bus"]["output"].count("\n") == 1
