@@ -10,6 +10,7 @@
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
     ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
+    ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
     ├── BusyCgroupError             a cgroup to be removed has live processes or a cgroup of someone else
     ├── SystemdError                systemd cannot be reached over D-Bus, or refused a call
     └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value than wanted
@@ -86,6 +87,10 @@ class RootError(EngineError):
 
 class ReservedCgroupMissingError(EngineError):
     """A reserved cgroup that is to be enforced does not exist."""
+
+
+class CgroupMissingError(EngineError):
+    """A cgroup does not exist, is not in every hierarchy, or lacks a controller."""
 
 
 class BusyCgroupError(EngineError):

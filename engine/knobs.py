@@ -278,7 +278,7 @@ class _V2Memory(_V1Memory):
     default: Setting = ("max",)
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
-        return ("max",) if limits.memory is None else (str(limits.memory),)
+        return ("max",) if limits.memory is None or limits.memory < 0 else (str(limits.memory),)
 
     def size(self, setting: Setting) -> float:
         return math.inf if setting[0] == "max" else super().size(setting)
@@ -386,7 +386,7 @@ class _Pids:
         return limits.pids is not None
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
-        return ("max",) if limits.pids is None else (str(limits.pids),)
+        return ("max",) if limits.pids is None or limits.pids < 0 else (str(limits.pids),)
 
     def same(self, wanted: str, found: str, file: str) -> bool:
         return wanted == found

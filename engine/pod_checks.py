@@ -6,10 +6,11 @@ overflows.
 
 from __future__ import annotations
 
-from engine.errors import PodError, shown
-from engine.hugepages import PREFIX
+from engine.errors import PodError, QuantityError, shown
+from engine.hugepages import PREFIX, page_size_of_resource
 from engine.kubelet_version import KubeletVersion
 from engine.pod import Pod, Resources
+from engine.quantity import Quantity
 from engine.resources import aggregate_limits, aggregate_requests, pod_level_applies, pod_level_set
 
 
@@ -19,6 +20,14 @@ def check_pod(pod: Pod, version: KubeletVersion) -> None:
     :raises PodError: its resources are refused; the message names file, object and field.
     """
     _Checker(pod, version).check()
+
+
+def _whole_pages(name: str, amount: Quantity) -> bool:
+    """IsHugePageResourceValueDivisible."""
+    try:
+        return amount.value() % page_size_of_resource(name) == 0
+    except QuantityError:
+        return False
 
 
 class _Checker:
@@ -38,6 +47,7 @@ class _Checker:
                 self.amounts(container.limits, f"{spot}.limits")
                 self.amounts(container.requests, f"{spot}.requests")
                 self.over_limit(container.requests, container.limits, spot)
+                self.not_overcommitted(container.requests, container.limits, spot)
                 self.hugepages({**container.limits, **container.requests}, spot)
         self.amounts(pod.overhead, "spec.overhead")
         self.hugepages(pod.overhead, "spec.overhead")
@@ -60,6 +70,20 @@ class _Checker:
                 raise self.error(
                     f"{spot}.requests.{name}", f"{amount} is over its limit of {limits[name]}", "lower it", str(amount)
                 )
+
+    def not_overcommitted(self, requests: Resources, limits: Resources, spot: str) -> None:
+        """Of huge pages and devices the request is the limit; of huge pages it is whole pages (IsOvercommitAllowed)."""
+        for name, amount in requests.items():
+            native = "/" not in name or "kubernetes.io/" in name
+            if native and not name.startswith(PREFIX):
+                continue
+            here = f"{spot}.requests.{name}"
+            if name not in limits:
+                raise self.error(here, "has no limit beside it", "give the same limit")
+            if amount.nano != limits[name].nano:
+                raise self.error(here, f"{amount} is not its limit of {limits[name]}", "make both the same")
+            if name.startswith(PREFIX) and not _whole_pages(name, amount):
+                raise self.error(here, f"{amount} is no number of whole pages", "give a multiple of the size")
 
     def hugepages(self, amounts: Resources, spot: str) -> None:
         if any(name.startswith(PREFIX) for name in amounts) and not ("cpu" in amounts or "memory" in amounts):

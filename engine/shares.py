@@ -27,6 +27,15 @@ def milli_to_quota(milli: int, period_us: int) -> int:
     return 0 if milli == 0 else max(MIN_QUOTA_US, _truncated(milli * period_us, MILLI_PER_CPU))
 
 
+def weight_to_shares(weight: int) -> int:
+    """CPU shares (2..262144) that a kubelet reads from cpu.weight (1..10000): ((weight - 1) × 262142) / 9999 + 2.
+
+    ``cpuWeightToCPUShares`` of ``pkg/kubelet/cm/cgroup_v2_manager_linux.go``. A weight stands for 26 shares or so, and
+    this gives at most the least of them: 1024 shares are written as 39, read as 998, which is written as 38.
+    """
+    return (weight - 1) * 262142 // 9999 + 2
+
+
 def systemd_quota(quota_us: int, period_us: int) -> int:
     """A quota in µs as the systemd driver sets it: 1% of a CPU at a time, rounded up (``addCPUQuota``).
 

@@ -221,7 +221,13 @@ def make_node() -> Callable[..., NodeConfig]:
     """A node of 4 CPUs, 8 GiB and 32768 pids with some fields of a KubeletConfiguration."""
 
     def make(
-        minor: int = 36, driver: Any = None, runtime: Any = "containerd", runtime_driver: Any = None, **fields: Any
+        minor: int = 36,
+        driver: Any = None,
+        runtime: Any = "containerd",
+        runtime_driver: Any = None,
+        swap: int = 0,
+        huge_pages: Any = None,
+        **fields: Any,
     ) -> NodeConfig:
         version = KubeletVersion(minor, config.feature_gates(fields, "test"))
         return config.node_config(
@@ -231,6 +237,8 @@ def make_node() -> Callable[..., NodeConfig]:
             cpus=4,
             memory=8 << 30,
             max_pids=32768,
+            swap=swap,
+            huge_pages=huge_pages,
             driver=driver,
             runtime=runtime,
             runtime_driver=runtime_driver,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 
 import pytest
 
@@ -19,36 +18,10 @@ from engine.status import compare
 from engine.wanted import wanted_tree
 from fakecgroup import Kernel
 
+from .model_fs import ModelFs
+
 EXAMPLES = ["three-pods", "reserved"]
 KERNELS = [("v1", "5.10"), *(("v2", version) for version in ("5.10", "6.1", "6.12", "7.2")), ("hybrid", "6.1")]
-
-
-class ModelFs:
-    """A ``fakecgroup.Kernel`` as the engine's file system."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    def mkdir(self, path):
-        self.kernel.mkdir(f"/{path}")
-
-    def rmdir(self, path):
-        self.kernel.rmdir(f"/{path}")
-
-    def read(self, path):
-        return self.kernel.read(f"/{path}")
-
-    def write(self, path, data):
-        self.kernel.write(f"/{path}", data)
-
-    def listdir(self, path):
-        return self.kernel.listdir(f"/{path}")
-
-    def is_dir(self, path):
-        try:
-            return stat.S_ISDIR(self.kernel.stat(f"/{path}").mode)
-        except OSError:
-            return False
 
 
 class Node:
@@ -143,3 +116,40 @@ def test_a_pod_can_shrink_and_grow_on_v1(example):
         node.pods = minimal
         assert node.apply().failed == []
         assert {row.state for row in node.status()} == {"ok"}
+
+
+@pytest.mark.parametrize("minor", [28, 36])
+@pytest.mark.parametrize(("layout", "version"), KERNELS)
+def test_huge_pages_swap_and_memory_qos_grow_and_shrink(make_node, make_pod, make_container, layout, version, minor):
+    gates = {"MemoryQoS": True} if minor == 36 else {"MemoryQoS": True, "NodeSwap": True}
+    policy = {"memoryReservationPolicy": "TieredReservation"} if minor == 36 else {}
+    node = make_node(
+        minor=minor,
+        swap=2 << 30,
+        huge_pages={2 << 20: 128 << 20, 1 << 30: 0},
+        featureGates=gates,
+        memorySwap={"swapBehavior": "LimitedSwap"},
+        **policy,
+    )
+    fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, memory=8 << 30))
+    for limit in ("2Gi", "4Gi", "3Gi"):
+        pods = [
+            make_pod(make_container(limits={"cpu": "1", "memory": limit, "hugepages-2Mi": "4Mi"}), n=1, minor=minor),
+            make_pod(make_container(requests={"memory": "1Gi"}, limits={"memory": limit}), n=2, minor=minor),
+        ]
+        wanted = wanted_tree(node, pods)
+        assert execute(make_plan(wanted, FoundTree(fs, detect(fs, "model")), node.driver), fs).failed == []
+        assert {row.state for row in compare(wanted, FoundTree(fs, detect(fs, "model")), node.driver)} == {"ok"}
+    pod = "kubepods/burstable/pod0aa1a5e2-0b3f-4d0e-8f31-000000000002"
+    container = f"{pod}/{wanted[-1].path.rpartition('/')[2]}"
+    if layout == "v2":
+        protected = "memory.low" if minor == 36 else "memory.min"
+        assert fs.read(f"{container}/memory.swap.max") == f"{256 << 20}\n"
+        assert fs.read(f"{pod}/{protected}") == f"{1 << 30}\n"
+        assert fs.read(f"{container}/memory.oom.group") == "1\n"
+    else:
+        assert fs.read(f"memory/{container}/memory.memsw.limit_in_bytes") == f"{3 << 30}\n"
+    hugetlb = "hugetlb.2MB.max" if layout == "v2" else "hugetlb.2MB.limit_in_bytes"
+    guaranteed = "kubepods/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+    tree = "" if layout == "v2" else "hugetlb/"
+    assert [fs.read(f"{tree}{path}/{hugetlb}") for path in (guaranteed, pod)] == ["4194304\n", "0\n"]

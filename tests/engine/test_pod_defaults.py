@@ -1,0 +1,42 @@
+"""What the API fills in."""
+
+from __future__ import annotations
+
+from engine.kubelet_version import KubeletVersion
+from engine.pod_defaults import defaulted
+from engine.pods import decoded
+
+
+def _texts(amounts):
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def _pod(make_object, make_container, minor=36, **resources):
+    version = KubeletVersion(minor, {"PodLevelResources": True} if minor == 33 else {})
+    item = make_object(
+        make_container("a", limits={"hugepages-2Mi": "4Mi", "memory": "1Gi"}),
+        make_container("b", requests={"cpu": "0.0005"}),
+        resources=resources,
+    )
+    return defaulted(decoded(item, "test", version), version)
+
+
+def test_a_container_asks_for_its_limit_and_at_least_for_milli(make_object, make_container):
+    pod = _pod(make_object, make_container)
+    assert _texts(pod.containers[0].requests) == {"hugepages-2Mi": "4Mi", "memory": "1Gi"}
+    assert _texts(pod.containers[1].requests) == {"cpu": "1m"}
+
+
+def test_a_pod_without_resources_of_its_own_gets_none(make_object, make_container):
+    assert _pod(make_object, make_container).requests == {}
+
+
+def test_a_pod_with_limits_asks_for_what_its_containers_do_or_else_for_its_limit(make_object, make_container):
+    pod = _pod(make_object, make_container, limits={"cpu": "2", "memory": "3Gi"})
+    assert _texts(pod.requests) == {"cpu": "1m", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
+    assert _texts(pod.limits) == {"cpu": "2", "memory": "3Gi", "hugepages-2Mi": "4Mi"}
+
+
+def test_before_1_34_huge_pages_of_pods_are_not_known(make_object, make_container):
+    pod = _pod(make_object, make_container, minor=33, limits={"memory": "3Gi"})
+    assert _texts(pod.limits) == {"memory": "3Gi"}
