@@ -128,9 +128,11 @@ def _target(name: str, layout: str, kernel: str) -> Target:
     path = os.path.realpath(name)
     found = mount_at(path)
     if found is None or not found.ours:
+        machine = recording.machine(layout, kernel)
         raise MountError(
-            f"{name} is no fakecgroup mount: mount one, with this machine's part of the cases (4 CPUs, 2 nodes): "
-            f"fakecgroup mount {name} --layout {layout} --kernel {kernel} --cpus 4 --numa-nodes 2"
+            f"{name} is no fakecgroup mount: mount one, of the machine that was asked: fakecgroup mount {name} "
+            f"--layout {layout} --kernel {kernel} --cpus {machine['cpus']} --numa-nodes {machine['nodes']} "
+            f"--memory {machine['memory']} --block-devices {','.join(machine['block_devices'])}"
         )
     return MountTarget(path)
 

@@ -15,14 +15,9 @@ MODEL: Gaps = {}
 _FORKS = "a real process may fork whatever pids.max says"
 _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer keeps it until the thaw"
 _DEVICES = "real processes may open any device"
-IO_COST = "a device has io.cost for good once it was named, and the mount is not made anew for each case"
 _ONE = "one mount is one file system: its kernel asks for no other hierarchy"
 _DOTS = "the mount's kernel follows . and .. itself, and looks a name up before it asks for permission"
 _TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
-XATTR = "security and system attributes are judged by the mount's kernel, not by the one that is played"
-
-SOMETIMES = (IO_COST, XATTR)
-"""Reasons that hold after certain other cases, or on certain machines, only."""
 
 MOUNT: Gaps = {
     **{
@@ -36,17 +31,6 @@ MOUNT: Gaps = {
         )
     },
     ("hybrid", "the pids limit holds, whatever the place in unified"): _FORKS,
-    **{
-        ("v2", name): IO_COST
-        for name in (
-            "io.cost.model of the root",
-            "io.weight of a device under io.cost",
-            "io.cost.qos parses numbers",
-            "io.cost.model parses numbers",
-            "io.cost is there after a write that was refused",
-            "io.stat shows the disks that were configured here or below",
-        )
-    },
     ("v1", "killing a frozen task waits for the thaw"): _SIGKILL,
     ("v1", "opening a device that is denied"): _DEVICES,
     ("v1", "nothing moves between hierarchies"): _ONE,
@@ -54,17 +38,6 @@ MOUNT: Gaps = {
     ("v2", "no way through a closed directory"): _DOTS,
     **{("v1", f"no way through a closed directory ({h})"): _DOTS for h in ("pids", "cpu,cpuacct")},
     **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
-    **{
-        (layout, name + where): XATTR
-        for layout, where in (("v2", ""), ("v1", " (pids)"), ("v1", " (systemd)"))
-        for name in (
-            "names of attributes",
-            "attributes and users",
-            "permission comes before an attribute's name",
-            "access lists",
-            "empty attributes",
-        )
-    },
 }
 
 

@@ -6,16 +6,28 @@ real process.  Such operations are done but not compared, or end the comparison 
 
 from __future__ import annotations
 
-from .case import Answer, Op, arguments
+import os
+from pathlib import Path
+
+from .case import Answer, Case, Op, arguments
 from .target import UnsupportedError
 from .target_directory import DirectoryTarget
+
+#: Attributes that the VFS and its security modules judge before a file system hears of them.
+_JUDGED = (b"security.", b"system.")
+_IO_COST = ("io.cost.qos", "io.cost.model")
 
 
 class MountTarget(DirectoryTarget):
     """A directory on which ``fakecgroup mount`` has put a tree."""
 
+    def start(self, case: Case) -> None:
+        super().start(case)
+        self._attributes_judged = False
+        self._io_cost_set = any(path.exists() and path.read_text() for path in map(Path(self._root).joinpath, _IO_COST))
+
     def do(self, op: Op) -> Answer:
-        reason, ends = _not_the_fakes(op)
+        reason, ends = self._not_the_fakes(op)
         if ends:
             raise UnsupportedError(reason)
         answer = super().do(op)
@@ -23,15 +35,23 @@ class MountTarget(DirectoryTarget):
             raise UnsupportedError(reason, ends=False)
         return answer
 
-
-def _not_the_fakes(op: Op) -> tuple[str, bool]:
-    """Why an operation says nothing about the fake ("" if it does), and whether the case ends with it."""
-    while op[0] == "in":
-        op = op[2:]
-    if op[0] == "alloc":
-        return ("memory of real processes is not limited", True)
-    if op[0] in ("lseek", "fpwrite"):
-        return ("file positions are kept by the mount's own kernel", False)
-    if op[0] == "fwrite" and dict(arguments(op))["data"] == b"":
-        return ("a write of nothing does not leave the kernel", False)
-    return ("", False)
+    def _not_the_fakes(self, op: Op) -> tuple[str, bool]:
+        """Why an operation says nothing about the fake ("" if it does), and whether the case ends with it."""
+        while op[0] == "in":
+            op = op[2:]
+        if op[0] == "alloc":
+            return ("memory of real processes is not limited", True)
+        if self._io_cost_set and op[0] in ("read", "write", "open"):
+            path = next(os.fsdecode(value) for kind, value in arguments(op) if kind == "path")
+            if path.endswith((*_IO_COST, "io.stat")):
+                return ("an earlier case has set up io.cost for a device, which only a new mount takes away", True)
+        if op[0] in ("lseek", "fpwrite"):
+            return ("file positions are kept by the mount's own kernel", False)
+        if op[0] == "fwrite" and dict(arguments(op))["data"] == b"":
+            return ("a write of nothing does not leave the kernel", False)
+        if op[0] in ("setxattr", "getxattr", "removexattr") and dict(arguments(op))["text"].startswith(_JUDGED):
+            self._attributes_judged |= op[0] != "getxattr"
+            return ("the mount's own kernel judges security and system attributes", False)
+        if op[0] == "listxattr" and self._attributes_judged:
+            return ("security attributes may be among them", False)
+        return ("", False)

@@ -32,18 +32,6 @@ OTHER_UID = 54321  # someone who is neither root nor in /etc/passwd
 Mount = Callable[..., Path]
 
 
-def why_not_fuse() -> str | None:
-    """Why this process cannot mount FUSE file systems, or None."""
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-    except OSError as error:
-        return f"/dev/fuse: {error.strerror}"
-    if os.geteuid() != 0:
-        return None if shutil.which("fusermount3") else "not root, and no fusermount3"
-    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
-    return None if done.returncode == 0 else "no CAP_SYS_ADMIN"
-
-
 def why_not_libfuse2() -> str | None:
     try:
         fusepy.load()
@@ -73,8 +61,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
 
 
-needs_fuse = pytest.mark.skipif(why_not_fuse() is not None, reason=f"cannot mount: {why_not_fuse()}")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to act as several users")
+needs_fuse = pytest.mark.usefixtures("fuse")
+needs_root = pytest.mark.usefixtures("root")
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -164,11 +152,8 @@ def public_directory() -> Iterator[Callable[[], Path]]:
 
 
 @pytest.fixture(scope="session")
-def mount_in_session(public_directory: Callable[[], Path], state_home: Path) -> Iterator[Mount]:
+def mount_in_session(fuse: None, public_directory: Callable[[], Path], state_home: Path) -> Iterator[Mount]:
     """Mounts a tree with options such as layout="v1" in a new directory; it is unmounted at the end."""
-    reason = why_not_fuse()
-    if reason is not None:
-        pytest.skip(f"cannot mount: {reason}")
 
     def mount(**options: str) -> Path:
         if options.get("transport") == "fusepy" and (missing := why_not_libfuse2()):

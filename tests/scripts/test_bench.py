@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,28 +15,13 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
-def why_not_fuse() -> str | None:
-    """Why nothing can be mounted here, or None."""
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-    except OSError as error:
-        return f"/dev/fuse: {error.strerror}"
-    if os.geteuid() != 0:
-        return None if shutil.which("fusermount3") else "not root, and no fusermount3"
-    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
-    return None if done.returncode == 0 else "no CAP_SYS_ADMIN"
-
-
-needs_fuse = pytest.mark.skipif(why_not_fuse() is not None, reason=f"nothing can be mounted: {why_not_fuse()}")
-
-
 def bench(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "benchmark", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@needs_fuse
+@pytest.mark.usefixtures("fuse")
 def test_json_has_the_times_of_every_operation_on_every_column(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--rounds", "2", "--ops", "5", "-o", "json").communicate()
     assert err == ""
@@ -54,7 +38,7 @@ def test_json_has_the_times_of_every_operation_on_every_column(tmp_path: Path) -
             assert (figures["ratio"] is None) == ("null" in result["missing"])
 
 
-@needs_fuse
+@pytest.mark.usefixtures("fuse")
 def test_a_signal_ends_it_and_leaves_nothing_behind(tmp_path: Path) -> None:
     running = bench(tmp_path, "--columns", "native,model", "--seconds", "60")
     give_up = time.monotonic() + 20

@@ -10,7 +10,7 @@ from errno import EINVAL
 
 from ...refuse import refuse
 from .exclusive import claimed, granted, leaves_tasks_without_cpu, partition_populated, without_siblings
-from .rules import Rules, become_exclusive, notify_partition
+from .rules import PartitionRules, become_exclusive, notify_partition
 from .state import MEMBER, CpusetState, Partition
 from .validate import validate_change
 
@@ -24,7 +24,7 @@ NO_ACCESS = "Enable partition not permitted"
 REMOTE_BELOW = "Have remote partition underneath"
 
 
-class ExclusivePartitions(Rules):
+class ExclusivePartitions(PartitionRules):
     """6.12.
 
     `last` is the set of effective CPUs that was worked out last. The kernel keeps it in one place for all, so that a
@@ -231,14 +231,6 @@ class ExclusivePartitions(Rules):
     def _shared(self, css: CpusetState) -> int:
         """What the tasks of no partition share with the parent's (compute_effective_cpumask)."""
         return css.cpus & css.above.effective_cpus
-
-    def _update_tree(self, css: CpusetState, force: bool = False) -> None:
-        """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
-        stack = [css]
-        while stack:
-            member = stack.pop()
-            if member.alive and self._update(member, member is css, force):
-                stack.extend(reversed(list(member.children())))
 
     def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
         """One of them; `changed` is the one that was written to. False where nothing changes from here on."""

@@ -29,6 +29,22 @@ class Rules:
         raise refuse(EINVAL)
 
 
+class PartitionRules(Rules):
+    """v2: what holds is worked out down the tree."""
+
+    def _update_tree(self, css: CpusetState, force: bool = False) -> None:
+        """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
+        stack = [css]
+        while stack:
+            member = stack.pop()
+            if member.alive and self._update(member, member is css, force):
+                stack.extend(reversed(list(member.children())))
+
+    def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
+        """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
+        raise NotImplementedError
+
+
 class WholeTree(Rules):
     """v1: what is written is what holds, because a child never has more than its parent."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rules import Rules
+from .rules import PartitionRules
 from .state import CpusetState
 
 
@@ -11,7 +11,7 @@ def effective_within(css: CpusetState, cpus: int) -> int:
     return cpus & (css.above.effective_cpus | css.above.subparts)
 
 
-class SetAside(Rules):
+class SetAside(PartitionRules):
     """The parts of 5.10 and 6.1 that are alike."""
 
     @staticmethod
@@ -27,15 +27,3 @@ class SetAside(Rules):
         for sibling in css.siblings():
             if sibling.follows_parent:
                 self._update_tree(sibling)
-
-    def _update_tree(self, css: CpusetState, force: bool = False) -> None:
-        """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
-        stack = [css]
-        while stack:
-            member = stack.pop()
-            if member.alive and self._update(member, member is css, force):
-                stack.extend(reversed(list(member.children())))
-
-    def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
-        """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
-        raise NotImplementedError

@@ -1,0 +1,30 @@
+"""What a test needs of the machine: fixtures that skip it where that is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def fuse() -> None:
+    """FUSE file systems can be mounted."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        pytest.skip(f"cannot mount: /dev/fuse: {error.strerror}")
+    if os.geteuid() != 0:
+        if not shutil.which("fusermount3"):
+            pytest.skip("cannot mount: not root, and no fusermount3")
+    elif subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount: no CAP_SYS_ADMIN")
+
+
+@pytest.fixture(scope="session")
+def root() -> None:
+    """The tests run as root."""
+    if os.geteuid() != 0:
+        pytest.skip("takes root, to act as several users")
