@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from errno import EINVAL, ENODEV
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ...css import Css
 from ...parse import SPACES, scan_decimal
 from ...refuse import refuse
+
+if TYPE_CHECKING:
+    from ...cgroup import Cgroup
 
 BPS_MAX = (1 << 64) - 1  # bytes/s: no limit
 IOPS_MAX = (1 << 32) - 1  # operations/s: no limit
@@ -42,8 +46,9 @@ class Io(Css):
     throttled: frozenset[str] = frozenset()
     costs: Mapping[str, IoCost] = MappingProxyType({})
 
-    def online(self) -> None:
-        if self.parent is None:
+    def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
+        super().__init__(cgroup, parent)
+        if parent is None:
             self.groups = {_name(_number(disk)): Group() for disk in self.machine.block_devices}
 
     @property

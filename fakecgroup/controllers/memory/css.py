@@ -96,6 +96,8 @@ class Memory(Css):
 
     def charge(self, pages: int) -> None:
         """ENOMEM where a limit is in the way: nobody is there to be killed for it (try_charge)."""
+        if self.parent is None:
+            return
         counters = list(self.counters())
         for prefix, attribute in _LIMITS:
             for css in counters:
