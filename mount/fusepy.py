@@ -6,7 +6,7 @@ way there.
 
 What libfuse 2 and fusepy 3.0.1 cannot do, and `native` can:
 
-* poll: a file is always ready, and no change is told;
+* poll: a file is always ready, and no change is told, by inotify either;
 * fstat, fchmod and extended attributes of what has been removed: ENOENT;
 * names of more than 1024 bytes: ENAMETOOLONG;
 * sendfile and splice from a file: nothing, as its size is 0;

@@ -9,8 +9,7 @@ What the kernel in between keeps for itself, so that no FUSE file system can do 
 * the directories of v1 are one mount: a rename between two hierarchies, or unlink of one's root, is refused with
   another errno than EXDEV and EROFS;
 * a write of no bytes and the position of an open file do not reach us;
-* setxattr looks at system.posix_acl_access and security.* before we do;
-* inotify tells of what programs do, not of what changes by itself.
+* setxattr looks at system.posix_acl_access and security.* before we do.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from . import wire
 from .descriptors import Descriptors
 from .idmap import IdMap
 from .listing import DT_DIR, Listing
+from .modified import Modifications
 from .processes import HostProcesses
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
@@ -118,6 +118,7 @@ class Session:
         self._descriptors = Descriptors(path, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
+        self._modifications = Modifications(path, kernel)
         self._handlers = self._table()
         kernel.on_notify = self._notify
 
@@ -488,7 +489,9 @@ class Session:
         return wire.POLL_OUT.pack(wire.POLL_OUT.size, 0, unique, file.poll(), 0)
 
     def _notify(self, file: CgroupFile) -> None:
-        """Wakes up who polls `file`; they ask again with POLL."""
+        """Wakes up who polls `file`, and they ask again with POLL; tells who watches it, if anyone can."""
+        if file in self._node_of:  # a watch keeps it known; kernfs_notify_workfn does not bother about others either
+            self._modifications.add(file)
         for kernel_handle in self._pollers.pop(file, {}).values():
             try:
                 os.write(

@@ -13,9 +13,11 @@ import errno
 import mmap
 import multiprocessing
 import os
+import re
 import select
 import signal
 import stat
+import struct
 import threading
 import time
 import traceback
@@ -29,6 +31,8 @@ from .target import UnsupportedError
 
 _PATIENCE = 3.0  # seconds for one operation
 _CLOSED = 1 << 30  # no descriptor has this number
+_NAMED = re.compile(rb"\$([A-Za-z0-9_]{1,31})")  # a process, a thread, a handle
+_INOTIFY_EVENT = struct.Struct("=iIII")  # struct inotify_event: wd mask cookie len
 
 
 class DirectoryTarget:
@@ -384,13 +388,17 @@ class _Worker:
         return None if taken == len(text) else taken
 
     def _expand(self, data: bytes) -> bytes:
-        values: dict[str, object] = {"agent": self._agent.program, **self._names}
-        for name in sorted(values, key=len, reverse=True):
-            data = data.replace(b"$" + name.encode(), str(values[name]).encode())
-        return data
+        values: dict[str, object] = {**self._handles, "agent": self._agent.program, **self._names}
+
+        def value(found: re.Match[bytes]) -> bytes:
+            return str(values.get(found[1].decode(), found[0].decode())).encode()
+
+        return _NAMED.sub(value, data)
 
     def _op_open(self, handle: str, path: bytes, flags: int, mode: int) -> None:
-        fd = os.open(path, flags, mode)
+        self._keep(handle, os.open(path, flags, mode))
+
+    def _keep(self, handle: str, fd: int) -> None:
         if handle in self._handles:
             os.close(self._handles[handle])
         self._handles[handle] = fd
@@ -437,6 +445,33 @@ class _Worker:
         poller.register(self._fd(handle), events)
         ready = poller.poll(0)
         return poll_names(ready[0][1] if ready else 0)
+
+    def _op_eventfd(self, handle: str) -> None:
+        self._keep(handle, os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
+
+    def _op_eventcount(self, handle: str) -> int:
+        try:
+            return os.eventfd_read(self._fd(handle))
+        except BlockingIOError:
+            return 0
+
+    def _op_inotify(self, handle: str) -> None:
+        self._keep(handle, _call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def _op_watch(self, handle: str, path: bytes, mask: int) -> int:
+        return _call("inotify_add_watch", self._fd(handle), ctypes.c_char_p(path), ctypes.c_uint(mask))
+
+    def _op_events(self, handle: str) -> list[str]:
+        found = []
+        while select.select([self._fd(handle)], [], [], 0.06)[0]:
+            data = os.read(self._fd(handle), 8192)
+            while data:
+                watch, mask, _, length = _INOTIFY_EVENT.unpack_from(data)
+                end = _INOTIFY_EVENT.size + length
+                name = data[_INOTIFY_EVENT.size : end].rstrip(b"\0")
+                found.append(f"{watch} {mask} {bytes_data(name)}")
+                data = data[end:]
+        return found
 
     # -- who ----------------------------------------------------------------------------------------
 
