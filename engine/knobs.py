@@ -336,7 +336,8 @@ class _V2OomGroup:
 class _Hugetlb:
     """The limit of one size of huge pages, and the same of what may be reserved of them (since kernel 5.7).
 
-    libcontainer writes both since runc 1.1.10, which kubelets have since 1.29; older ones leave the second as it is.
+    libcontainer writes both since runc 1.1.10 (October 2023). Kubelets before that, the older ones of this range, left
+    the second as it is; here it is always written.
     """
 
     field: Field

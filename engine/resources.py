@@ -89,8 +89,8 @@ def pod_limits(pod: Pod, version: KubeletVersion) -> Resources:
 
 
 def pod_level_applies(name: str, version: KubeletVersion) -> bool:
-    """Huge pages at pod level take effect in 1.36 and not in 1.32; 1.34 (beta) is taken as the release between."""
-    return name in _POD_LEVEL or (name.startswith(PREFIX) and version.at_least(34))
+    """IsSupportedPodLevelResource: CPU, memory, and since 1.33 (change 130577) huge pages."""
+    return name in _POD_LEVEL or (name.startswith(PREFIX) and version.at_least(33))
 
 
 def aggregate_requests(pod: Pod) -> Resources:

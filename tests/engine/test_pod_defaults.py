@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.kubelet_version import KubeletVersion
 from engine.pod_defaults import defaulted
 from engine.pods import decoded
@@ -12,7 +14,7 @@ def _texts(amounts):
 
 
 def _pod(make_object, make_container, minor=36, **resources):
-    version = KubeletVersion(minor, {"PodLevelResources": True} if minor == 33 else {})
+    version = KubeletVersion(minor, {"PodLevelResources": True} if minor < 34 else {})
     item = make_object(
         make_container("a", limits={"hugepages-2Mi": "4Mi", "memory": "1Gi"}),
         make_container("b", requests={"cpu": "0.0005"}),
@@ -37,6 +39,7 @@ def test_a_pod_with_limits_asks_for_what_its_containers_do_or_else_for_its_limit
     assert _texts(pod.limits) == {"cpu": "2", "memory": "3Gi", "hugepages-2Mi": "4Mi"}
 
 
-def test_before_1_34_huge_pages_of_pods_are_not_known(make_object, make_container):
-    pod = _pod(make_object, make_container, minor=33, limits={"memory": "3Gi"})
-    assert _texts(pod.limits) == {"memory": "3Gi"}
+@pytest.mark.parametrize(("minor", "huge"), [(32, {}), (33, {"hugepages-2Mi": "4Mi"})])
+def test_huge_pages_of_pods_are_known_since_1_33(make_object, make_container, minor, huge):
+    pod = _pod(make_object, make_container, minor=minor, limits={"memory": "3Gi"})
+    assert _texts(pod.limits) == {"memory": "3Gi", **huge}

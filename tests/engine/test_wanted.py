@@ -214,3 +214,14 @@ def test_containers_are_beside_containerd_if_only_the_kubelet_uses_systemd(make_
 def test_drivers_with_which_no_container_starts_are_refused(make_node, driver, runtime, runtime_driver):
     with pytest.raises(ConfigError, match="no container starts"):
         make_node(driver=driver, runtime=runtime, runtime_driver=runtime_driver)
+
+
+def test_huge_pages_of_the_pod_reach_it_since_1_33_and_its_containers_since_1_34(make_node, make_pod, make_container):
+    page, limits = 2 << 20, {}
+    for minor in (33, 34):
+        gates = {"PodLevelResources": True}
+        node = make_node(minor=minor, huge_pages={page: 64 * page}, featureGates=gates)
+        level = {"limits": {"memory": "1Gi", "hugepages-2Mi": "4Mi"}}
+        pod = make_pod(make_container(limits={"memory": "1Gi"}), minor=minor, gates=gates, resources=level)
+        limits[minor] = [cgroup.limits.hugepages[page] for cgroup in wanted_tree(node, [pod])[-2:]]
+    assert limits == {33: [2 * page, 0], 34: [2 * page, 2 * page]}
