@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import settings
 
 from engine import config, pods
 from engine.config import NodeConfig
 from engine.kubelet_version import KubeletVersion
 from engine.pod import Pod
+
+# a busy machine is no failure
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 DATA = Path(__file__).parent / "data"
 UID = "0aa1a5e2-0b3f-4d0e-8f31-0000000000{:02d}"
