@@ -58,7 +58,7 @@ def fair_parts(amount: float, takers: Sequence[tuple[int, float]]) -> list[float
         for n in full:
             parts[n] = takers[n][1]
         amount -= math.fsum(takers[n][1] for n in full)
-        waiting = [n for n in waiting if n not in full]
+        waiting = sorted(set(waiting) - set(full))
     return parts
 
 

@@ -18,6 +18,7 @@ from engine import kubelet_version
 from engine.apply import Outcome, execute
 from engine.config import NodeConfig, feature_gates, node_config, read_config
 from engine.cpu_weight import Formula, parse_formulas
+from engine.difference import difference
 from engine.down import down_plan
 from engine.errors import EngineError, InputError, QuantityError, RootError
 from engine.explain import explanation
@@ -26,11 +27,12 @@ from engine.fs import CgroupFs, OsFs
 from engine.hugepages import huge_pages_of_machine
 from engine.kubelet_version import NEWEST, OLDEST, KubeletVersion
 from engine.layout import detect
+from engine.picture import picture
 from engine.plan import Plan, Step, make_plan
 from engine.pod import Pod
 from engine.pods import read_pods
 from engine.quantity import parse as parse_quantity
-from engine.render import Printer, print_explanation, print_plan, print_status, step_line
+from engine.render import Printer, print_difference, print_explanation, print_plan, print_status, step_line
 from engine.status import compare
 from engine.system_cgroups import ProcessTable, with_moves
 from engine.systemd.bus import Systemd, connect
@@ -58,8 +60,11 @@ _EXAMPLES = {
         "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
     ),
     "explain": (
-        "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n\n"
-        "example:\n  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1"
+        "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n"
+        "Each value is followed by the kubelet's function (named as in 1.36), and what goes into it.\n\n"
+        "example:\n  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1\n"
+        "  cgroup-engine explain --config now.yaml --diff new.yaml --diff-kubelet-version 1.36 pods/\n"
+        "  cgroup-engine explain --cpus 3 --memory 8Gi --svg node.svg pods.yaml"
     ),
     "down": (
         "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
@@ -160,8 +165,26 @@ def _explain(options: argparse.Namespace) -> int:
         name = paths.pop()
     node, pods = _inputs(options, paths)
     pod = _named(pods, name) if name is not None else None
-    print_explanation(Printer(sys.stdout), explanation(node, wanted_tree(node, pods), pod), options.output)
+    wanted, printer = wanted_tree(node, pods), Printer(sys.stdout)
+    if options.diff is not None or options.diff_kubelet_version is not None:
+        other = argparse.Namespace(**vars(options))
+        other.config = options.diff if options.diff is not None else options.config
+        other.kubelet_version = options.diff_kubelet_version or options.kubelet_version
+        other_node, other_pods = _inputs(other, paths)
+        there = (other_node, wanted_tree(other_node, other_pods))
+        print_difference(printer, difference((node, wanted), there, str(pod) if pod else None), options.output)
+    elif options.svg is not None:
+        _write_picture(options.svg, picture(node, wanted, pod))
+    else:
+        print_explanation(printer, explanation(node, wanted, pod), options.output)
     return 0
+
+
+def _write_picture(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as failed:
+        raise InputError(f"{path}: cannot be written: {failed.strerror}", path=path, errno=failed.errno) from None
 
 
 def _down(options: argparse.Namespace) -> int:
@@ -349,6 +372,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "-o", dest="output", choices=("table", "json", "yaml"), default="table", help="output (default: table)"
             )
+        if name == "explain":
+            _explain_options(command)
         _node_options(command)
         if name != "down":
             pods = "PODS" if name != "explain" else "PODS|POD"
@@ -356,6 +381,19 @@ def _parser() -> argparse.ArgumentParser:
                 "pods", nargs="+", metavar=pods, help="files or directories with Pod, PodList or List, YAML or JSON"
             )
     return parser
+
+
+def _explain_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--diff", metavar="OTHER.yaml", help="what this KubeletConfiguration would change instead")
+    command.add_argument(
+        "--diff-kubelet-version",
+        type=_version,
+        metavar=f"1.{OLDEST}..1.{NEWEST}",
+        help="what this kubelet would change, with the same configuration or the one of --diff",
+    )
+    command.add_argument(
+        "--svg", metavar="FILE", help="write a picture of how CPU and memory are shared out under load instead"
+    )
 
 
 def _node_options(command: argparse.ArgumentParser) -> None:

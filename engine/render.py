@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
 import yaml
@@ -18,7 +18,9 @@ from engine.status import Row
 from engine.systemd.units import UnitStep
 
 Output = Literal["table", "json", "yaml"]
-_GREEN, _YELLOW, _RED, _BOLD, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
+_GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_V1_WIDTH = 50  # of most; the names of huge pages are longer
+_SHOWN_INPUTS = 6  # of a value that comes from many pods
 _STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW, "waiting": _YELLOW}
 _ACTION_COLOUR = {
     "mkdir": _GREEN, "start": _GREEN, "write": _YELLOW, "set": _YELLOW, "rmdir": _RED, "stop": _RED,
@@ -182,22 +184,68 @@ def print_explanation(printer: Printer, data: dict[str, Any], output: Output) ->
         printer.line()
         printer.line(printer.paint(f"pod {pod['pod']}  {pod['qos_class']}", _BOLD))
         printer.line(f"  {pod['qos_rule']}")
+        _print_source(printer, pod["qos_source"], {}, "  ")
         _print_cgroup(printer, "pod", pod, "  ")
         for container in pod["containers"]:
             _print_cgroup(printer, f"container {container['container']}", container, "  ")
             printer.line(f"    oom_score_adj {container['oom_score_adj']}  ({container['oom_rule']})")
+            if "oom_source" in container:
+                _print_source(printer, container["oom_source"], container["oom_inputs"], "       ")
+
+
+def print_difference(printer: Printer, data: dict[str, Any], output: Output) -> None:
+    """``data`` is what ``difference.difference`` returns."""
+    if output != "table":
+        printer.data(data, output)
+        return
+    rows = []
+    for row in data["differences"]:
+        for layout, file, old, new in _changes(row):
+            sides = [side for side in (row["to"], row["from"]) if isinstance(side, dict)]
+            rows.append((row["for"], layout, file, old or "-", new or "-", sides[0]["rule"] if sides else ""))
+    if not rows:
+        printer.line("no difference")
+        return
+    printer.table(("FOR", "ON", "WHAT", *_sides(data), "WHY"), rows, {})
+
+
+def _sides(data: Mapping[str, Any]) -> tuple[str, str]:
+    """HERE and THERE, or the versions if these differ."""
+    versions = [data[side]["kubelet_version"] for side in ("from", "to")]
+    return ("HERE", "THERE") if versions[0] == versions[1] else (f"KUBELET {versions[0]}", f"KUBELET {versions[1]}")
+
+
+def _changes(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """(layout, file, text here, text there) for each file of a value; one line for both layouts if it is no file."""
+    old, new = row["from"], row["to"]
+    if not isinstance(old, dict) and not isinstance(new, dict):
+        yield "v1, v2", row["what"], "" if old is None else str(old), "" if new is None else str(new)
+        return
+    for layout in ("v1", "v2"):
+        before, after = ((side or {}).get(layout, {}) for side in (old, new))
+        for file in dict.fromkeys((*before, *after)):
+            if before.get(file) != after.get(file):
+                yield layout, file, before.get(file, ""), after.get(file, "")
 
 
 def _print_cgroup(printer: Printer, title: str, entry: Mapping[str, Any], indent: str) -> None:
     printer.line()
     printer.line(f"{indent}{printer.paint(title, _BOLD)}  /{entry['cgroup']}")
-    rows = [(_files(value["v1"]), _files(value["v2"]), value["rule"]) for value in entry["values"]]
-    widths = [max((len(row[n]) for row in rows), default=0) for n in range(2)]
-    for v1, v2, rule in rows:
-        printer.line(f"{indent}  v1 {v1.ljust(widths[0])}  v2 {v2.ljust(widths[1])}  {rule}")
+    for value in entry["values"]:
+        printer.line(f"{indent}  v1 {_files(value['v1']).ljust(_V1_WIDTH)}  v2 {_files(value['v2'])}")
+        printer.line(f"{indent}     {value['rule']}")
+        _print_source(printer, value["source"], value["inputs"], f"{indent}     ")
     if "cpu_cores_under_load" in entry:
         v1, v2 = entry["cpu_cores_under_load"], entry["cpu_cores_under_load_v2"]
         printer.line(f"{indent}  CPU when all containers are busy: {v1:.3f} cores (v2: {v2:.3f} cores)")
+
+
+def _print_source(printer: Printer, source: Mapping[str, str], inputs: Mapping[str, str], indent: str) -> None:
+    given = [f"{name} {text}" for name, text in list(inputs.items())[:_SHOWN_INPUTS]]
+    if len(inputs) > _SHOWN_INPUTS:
+        given.append(f"{len(inputs) - _SHOWN_INPUTS} more")
+    where = f"{source['function']}, {source['file']}, kubelet {source['kubelet']}" if source["file"] else "the runtime"
+    printer.line(indent + printer.paint(f"{where}{': ' if given else ''}{', '.join(given)}", _DIM))
 
 
 def _files(files: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.busy import cores_under_load, fair_parts
@@ -52,6 +52,7 @@ def test_more_cpus_than_anyone_can_use_are_left_over():
     assert fair_parts(8.0, [(1, 1.0), (5, 2.0)]) == [1.0, 2.0]
 
 
+@settings(deadline=None)
 @given(
     st.floats(0.1, 128),
     st.lists(st.tuples(st.integers(1, 262144), st.one_of(st.just(math.inf), st.floats(0, 64))), max_size=8),

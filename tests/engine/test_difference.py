@@ -1,0 +1,90 @@
+"""What another configuration or kubelet would change."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.cli import main
+from engine.difference import difference
+from engine.wanted import wanted_tree
+
+NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", "", "--swap", "0"]
+
+
+@pytest.fixture
+def rows(make_node, make_pod, make_container):
+    """The differences that other fields make for a pod, as (whose, what) -> (from, to)."""
+
+    def compare(pod=None, **fields):
+        pods = [make_pod(make_container(requests={"cpu": "500m"}, limits={"cpu": "1", "memory": "1Gi"}), **(pod or {}))]
+        sides = [(node, wanted_tree(node, pods)) for node in (make_node(), make_node(**fields))]
+        return {(row["for"], row["what"]): (row["from"], row["to"]) for row in difference(*sides)["differences"]}
+
+    return compare
+
+
+def test_the_same_is_no_difference(rows):
+    assert rows() == {}
+
+
+def test_a_limit_that_comes_is_shown_with_both_layouts_and_its_rule(rows):
+    [(key, (before, after))] = rows(podPidsLimit=100).items()
+    assert key == ("default/p1", "pids")
+    assert (before["v1"], after["v1"], after["v2"]) == ({"pids.max": "max"}, {"pids.max": "100"}, {"pids.max": "100"})
+    assert after["rule"] == "podPidsLimit = 100 tasks"
+
+
+def test_a_quota_that_goes_is_shown(rows):
+    changed = rows(cpuCFSQuota=False)
+    assert changed["default/p1", "quota"][1]["v2"] == {"cpu.max": "max 100000"}
+
+
+def test_another_driver_moves_every_cgroup_and_changes_no_value(rows):
+    changed = rows(driver="systemd")
+    assert {what for _, what in changed} == {"cgroup"}
+    assert changed["Burstable", "cgroup"] == ("kubepods/burstable", "kubepods.slice/kubepods-burstable.slice")
+
+
+def test_the_command_compares_configurations(tmp_path, example, capsys):
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nkubeReserved: {cpu: 500m}\n"
+    )
+    arguments = ["explain", *NODE, str(example / "three-pods.yaml"), "--diff", str(other)]
+    assert main([*arguments, "-o", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [(row["for"], row["what"]) for row in data["differences"]] == [("node", "shares")]
+    assert main(arguments) == 0
+    head, v1, v2 = capsys.readouterr().out.splitlines()
+    assert head.split() == ["FOR", "ON", "WHAT", "HERE", "THERE", "WHY"]
+    assert (v1.split()[:5], v2.split()[:5]) == (
+        ["node", "v1", "cpu.shares", "3072", "2560"],
+        ["node", "v2", "cpu.weight", "118", "98"],
+    )
+
+
+def test_the_command_compares_kubelets(example, capsys):
+    arguments = ["explain", *NODE, "--kubelet-version", "1.28", "--diff-kubelet-version", "1.36"]
+    assert main([*arguments, str(example / "three-pods.yaml"), "pod-guaranteed-1"]) == 0
+    out = capsys.readouterr().out
+    assert "KUBELET 1.28  KUBELET 1.36" in out
+    assert "pod-burstable" not in out
+
+
+def test_a_configuration_that_the_other_kubelet_refuses_is_one_line(tmp_path, example, capsys):
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "featureGates: {PodLevelResources: true}\n"
+    )
+    arguments = ["explain", *NODE, "--config", str(config), "--diff-kubelet-version", "1.28"]
+    assert main([*arguments, str(example / "three-pods.yaml")]) == 1
+    assert "PodLevelResources: a kubelet 1.28 does not know it yet" in capsys.readouterr().err
+
+
+def test_no_difference_is_said(example, capsys):
+    arguments = ["explain", *NODE, str(example / "three-pods.yaml"), "--diff-kubelet-version", "1.36"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "no difference\n"
