@@ -233,11 +233,11 @@ class Hierarchy:
         parent.check_for_release()
 
     def release(self, cgroup: Cgroup) -> None:
-        """Has the agent run, if there is one (cgroup1_release_agent). It is not told a path of 4096 bytes or more; from
-        6.12 on it is told the beginning of that (kernfs_path_from_node).
+        """Has the agent run, if there is one (cgroup1_release_agent). 5.10 tells no path of 4096 bytes or more, later
+        kernels the beginning of it (kernfs_path_from_node).
         """
         path = os.fsencode(cgroup.path)
-        if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 12)):
+        if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
             self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]))
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:

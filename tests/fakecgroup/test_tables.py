@@ -8,6 +8,7 @@ from fakecgroup import Kernel, personalities
 from fakecgroup.cftype import CFType, Where
 from fakecgroup.hierarchy import Hierarchy
 from mount.conformance import recording
+from mount.conformance.case import bytes_data, data_bytes
 
 PAIRS = personalities()
 
@@ -42,7 +43,7 @@ def test_every_file_was_read_and_written_on_the_real_kernel(layout: str, version
     for recorded in (case for each in layouts for case in recording.load(each, version).cases):
         for op in recorded.case.ops:
             if op[0] in ("read", "write"):
-                asked.add((op[0], op[1].rpartition("/")[2]))
+                asked.add((op[0], bytes_data(data_bytes(op[1])).rpartition("/")[2]))
             elif op[0] == "open":
                 asked |= {("read", op[2].rpartition("/")[2]), ("write", op[2].rpartition("/")[2])}
     for hierarchy in Kernel(layout, version).hierarchies:

@@ -17,6 +17,7 @@ FAMILIES = (
     "xattr",
     "core_v2",
     "core_v1",
+    "release",
     "hybrid",
     "processes",
     "threaded",
