@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from errno import EBUSY, EEXIST, ENODEV, ENOENT
 from typing import Literal
 
@@ -25,7 +25,7 @@ from engine.errors import CgroupMissingError, RootError, StepFailedError, Unsafe
 from engine.found import FoundTree
 from engine.fs import CgroupFs
 from engine.hugepages import page_size_of_file
-from engine.knobs import Setting, knobs_of
+from engine.knobs import CPUS, MEMS, knobs_of
 from engine.kubelet_version import KubeletVersion
 from engine.layout import Controller, detect
 from engine.names import CgroupName, Driver, components, directory, parse_cgroupfs, parse_reserved
@@ -91,9 +91,9 @@ class CgroupManager:
             path = "/".join(parts[:depth])
             if self.version == 2:
                 self._enable("/".join(parts[: depth - 1]))
-            for tree in self._wanted_trees():
+            for tree in self.layout.trees:
                 self._take(Step("mkdir", self.layout.directory(tree, path), path, "", ""))
-            if self.version == 1 and "cpuset" in self.layout.available:
+            if self.version == 1 and "cpuset" in self.layout.tree_of:
                 self._fill_cpuset(path)
         path = "/".join(parts)
         limits = limits or CgroupLimits()
@@ -183,7 +183,7 @@ class CgroupManager:
         """
         path = self._directory(name)
         if self.version == 1:
-            trees = [tree for tree in self._wanted_trees() if not self.fs.is_dir(self.layout.directory(tree, path))]
+            trees = [tree for tree in self.layout.trees if not self.fs.is_dir(self.layout.directory(tree, path))]
             if trees:
                 raise CgroupMissingError(f"/{path}: does not exist in {', '.join(trees)}", path=path, todo="create it")
             return
@@ -224,16 +224,12 @@ class CgroupManager:
     def _v2_controllers(self) -> list[str]:
         return [name for name in V2_CONTROLLERS if name in self.layout.available]
 
-    def _wanted_trees(self) -> list[str]:
-        cpuset = ["cpuset"] if self.version == 1 and "cpuset" in self.layout.available else []
-        return [*self.layout.trees, *cpuset]
-
     def _all_trees(self) -> list[str]:
         """Every hierarchy of the root, also those in which nothing of ours is made: a runtime makes more."""
         if self.version == 2:
             return [""]
         names = [name for name in self.fs.listdir("") if self.fs.is_dir(name)]
-        return sorted({*self._wanted_trees(), *names})
+        return sorted({*self.layout.trees, *names})
 
     def _enable(self, path: str) -> None:
         file = f"{path}/cgroup.subtree_control".lstrip("/")
@@ -244,11 +240,11 @@ class CgroupManager:
 
     def _fill_cpuset(self, path: str) -> None:
         """libcontainer's cpusetCopyIfNeeded: without CPUs and memory nodes no process can enter."""
-        for name in ("cpuset.cpus", "cpuset.mems"):
-            if self._text(f"cpuset/{path}/{name}").strip() == "":
-                parent = path.rpartition("/")[0]
-                text = self._text(f"cpuset/{parent}/{name}" if parent else f"cpuset/{name}").strip()
-                self._take(Step("write", f"cpuset/{path}/{name}", path, "", "", text, knob=_CpusetList()))
+        for knob in (CPUS, MEMS):
+            file = self.layout.file("cpuset", path, knob.files[0])
+            if self._text(file).strip() == "":
+                text = self._text(self.layout.file("cpuset", path.rpartition("/")[0], knob.files[0])).strip()
+                self._take(Step("write", file, path, "", "", text, knob=knob))
 
     def _set(self, path: str, limits: CgroupLimits) -> None:
         limits = written(limits, self.kubelet)
@@ -320,34 +316,6 @@ class CgroupManager:
             if failed.errno in (ENOENT, ENODEV):
                 return ""
             raise _unreadable(file, failed) from None
-
-
-@dataclass(frozen=True)
-class _CpusetList:
-    """v1's cpuset.cpus and cpuset.mems as a knob; its text is the parent's, so it is read back as written."""
-
-    field: str = "cpuset"
-    controller: Controller = "cpu"
-    files: tuple[str, ...] = ("cpuset.cpus", "cpuset.mems")
-    default: Setting = ("", "")
-
-    def given(self, limits: CgroupLimits) -> bool:
-        return False
-
-    def setting(self, limits: CgroupLimits) -> Setting | None:
-        return None
-
-    def same(self, wanted: str, found: str, file: str) -> bool:
-        return wanted == found
-
-    def size(self, setting: Setting) -> float:
-        return 0
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return []
-
-    def unit(self) -> str:
-        return "list"
 
 
 def _checked(name: CgroupName) -> CgroupName:

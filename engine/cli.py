@@ -115,7 +115,7 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
 def _plan(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
-    node = replace(node, cgroup_version=found.layout.version)
+    node = _at(options, node, found)
     wanted = wanted_tree(node, pods)
     with _systemd(options, node) as systemd:
         plan = with_moves(_plan_of(wanted, found, node, systemd), node, found)
@@ -130,7 +130,7 @@ def _plan(options: argparse.Namespace) -> int:
 def _apply(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
-    node = replace(node, cgroup_version=found.layout.version)
+    node = _at(options, node, found)
     wanted = wanted_tree(node, pods)
     with _systemd(options, node) as systemd:
         plan = with_moves(_plan_of(wanted, found, node, systemd), node, found)
@@ -153,7 +153,7 @@ def _plan_of(wanted: Sequence[WantedCgroup], found: FoundTree, node: NodeConfig,
 def _status(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
     found = _root(options, node)
-    node = replace(node, cgroup_version=found.layout.version)
+    node = _at(options, node, found)
     rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=_by_systemd(options, node))
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
     return 0
@@ -190,7 +190,7 @@ def _write_picture(path: str, text: str) -> None:
 def _down(options: argparse.Namespace) -> int:
     node, _ = _inputs(options, [])
     found = _root(options, node)
-    node = replace(node, cgroup_version=found.layout.version)
+    node = _at(options, node, found)
     with _systemd(options, node) as systemd:
         plan = down_plan(wanted_tree(node, []), found, node.driver)
         if systemd is not None:
@@ -276,6 +276,12 @@ def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
             if os.statvfs(path).f_flag & os.ST_RDONLY:
                 raise RootError(f"{path}: is mounted read-only", path=path, todo="mount it read-write")
     return FoundTree(fs, layout)
+
+
+def _at(options: argparse.Namespace, node: NodeConfig, found: FoundTree) -> NodeConfig:
+    """A node with what its root tells of it. The list of CPUs is left to a systemd that manages the root."""
+    cpus = None if _by_systemd(options, node) else found.layout.cpus
+    return replace(node, cgroup_version=found.layout.version, cpu_list=cpus)
 
 
 def _by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:

@@ -90,8 +90,17 @@ class NodeConfig:
     runtime_driver: Driver | None = None
     sandboxes: bool = False
     cgroup_version: Literal[1, 2] = 2
+    cpu_list: str | None = None
     fail_cgroup_v1: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def all_cpus(self) -> str | None:
+        """The list of all CPUs, which the kubelet writes at node level without a CPU manager; None if it does not.
+
+        Since 1.32 (change 125923): else systemd takes the cpuset controller away again.
+        """
+        return self.cpu_list if self.version.at_least(32) and self.cpu_manager_policy == "none" else None
 
     @property
     def misplaced(self) -> bool:

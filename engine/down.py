@@ -100,8 +100,8 @@ def _reset(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
             continue
         for knob, _ in settings_of(cgroup, found.layout):
             have = there.settings.get(knob.field)
-            if have is None:
-                continue
+            if have is None or (knob.field == "cpus" and found.layout.version == 1):
+                continue  # v1's list of CPUs has no default but who made the cgroup filled it
             for n, (file, default) in enumerate(zip(knob.files, knob.default, strict=True)):
                 if not knob.same(default, have[n], file):
                     path = found.layout.file(knob.controller, cgroup.path, file)

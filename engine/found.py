@@ -70,6 +70,16 @@ class FoundTree:
             pids.update(int(line) for line in (text or "").split())
         return sorted(pids)
 
+    def cpuset(self, path: str, file: str) -> str:
+        """The text of cpuset.cpus or cpuset.mems; "" where the cgroup or the controller is not.
+
+        :raises RootError: it cannot be read.
+        """
+        there = self.get(path)
+        if there is None or self.layout.tree_of.get("cpuset") not in there.trees:
+            return ""
+        return (self._text(self.layout.file("cpuset", path, file)) or "").strip()
+
     def _read(self, path: str) -> FoundCgroup | None:
         trees = frozenset(
             tree for tree in self.layout.trees if path == "" or self.fs.is_dir(self.layout.directory(tree, path))

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from engine.cpu_list import parse_cpu_list
 from engine.cpu_weight import linear
 from engine.hugepages import UNLIMITED, kernel_name, resource_of_page_size
 from engine.layout import Controller, Layout
@@ -75,6 +76,8 @@ def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
 def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
     """As ``knobs_of``, for every controller; ``swap``: does the kernel account for it?"""
     knobs = KNOBS[version] + tuple(hugetlb_knob(version, size) for size in limits.hugepages)
+    if CPUS.given(limits):
+        knobs += (CPUS,)
     if version == 1 and swap and limits.swap is not None:
         return tuple(_MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
     return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
@@ -84,7 +87,8 @@ def readable_knobs(layout: Layout, page_sizes: Iterable[int]) -> tuple[Knob, ...
     """Every knob that a cgroup of a layout can have, with those of some sizes of huge pages (bytes)."""
     hugetlb = tuple(hugetlb_knob(layout.version, size) for size in page_sizes)
     both = (_MEMORY_AND_SWAP,) if layout.version == 1 and layout.swap else ()
-    return tuple(knob for knob in KNOBS[layout.version] + both + hugetlb if knob.controller in layout.tree_of)
+    every: tuple[Knob, ...] = (*KNOBS[layout.version], *both, *hugetlb, CPUS)
+    return tuple(knob for knob in every if knob.controller in layout.tree_of)
 
 
 def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
@@ -401,6 +405,37 @@ class _Pids:
     def unit(self) -> str:
         return "tasks"
 
+
+@dataclass(frozen=True)
+class _Cpus:
+    """cpuset.cpus, a list of CPUs. On v2 an empty one is the parent's; on v1 no task can enter then."""
+
+    field: Field = "cpus"
+    controller: Controller = "cpuset"
+    files: tuple[str, ...] = ("cpuset.cpus",)
+    default: Setting = (" ",)  # the kernel takes a space for an empty list, and a write of nothing for no write
+
+    def given(self, limits: CgroupLimits) -> bool:
+        return limits.cpus is not None
+
+    def setting(self, limits: CgroupLimits) -> Setting | None:
+        return None if limits.cpus is None else (limits.cpus,)
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return parse_cpu_list(wanted.strip()) == parse_cpu_list(found.strip())
+
+    def size(self, setting: Setting) -> float:
+        return 0
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+    def unit(self) -> str:
+        return "CPUs"
+
+
+CPUS = _Cpus()
+MEMS = _Cpus("mems", files=("cpuset.mems",))  # NUMA nodes; written only where v1 wants it filled
 
 KNOBS: dict[int, tuple[Knob, ...]] = {
     1: (_V1Shares(), _V1Quota(), _V1_MEMORY, _Pids()),

@@ -13,14 +13,15 @@ from typing import Literal
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
 
-Controller = Literal["cpu", "memory", "pids", "hugetlb"]
-CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids", "hugetlb")
+Controller = Literal["cpu", "memory", "pids", "hugetlb", "cpuset"]
+CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids", "hugetlb", "cpuset")
 _NEEDED: tuple[Controller, ...] = ("cpu", "memory")
 _V1_NAMES: dict[Controller, tuple[str, ...]] = {
     "cpu": ("cpu,cpuacct", "cpu"),
     "memory": ("memory",),
     "pids": ("pids",),
     "hugetlb": ("hugetlb",),
+    "cpuset": ("cpuset",),
 }
 
 
@@ -29,9 +30,7 @@ class Layout:
     """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
 
     ``tree_of``: the controllers that are there -> their tree. ``swap``: does the memory controller account for swap?
-    ``available``: all controllers of v2's root; on v1, "cpuset" if that hierarchy is there.
-    On v1 the kubelet also makes its cgroups in cpuset; this engine does not yet, as cpuset.cpus and cpuset.mems must be
-    filled there before a task can enter.
+    ``available``: all controllers of v2's root. ``cpus``: the list of all CPUs, None if there is no cpuset.
     """
 
     version: Literal[1, 2]
@@ -39,6 +38,7 @@ class Layout:
     tree_of: Mapping[Controller, str]
     swap: bool = True
     available: frozenset[str] = frozenset()
+    cpus: str | None = None
 
     def directory(self, tree: str, cgroup: str) -> str:
         """The path of a cgroup's directory in a tree, relative to the root."""
@@ -84,7 +84,8 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
         ) from None
     found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
     _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
-    return Layout(2, ("",), found, _v2_swap(fs), frozenset(available))
+    cpus = _text(fs, "cpuset.cpus.effective") if "cpuset" in found else None
+    return Layout(2, ("",), found, _v2_swap(fs), frozenset(available), cpus)
 
 
 def _v2_swap(fs: CgroupFs) -> bool:
@@ -115,7 +116,8 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
     if _is_hierarchy(fs, "systemd"):
         trees.append("systemd")
     swap = _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes")
-    return Layout(1, tuple(trees), found, swap, frozenset({"cpuset"} if _is_hierarchy(fs, "cpuset") else ()))
+    cpus = _text(fs, f"{found['cpuset']}/cpuset.cpus") if "cpuset" in found else None
+    return Layout(1, tuple(trees), found, swap, cpus=cpus)
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:
@@ -123,11 +125,14 @@ def _is_hierarchy(fs: CgroupFs, name: str) -> bool:
 
 
 def _readable(fs: CgroupFs, path: str) -> bool:
+    return _text(fs, path) is not None
+
+
+def _text(fs: CgroupFs, path: str) -> str | None:
     try:
-        fs.read(path)
+        return fs.read(path).strip()
     except OSError:
-        return False
-    return True
+        return None
 
 
 def _check_needed(found: Mapping[Controller, str], shown_root: str, why: str, todo: str) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.found import FoundCgroup, FoundTree
-from engine.knobs import Knob, Setting, knobs_of
+from engine.knobs import CPUS, MEMS, Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
 from engine.reserved import check_reserved
@@ -104,6 +104,8 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
                 if cgroup.level == "reserved":
                     continue  # the operator's; the trees without values are not needed
                 yield Step("mkdir", layout.directory(tree, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner)
+        if layout.version == 1 and "cpuset" in layout.tree_of and cgroup.level != "reserved":
+            yield from _filled(cgroup, found)
         for knob, new in settings_of(cgroup, layout):
             old = _found_setting(there, knob)
             is_new = there is None or knob.field not in there.settings
@@ -111,6 +113,22 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
                 yield from _writes(cgroup, knob, old, new, layout, "make")
         if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
             yield from _enable(cgroup.path, cgroup.owner, found)
+
+
+def _filled(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
+    """cpuset.cpus and cpuset.mems as far as they are empty: what the nearest cgroup above has.
+
+    On v1 no task can enter a cgroup without them, so libcontainer fills them (``fs/cpuset.go``, ensureCpusAndMems).
+    """
+    for knob in (CPUS, MEMS):
+        [file] = knob.files
+        if (knob is CPUS and knob.given(cgroup.limits)) or found.cpuset(cgroup.path, file):
+            continue
+        above = cgroup.path
+        while above and not (text := found.cpuset(above := above.rpartition("/")[0], file)):
+            pass
+        path = found.layout.file("cpuset", cgroup.path, file)
+        yield Step("write", path, cgroup.path, "v1 lets no task in without", cgroup.owner, text, "", knob)
 
 
 def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:

@@ -23,7 +23,7 @@ def check_reserved(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collec
     """
     there = found.get(cgroup.path)
     if found.layout.version == 1:
-        missing = [tree for tree in _hierarchies(found) if not found.fs.is_dir(f"{tree}/{cgroup.path}")]
+        missing = [tree for tree in found.layout.trees if there is None or tree not in there.trees]
         where, todo = f" in {', '.join(missing)}", "make the cgroup there, as a kubelet wants it"
     else:
         missing = [] if there is not None else [""]
@@ -44,8 +44,3 @@ def check_reserved(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collec
                 path=cgroup.path,
                 todo=f"enable them in /{cgroup.parent}/cgroup.subtree_control",
             )
-
-
-def _hierarchies(found: FoundTree) -> list[str]:
-    """The hierarchies in which a v1 kubelet wants a cgroup; the others, such as blkio, do not count."""
-    return [*found.layout.trees, *(["cpuset"] if "cpuset" in found.layout.available else [])]

@@ -33,7 +33,8 @@ class CgroupLimits:
     """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
 
     ``shares``: 2..262144. ``quota_us``: µs of CPU per period, -1 is unlimited. ``period_us``: µs. ``memory``: bytes.
-    ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set.
+    ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set. ``cpus``: a list,
+    such as "0-3".
 
     Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
     memory) in bytes, and ``oom_group``. ``weight``: 1..10000; None is what the kubelet's formula makes of the shares.
@@ -50,6 +51,7 @@ class CgroupLimits:
     memory_high: int | None = None
     swap: int | None = None
     oom_group: bool | None = None
+    cpus: str | None = None
     weight: int | None = None
 
     @property

@@ -1,8 +1,6 @@
 """The wanted tree: which cgroups there should be, with which values, and the rule behind each value.
 
 Pure: node configuration and pods in, cgroups out, parents before children. Nothing here knows of v1 or v2 files.
-
-Not part of the tree yet: cpuset.
 """
 
 from __future__ import annotations
@@ -94,8 +92,8 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
             compressible_only=key not in node.enforce,
             memory_qos=node.version.enabled("MemoryQoS"),
         )
-        limits = written(limits, node.version)
-        rules = _node_rules(amounts, limits, what)
+        limits = replace(written(limits, node.version), cpus=node.all_cpus)
+        rules = {**_node_rules(amounts, limits, what), **_cpus_rule(node)}
         if limits.memory_min is not None:
             rules["memory_min"] = f"enforceExistingCgroup: MemoryQoS protects {what} memory = {limits.memory_min} bytes"
         for page in limits.hugepages:
@@ -111,8 +109,13 @@ def _node_cgroup(node: NodeConfig, sums: RequestSums, path: str) -> WantedCgroup
     rules = _node_rules(amounts, written(limits, node.version), what)
     of_qos = _limits_of_class("Guaranteed", sums, node)
     limits = replace(limits, hugepages=of_qos.hugepages, memory_min=of_qos.memory_min, memory_low=of_qos.memory_low)
-    rules |= _class_rules(of_qos, "Guaranteed and Burstable")
-    return WantedCgroup(path, "node", "node", written(limits, node.version), rules)
+    rules |= {**_class_rules(of_qos, "Guaranteed and Burstable"), **_cpus_rule(node)}
+    limits = replace(written(limits, node.version), cpus=node.all_cpus)
+    return WantedCgroup(path, "node", "node", limits, rules)
+
+
+def _cpus_rule(node: NodeConfig) -> dict[Field, str]:
+    return {} if node.all_cpus is None else {"cpus": "getCgroupConfig: without a CPU manager, all CPUs of the node"}
 
 
 def _limits_of_class(qos: QosClass, sums: RequestSums, node: NodeConfig) -> CgroupLimits:

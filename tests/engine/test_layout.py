@@ -24,7 +24,7 @@ def _v1(root, *trees):
 def test_cgroup_controllers_in_the_root_is_v2(tmp_path):
     _file(tmp_path / "cgroup.controllers", "cpuset cpu io memory pids\n")
     layout = detect(OsFs(str(tmp_path)), "root")
-    assert (layout.name, layout.trees, set(layout.tree_of)) == ("v2", ("",), {"cpu", "memory", "pids"})
+    assert (layout.name, layout.trees, set(layout.tree_of)) == ("v2", ("",), {"cpu", "cpuset", "memory", "pids"})
 
 
 def test_a_shared_cpu_hierarchy_is_found_by_its_own_name(tmp_path):
@@ -33,7 +33,7 @@ def test_a_shared_cpu_hierarchy_is_found_by_its_own_name(tmp_path):
     os.symlink("cpu,cpuacct", tmp_path / "cpuacct")
     _file(tmp_path / "cpu,cpuacct" / "cpuacct.usage", "0\n")
     layout = detect(OsFs(str(tmp_path)), "root")
-    assert layout.trees == ("cpu,cpuacct", "memory", "pids", "systemd")
+    assert layout.trees == ("cpu,cpuacct", "memory", "pids", "cpuset", "systemd")
     assert layout.file("cpu", "kubepods", "cpu.shares") == "cpu,cpuacct/kubepods/cpu.shares"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -34,12 +35,14 @@ class Node:
         fields, where = read_config(example / f"{name}.kubelet.yaml")
         kubelet = parse(self.expected["kubelet_version"], feature_gates(fields, where))
         self.node = node_config(fields, where, version=kubelet, max_pids=32768, **size)
+        found = self.found().layout
+        self.node = replace(self.node, cgroup_version=found.version, cpu_list=found.cpus)
         self.pods = read_pods([example / f"{name}.yaml"], kubelet)
         reserved = [cgroup.path for cgroup in wanted_tree(self.node, []) if cgroup.level == "reserved"]
         if reserved and layout == "v2":
-            self.fs.write("cgroup.subtree_control", "+cpu +memory +pids +hugetlb")
+            self.fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
         for path in reserved:
-            for tree in (*self.found().layout.trees, *(["cpuset"] if layout != "v2" else [])):
+            for tree in found.trees:
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):
                     self.fs.mkdir(f"{tree}/{path}".lstrip("/"))
 

@@ -1,0 +1,104 @@
+"""cpuset: all CPUs at node level, and on v1 what a task needs to get in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.apply import execute
+from engine.down import down_plan
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.status import compare
+from engine.wanted import wanted_tree
+from fakecgroup import Kernel
+
+
+class ModelFs:
+    """The engine's files on the model in this process."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __getattr__(self, name):
+        return lambda path, *text: getattr(self.kernel, name)(f"/{path}", *text)
+
+    def is_dir(self, path):
+        try:
+            return (self.kernel.stat(f"/{path}").mode & 0o40000) != 0
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def machine():
+    """A kernel with 4 CPUs and 2 NUMA nodes, and what the engine finds there."""
+
+    def machine(layout, version):
+        fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, numa_nodes=2))
+        return fs, lambda: FoundTree(fs, detect(fs, "model"))
+
+    return machine
+
+
+def _on(node, found):
+    layout = found().layout
+    return replace(node, cgroup_version=layout.version, cpu_list=layout.cpus)
+
+
+def _apply(node, pods, found):
+    outcome = execute(make_plan(wanted_tree(node, pods), found(), node.driver), found().fs)
+    assert outcome.failed == []
+    return outcome.done
+
+
+@pytest.mark.parametrize("minor", [31, 32, 36])
+def test_kubepods_has_all_cpus_on_v2_since_1_32(machine, make_node, make_pod, minor):
+    fs, found = machine("v2", "6.12")
+    node = _on(make_node(minor=minor), found)
+    _apply(node, [make_pod(minor=minor)], found)
+    assert fs.read("kubepods/cpuset.cpus") == ("0-3\n" if minor >= 32 else "\n")
+    assert fs.read("kubepods/besteffort/cpuset.cpus") == "\n"
+    assert "cpuset" in fs.read("kubepods/besteffort/cgroup.controllers")
+
+
+def test_with_a_cpu_manager_the_list_is_not_the_node_levels(machine, make_node):
+    fs, found = machine("v2", "6.12")
+    _apply(_on(make_node(cpuManagerPolicy="static"), found), [], found)
+    assert fs.read("kubepods/cpuset.cpus") == "\n"
+
+
+def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(machine, make_node, make_pod):
+    fs, found = machine("v1", "6.1")
+    node = _on(make_node(minor=30, cgroupRoot="/a"), found)
+    fs.mkdir("cpuset/a")
+    fs.write("cpuset/a/cpuset.cpus", "1-2")
+    fs.write("cpuset/a/cpuset.mems", "1")
+    pods = [make_pod(minor=30)]
+    _apply(node, pods, found)
+    [container] = [cgroup.path for cgroup in wanted_tree(node, pods) if cgroup.level == "container"]
+    for path in ("a/kubepods", "a/kubepods/burstable", container):
+        assert (fs.read(f"cpuset/{path}/cpuset.cpus"), fs.read(f"cpuset/{path}/cpuset.mems")) == ("1-2\n", "1\n")
+    assert _apply(node, pods, found) == []
+
+
+def test_kubepods_has_all_cpus_on_v1_too(machine, make_node):
+    fs, found = machine("v1", "6.1")
+    node = _on(make_node(), found)
+    _apply(node, [], found)
+    assert (fs.read("cpuset/kubepods/cpuset.cpus"), fs.read("cpuset/kubepods/cpuset.mems")) == ("0-3\n", "0-1\n")
+    assert {row.state for row in compare(wanted_tree(node, []), found(), node.driver)} == {"ok"}
+
+
+def test_a_reserved_cgroup_gets_its_default_back_on_v2(machine, make_node):
+    fs, found = machine("v2", "6.12")
+    fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
+    fs.mkdir("kube")
+    fields = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/kube"}
+    node = _on(make_node(**fields), found)
+    _apply(node, [], found)
+    assert fs.read("kube/cpuset.cpus") == "0-3\n"
+    assert execute(down_plan(wanted_tree(node, []), found(), node.driver), fs).failed == []
+    assert fs.read("kube/cpuset.cpus") == "\n"
