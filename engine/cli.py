@@ -16,6 +16,7 @@ from pathlib import Path
 
 from engine import kubelet_version
 from engine.apply import Outcome, execute
+from engine.assumed import AssumedTree
 from engine.config import NodeConfig, feature_gates, node_config, read_config
 from engine.cpu_weight import Formula, parse_formulas
 from engine.difference import difference
@@ -33,6 +34,7 @@ from engine.pod import Pod
 from engine.pods import read_pods
 from engine.quantity import parse as parse_quantity
 from engine.render import Printer, print_difference, print_explanation, print_plan, print_status, step_line
+from engine.resize import resize_plan
 from engine.status import compare
 from engine.system_cgroups import ProcessTable, with_moves
 from engine.systemd.bus import Systemd, connect
@@ -49,7 +51,13 @@ Exit codes: 0 done, 1 it failed, 2 the command line is wrong.
 """
 
 _EXAMPLES = {
-    "plan": "example:\n  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/",
+    "plan": (
+        "With --from the plan resizes pods in place, in the kubelet's order, if an API server and a kubelet would.\n"
+        "PODS are the same pods with other CPU and memory. Without --root it is the plan for cgroup v2; with it,\n"
+        "values and memory in use are those of the root.\n\n"
+        "examples:\n  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/\n"
+        "  cgroup-engine plan --from before.yaml after.yaml"
+    ),
     "apply": (
         "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
         "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
@@ -95,6 +103,8 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
     parser = _parser()
     try:
         options = parser.parse_args(arguments)
+        if options.command == "plan" and options.root is None and options.resized_from is None:
+            parser.error("plan: --root is required, but for --from")
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 2
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -114,6 +124,8 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
 
 def _plan(options: argparse.Namespace) -> int:
     node, pods = _inputs(options, options.pods)
+    if options.resized_from is not None:
+        return _plan_resize(options, node, pods)
     found = _root(options, node)
     node = _at(options, node, found)
     wanted = wanted_tree(node, pods)
@@ -124,6 +136,17 @@ def _plan(options: argparse.Namespace) -> int:
         scores["kubelet"] = node.kubelet_oom_score_adj
     print_plan(Printer(sys.stdout), plan, scores, options.output)
     _warn_of(plan.kept)
+    return 0
+
+
+def _plan_resize(options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod]) -> int:
+    old = read_pods([Path(options.resized_from)], node.version)
+    if options.root is None:
+        found: FoundTree = AssumedTree(wanted_tree(node, old))
+    else:
+        found = _root(options, node)
+        node = replace(node, cgroup_version=found.layout.version)
+    print_plan(Printer(sys.stdout), resize_plan(node, old, pods, found), {}, options.output)
     return 0
 
 
@@ -367,7 +390,14 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name != "explain":
             command.add_argument(
-                "--root", required=True, metavar="DIR", help="cgroup root, v1 or v2, such as /sys/fs/cgroup"
+                "--root",
+                required=name != "plan",
+                metavar="DIR",
+                help="cgroup root, v1 or v2, such as /sys/fs/cgroup",
+            )
+        if name == "plan":
+            command.add_argument(
+                "--from", dest="resized_from", metavar="OLD.yaml", help="resize these pods in place to what PODS says"
             )
             command.add_argument(
                 "--systemd-names-only",

@@ -8,6 +8,7 @@
     │   ├── PodError                a pod file, or a pod in it
     │   ├── ConfigError             the kubelet configuration, or a node option
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
+    ├── ResizeRefusedError          a pod cannot be resized in place from what it is to what it shall be
     ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
     ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
@@ -79,6 +80,10 @@ class ConfigError(InputError):
 
 class UnsafeNameError(InputError):
     """A name must not become a directory."""
+
+
+class ResizeRefusedError(EngineError):
+    """An API server or a kubelet would refuse to resize a pod in place."""
 
 
 class RootError(EngineError):

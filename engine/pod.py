@@ -13,7 +13,10 @@ Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> am
 
 @dataclass(frozen=True)
 class Container:
-    """A container of a pod. ``id`` is the runtime's, or None while there is none."""
+    """A container of a pod. ``id`` is the runtime's, or None while there is none.
+
+    ``restart_on``: the resources, cpu or memory, whose in-place resize restarts it (resizePolicy RestartContainer).
+    """
 
     name: str
     requests: Resources = field(default_factory=dict)
@@ -21,6 +24,7 @@ class Container:
     id: str | None = None
     init: bool = False
     sidecar: bool = False  # an init container with restartPolicy Always
+    restart_on: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,15 @@ class _Reader:
         init = key == "initContainers"
         # before 1.28 restartPolicy of a container is not a field of the API and is dropped
         always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
-        return Container(name, requests, limits, ids.get(name), init, always)
+        return Container(name, requests, limits, ids.get(name), init, always, self.restart_on(item, spot))
+
+    def restart_on(self, container: Mapping[str, Any], spot: str) -> frozenset[str]:
+        """resizePolicy, of which there are none but for cpu and memory; NotRequired is the default."""
+        listed = container.get("resizePolicy") or []
+        if not isinstance(listed, list) or not all(isinstance(policy, dict) for policy in listed):
+            raise self.error(f"{spot}.resizePolicy", "is not a list of policies")
+        names = [policy.get("resourceName") for policy in listed if policy.get("restartPolicy") == "RestartContainer"]
+        return frozenset(name for name in ("cpu", "memory") if name in names)
 
     def amounts(self, parent: Mapping[str, Any], spot: str) -> Resources:
         amounts = {}

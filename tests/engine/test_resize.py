@@ -1,0 +1,216 @@
+"""In-place resize of pods: the kubelet's order, its refusals, and what it forgets."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from engine.apply import execute
+from engine.assumed import AssumedTree
+from engine.cli import main
+from engine.errors import ResizeRefusedError
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.plan import make_plan
+from engine.resize import resize_plan
+from engine.wanted import wanted_tree
+from fakecgroup import Kernel
+
+from .model_fs import ModelFs
+
+SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
+LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+RESTART = {"resizePolicy": [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]}
+
+
+@pytest.fixture
+def two(make_pod, make_container):
+    """A pod of two containers a and b."""
+
+    def make(a, b, minor=36, **spec):
+        return make_pod(make_container("a", **a), make_container("b", **b), minor=minor, **spec)
+
+    return make
+
+
+@pytest.fixture
+def resized(make_node):
+    """The steps from one pod to another as (whose, file, text), of the pod and its containers."""
+
+    def steps(old, new, minor=36, every=False, **fields):
+        node = make_node(minor, **fields)
+        plan = resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+        return [
+            (step.owner.removeprefix("default/p1").lstrip("/") or "pod", step.file, step.text)
+            for step in plan.steps
+            if every or step.owner.startswith("default/p1")
+        ]
+
+    return steps
+
+
+def test_what_grows_grows_from_the_pod_down_memory_first(resized, two):
+    assert resized(two(SMALL, SMALL), two(LARGE, SMALL)) == [
+        ("pod", "memory.max", str(1536 << 20)),
+        ("a", "memory.max", str(1 << 30)),
+        ("pod", "cpu.max", "300000 100000"),
+        ("pod", "cpu.weight", "59"),
+        ("a", "cpu.weight", "100"),
+        ("a", "cpu.max", "200000 100000"),
+    ]
+
+
+def test_what_shrinks_shrinks_from_the_containers_up(resized, two):
+    assert resized(two(LARGE, SMALL), two(SMALL, SMALL)) == [
+        ("a", "memory.max", str(512 << 20)),
+        ("pod", "memory.max", str(1 << 30)),
+        ("a", "cpu.weight", "59"),
+        ("a", "cpu.max", "100000 100000"),
+        ("pod", "cpu.weight", "39"),
+        ("pod", "cpu.max", "200000 100000"),
+    ]
+
+
+def test_a_container_that_shrinks_comes_before_one_that_grows(resized, two):
+    steps = resized(two(SMALL, LARGE), two(LARGE, SMALL))
+    assert [owner for owner, file, _ in steps if file == "memory.max"] == ["b", "a"]
+    assert "pod" not in {owner for owner, _, _ in steps}
+
+
+def test_the_classes_grow_before_the_pod_and_shrink_after_it(resized, two):
+    growing = resized(two(SMALL, SMALL), two(LARGE, SMALL), every=True)
+    assert growing[0] == ("Burstable", "cpu.weight", "59")
+    assert resized(two(LARGE, SMALL), two(SMALL, SMALL), every=True)[-1] == ("Burstable", "cpu.weight", "39")
+
+
+def test_the_same_is_no_step(resized, two):
+    assert resized(two(SMALL, LARGE), two(SMALL, LARGE), every=True) == []
+
+
+def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(make_node, two):
+    node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
+    old, new = two(SMALL, SMALL), two(LARGE, SMALL)
+    plan = resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+    [step] = [step for step in plan.steps if step.file == "memory.low" and step.owner == "default/p1"]
+    assert (step.before, step.text) == (str(512 << 20), str(768 << 20))
+    assert "a kubelet leaves it as it was" in step.why
+
+
+def test_a_container_that_is_to_restart_is_made_anew_last(resized, two):
+    steps = resized(two(SMALL | RESTART, SMALL), two(LARGE | RESTART, SMALL))
+    owners = [owner for owner, _, _ in steps]
+    assert owners.index("a") > max(n for n, owner in enumerate(owners) if owner == "pod")
+    assert ("a", "memory.max", str(1 << 30)) in steps
+
+
+def test_a_pods_own_limit_moves_the_containers_without_one(resized, make_pod, make_container):
+    old, new = (
+        make_pod(make_container("a"), resources={"limits": {"cpu": cpu, "memory": "1Gi"}}) for cpu in ("1", "2")
+    )
+    assert resized(old, new) == [
+        ("pod", "cpu.max", "200000 100000"),
+        ("pod", "cpu.weight", "79"),
+        ("a", "cpu.weight", "174"),
+        ("a", "cpu.max", "200000 100000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "minor", "spec", "why"),
+    [
+        (SMALL, LARGE, 26, {}, "came with 1.27"),
+        (SMALL, LARGE, 32, {}, "needs featureGates.InPlacePodVerticalScaling"),
+        (SMALL, {"limits": SMALL["limits"]}, 36, {}, "QoS class may not change"),
+        (SMALL, {"requests": SMALL["requests"]}, 36, {}, "a: limits.cpu cannot be removed"),
+        (LARGE, SMALL, 33, {}, "in 1.33 memory limits go down only with resizePolicy"),
+        (SMALL, {**SMALL, "limits": {**SMALL["limits"], "hugepages-2Mi": "2Mi"}}, 36, {}, "only cpu and memory can"),
+        (SMALL, LARGE, 34, {"resources": {"limits": {"cpu": "9"}}}, "InPlacePodLevelResourcesVerticalScaling"),
+    ],
+)
+def test_what_is_refused(resized, two, old, new, minor, spec, why):
+    other = {"limits": new["limits"]} if "QoS" in why else SMALL
+    with pytest.raises(ResizeRefusedError, match=why):
+        resized(two(old, SMALL, minor, **spec), two(new, other, minor, **spec), minor)
+
+
+def test_containers_stay_the_same(resized, make_pod, make_container):
+    with pytest.raises(ResizeRefusedError, match="cannot be added, removed, renamed or moved"):
+        resized(make_pod(make_container("a", **SMALL)), make_pod(make_container("b", **LARGE)))
+
+
+def test_guaranteed_pods_with_cpus_of_their_own_are_refused(resized, make_pod, make_container):
+    old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"})) for cpu in ("1", "2"))
+    with pytest.raises(ResizeRefusedError, match="cpuManagerPolicy static"):
+        resized(old, new, cpuManagerPolicy="static", systemReserved={"cpu": "1"})
+
+
+def test_pods_that_are_only_in_one_are_refused(make_node, make_pod):
+    node, old, new = make_node(), make_pod(n=1), make_pod(n=2)
+    with pytest.raises(ResizeRefusedError, match="only in one of both"):
+        resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+
+
+class InUse(ModelFs):
+    """A root on which every cgroup uses 700 MiB."""
+
+    def read(self, path):
+        return str(700 << 20) if path.endswith(("memory.current", "usage_in_bytes")) else super().read(path)
+
+
+def _applied(fs, node, pods):
+    execute(make_plan(wanted_tree(node, pods), FoundTree(fs, detect(fs, "model")), node.driver), fs)
+    return FoundTree(fs, detect(fs, "model"))
+
+
+@pytest.mark.parametrize("layout", ["v1", "v2"])
+def test_a_limit_below_what_is_in_use_is_refused(make_node, two, layout):
+    node, old = make_node(), two(LARGE, LARGE)
+    found = _applied(InUse(Kernel(layout, "6.1")), node, [old])
+    with pytest.raises(ResizeRefusedError, match="536870912 bytes for a, of which 734003200 are in use"):
+        resize_plan(node, [old], [two(SMALL, LARGE)], found)
+
+
+@pytest.mark.parametrize("layout", ["v1", "v2"])
+def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(make_node, two, layout):
+    node = make_node(32, featureGates={"InPlacePodVerticalScaling": True})
+    old = two(LARGE, LARGE, 32)
+    found = _applied(InUse(Kernel(layout, "6.1")), node, [old])
+    assert resize_plan(node, [old], [two(SMALL, LARGE, 32)], found).steps
+    less = {"requests": SMALL["requests"], "limits": {"cpu": "1", "memory": "256Mi"}}
+    with pytest.raises(ResizeRefusedError, match="536870912 bytes for the pod, of which 734003200 are in use"):
+        resize_plan(node, [old], [two(less, less, 32)], found)
+
+
+@pytest.mark.parametrize(("layout", "version"), [("v1", "5.10"), ("v1", "6.1"), ("v2", "6.12"), ("v2", "7.2")])
+def test_every_step_is_legal_and_the_result_is_as_wanted(make_node, two, layout, version):
+    node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
+    fs = ModelFs(Kernel(layout, version))
+    pods = [two(SMALL, SMALL), two(LARGE, SMALL), two(SMALL, LARGE), two(SMALL, SMALL)]
+    _applied(fs, node, pods[:1])
+    for old, new in pairwise(pods):
+        plan = resize_plan(node, [old], [new], FoundTree(fs, detect(fs, "model")))
+        assert plan.steps
+        assert execute(plan, fs).failed == []
+        found = FoundTree(fs, detect(fs, "model"))
+        assert make_plan(wanted_tree(node, [new]), found, node.driver).steps == ()
+
+
+def test_the_command_plans_from_old_to_new_without_a_root(tmp_path, make_object, make_container, capsys):
+    for name, resources in (("old", SMALL), ("new", LARGE)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(make_object(make_container(**resources))))
+    arguments = ["plan", "--cpus", "4", "--memory", "8Gi", "--from", str(tmp_path / "old.json"), "-o", "json"]
+    assert main([*arguments, str(tmp_path / "new.json")]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["layout"] == "v2"
+    assert [step["path"].rpartition("/")[2] for step in plan["steps"]] == [
+        "cpu.weight", "memory.max", "memory.max", "cpu.max", "cpu.weight", "cpu.weight", "cpu.max",
+    ]  # fmt: skip
+    assert main([*arguments, "--kubelet-version", "1.30", str(tmp_path / "new.json")]) == 1
+    assert "default/p1: is not resized in place" in capsys.readouterr().err
+
+
+def test_a_plan_without_a_root_needs_the_old_pods(example, capsys):
+    assert main(["plan", str(example / "three-pods.yaml")]) == 2
+    assert "--root is required" in capsys.readouterr().err
