@@ -55,8 +55,8 @@ class Kernel:
 
     `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is what systemd makes of /sys/fs/cgroup: a
     directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `version` such as "6.12" (None:
-    the layout's default). `cpus` and `numa_nodes` are counts, `memory` is in bytes, `block_devices` are named "259:0",
-    `huge_pages` are sizes in bytes.
+    the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are in bytes, `block_devices` are
+    named "259:0", `huge_pages` are sizes in bytes.
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
     timestamps, `on_notify` hears of each poll event on a file, `on_release` of each run of a v1 release agent: the
     agent's path and the cgroup's, below its hierarchy's root. Both are called in the middle of a change, so they take
@@ -74,6 +74,7 @@ class Kernel:
         cpus: int = 4,
         numa_nodes: int = 1,
         memory: int = 8 << 30,
+        swap: int = 0,
         block_devices: Sequence[str] = (),
         huge_pages: Collection[int] = HUGE_PAGES,
         processes: Processes | None = None,
@@ -81,7 +82,7 @@ class Kernel:
     ) -> None:
         self.layout = layout
         self.personality = choose(layout, version)
-        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages))
+        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages), swap)
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_release: Callable[[str, str], None] = lambda agent, path: None

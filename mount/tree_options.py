@@ -32,7 +32,13 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         help=f"suffixes: {SUFFIXES}; default: this machine's",
     )
-    group.add_argument("--swap", type=_swap, metavar="SIZE", default=0, help="default: none; it shows in no file yet")
+    group.add_argument(
+        "--swap",
+        type=_swap,
+        metavar="SIZE",
+        default=0,
+        help="default: none; it shows in no file, as no cgroup here has memory in use that could be swapped out",
+    )
     group.add_argument(
         "--hugepages",
         type=_huge_pages,
@@ -57,6 +63,7 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
         cpus=options.cpus,
         numa_nodes=options.numa_nodes,
         memory=options.memory,
+        swap=options.swap,
         block_devices=options.block_devices,
         huge_pages=options.hugepages,
         processes=processes,

@@ -17,7 +17,7 @@ from fakecgroup import personalities
 from ..errors import MountError
 from ..mountinfo import mount_at
 from . import known_gaps, recording
-from .recording import RecordingError
+from .recording import MACHINES, PLAIN, Recording, RecordingError
 from .replay import Difference, Result, replay
 from .target import Target
 from .target_host import HostTarget
@@ -29,13 +29,19 @@ _ORACLE = Path(__file__).resolve().parents[2] / "scripts" / "oracle"
 
 @dataclass
 class Tally:
-    """What became of the cases of one family; operations that the target cannot do are not `compared`."""
+    """What became of one family's cases of one machine; operations that the target cannot do are not `compared`."""
 
     family: str
+    machine: str = PLAIN
     cases: int = 0
     compared: int = 0
     skipped: int = 0
     differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The family, and what the machine has more."""
+        return self.family if self.machine == PLAIN else f"{self.family} with {self.machine}"
 
     def add(self, result: Result) -> None:
         """Counts one more case."""
@@ -62,6 +68,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="whose answers to compare with (default: the layout's first, for host its own)",
     )
     parser.add_argument(
+        "--machine",
+        choices=MACHINES,
+        help="of the recordings: swap is one with 64 MiB of swap, asked about memory (default: for the model both, "
+        "else plain)",
+    )
+    parser.add_argument(
         "--family", action="append", metavar="NAME", help="only cases of this family; may be given more than once"
     )
     parser.add_argument(
@@ -83,56 +95,71 @@ def run(options: argparse.Namespace) -> int:
     if (options.layout, kernel) not in personalities():
         known = ", ".join(version for layout, version in personalities() if layout == options.layout)
         raise MountError(f"no kernel {kernel!r} for layout {options.layout}: there is {known}")
-    form = f"-o{options.output}"
+    words = (f"-o{options.output}", f"--machine={options.machine or PLAIN}")
     if options.fuzz is not None:
-        return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}", form)
+        return _oracle("fuzz", kernel, options.layout, f"--operations={options.fuzz}", f"--seed={options.seed}", *words)
     if options.target == "vm":
         families = (f"--family={name}" for name in options.family or ())
-        return _oracle("verify", kernel, options.layout, *families, f"--show={options.show}", form)
-    target = HostTarget() if host else _target(options.target, options.layout, kernel)
+        return _oracle("verify", kernel, options.layout, *families, f"--show={options.show}", *words)
+    recordings = _recordings(options, kernel)
+    host_target = HostTarget() if host else None
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a case under way takes its cgroups away
     try:
-        tallies = compare(target, options.layout, kernel, options.family, _progress())
+        tallies = []
+        for recorded in recordings:
+            target = host_target or _target(options.target, recorded)
+            tallies += compare(target, recorded, options.family, _progress())
     finally:
         signal.signal(signal.SIGTERM, before)
-        if isinstance(target, HostTarget):
-            target.close()
+        if host_target is not None:
+            host_target.close()
     print_tallies(tallies, options.layout, kernel, options.target, options.output, options.show)
     gaps = known_gaps.of(options.target, options.layout)
     return 1 if any(d.case.name not in gaps for tally in tallies for d in tally.differences) else 0
 
 
-def compare(
-    target: Target, layout: str, kernel: str, families: Sequence[str] | None, progress: Callable[[int, int], None]
-) -> list[Tally]:
-    """Every recorded case of a kernel on a target, by family. Raises MountError where there is no recording."""
+def _recordings(options: argparse.Namespace, kernel: str) -> list[Recording]:
+    """Those that are asked for. Raises MountError where there is none, or none with a family that is asked for."""
+    machines = [options.machine or PLAIN]
+    if options.machine is None and options.target == "model":
+        machines = [one for one in MACHINES if (options.layout, kernel) in recording.available(one)] or [PLAIN]
     try:
-        recorded = recording.load(layout, kernel)
+        found = [recording.load(options.layout, kernel, machine) for machine in machines]
     except RecordingError as error:
         raise MountError(str(error)) from None
-    unknown = set(families or ()) - set(recorded.families)
+    known = list(dict.fromkeys(family for recorded in found for family in recorded.families))
+    unknown = set(options.family or ()) - set(known)
     if unknown:
-        raise MountError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
+        raise MountError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(known)}")
+    return found
+
+
+def compare(
+    target: Target, recorded: Recording, families: Sequence[str] | None, progress: Callable[[int, int], None]
+) -> list[Tally]:
+    """Every recorded case of some families, or of all, on a target, by family."""
     cases = [case for case in recorded.cases if not families or case.family in families]
     tallies: dict[str, Tally] = {}
     for number, case in enumerate(cases, start=1):
         progress(number, len(cases))
-        tally = tallies.setdefault(case.family, Tally(case.family))
+        tally = tallies.setdefault(case.family, Tally(case.family, recorded.machine))
         tally.add(replay(case, target))
     return list(tallies.values())
 
 
-def _target(name: str, layout: str, kernel: str) -> Target:
+def _target(name: str, recorded: Recording) -> Target:
+    layout, kernel = recorded.layout, recorded.kernel
     if name == "model":
-        return ModelTarget(layout, kernel)
+        return ModelTarget(layout, kernel, recorded.machine)
     path = os.path.realpath(name)
     found = mount_at(path)
     if found is None or not found.ours:
-        machine = recording.machine(layout, kernel)
+        machine = recorded.header["machine"]
+        swap = f" --swap {machine['swap']}" if "swap" in machine else ""
         raise MountError(
             f"{name} is no fakecgroup mount: mount one, of the machine that was asked: fakecgroup mount {name} "
             f"--layout {layout} --kernel {kernel} --cpus {machine['cpus']} --numa-nodes {machine['nodes']} "
-            f"--memory {machine['memory']} --block-devices {','.join(machine['block_devices'])}"
+            f"--memory {machine['memory']}{swap} --block-devices {','.join(machine['block_devices'])}"
         )
     return MountTarget(path)
 
@@ -181,6 +208,7 @@ def print_tallies(
         families = [
             {
                 "family": tally.family,
+                "machine": tally.machine,
                 "cases": tally.cases,
                 "operations": tally.compared,
                 "not_compared": tally.skipped,
@@ -206,7 +234,7 @@ def print_tallies(
     for difference in differences[:show]:
         print(difference)
     rows = [("family", "cases", "operations", "not compared", "differences")]
-    rows += [(t.family, str(t.cases), str(t.compared), str(t.skipped), str(len(t.differences))) for t in tallies]
+    rows += [(t.title, str(t.cases), str(t.compared), str(t.skipped), str(len(t.differences))) for t in tallies]
     rows.append(
         (
             f"{layout} {kernel}",

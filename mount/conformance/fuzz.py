@@ -41,15 +41,20 @@ _NAMES = (
 _ATTRIBUTES = ("user.x", "user.y", "trusted.x", "security.x", "user.", "foo", "system.posix_acl_access")
 
 
-def random_cases(seed: int, layout: str, version: str, operations: int, length: int = 60) -> list[Case]:
-    """Cases of ``length`` operations each, about ``operations`` together; another seed gives other cases."""
+def random_cases(
+    seed: int, layout: str, version: str, operations: int, length: int = 60, always: str = ""
+) -> list[Case]:
+    """Cases of ``length`` operations each, about ``operations`` together; another seed gives other cases.
+
+    ``always`` names a controller that every case uses, where the kernel has it.
+    """
     kernel = Kernel(layout, version, cpus=4, numa_nodes=2, block_devices=("259:0", "259:1"))
     result: list[Case] = []
     left = operations
     while left > 0:
         number = len(result) + 1
         chance = random.Random(f"{layout} {version} {seed} {number}")
-        case = Case(f"random {seed}/{number}", layout, tuple(_Writer(chance, kernel).ops(min(left, length))))
+        case = Case(f"random {seed}/{number}", layout, tuple(_Writer(chance, kernel, always).ops(min(left, length))))
         left -= len(case.ops)
         result.append(case)
     return result
@@ -63,8 +68,9 @@ class _Writer:
     others.
     """
 
-    def __init__(self, chance: random.Random, kernel: Kernel) -> None:
+    def __init__(self, chance: random.Random, kernel: Kernel, always: str) -> None:
         self._chance = chance
+        self._always = always
         self._layout = kernel.layout
         self._controllers: list[str] = []  # those that the case enables in the unified hierarchy
         self._trees = self._choose_trees(kernel)
@@ -91,17 +97,20 @@ class _Writer:
         every = {name: root.hierarchy for name, root in roots.items() if isinstance(root, Cgroup)}
         weights = [30 if tree.dfl else 2 + min(6, len(_written(tree))) for tree in every.values()]
         names = set(self._chance.choices(list(every), weights, k=self._chance.choice((1, 1, 2))))
+        names |= {name for name, tree in every.items() if self._always in tree.controllers}
         return {name: every[name] for name in sorted(names)}
 
     def _choose_files(self) -> dict[str, list[str]]:
         chance = self._chance
         result = {}
-        threaded = self._unified is not None and chance.random() < 0.2
+        threaded = self._unified is not None and chance.random() < 0.2 and not self._always
         for name, tree in self._trees.items():
             owners = [*tree.controllers]
             if tree.dfl:
                 names = sorted(name for name, one in tree.controllers.items() if one.threaded or not threaded)
-                self._controllers = _some(chance, names, chance.choice((0, 1, 1, 2, 3)))
+                self._controllers = _some(chance, names, chance.choice((0, 0, 1) if self._always else (0, 1, 1, 2, 3)))
+                if self._always in tree.controllers.keys() - self._controllers:
+                    self._controllers.append(self._always)
                 owners = self._controllers or owners
             own = [file for file, entry in tree.child_table.items() if entry.controller in owners]
             core = [file for file, entry in tree.child_table.items() if entry.controller is None]

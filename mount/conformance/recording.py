@@ -1,9 +1,12 @@
 """Recordings: what one kernel answered on one layout.  Written by ``scripts/oracle``, never by hand.
 
-``recordings/<layout>-<kernel>.jsonl.gz``: a header line (kernel, Debian package or configuration, date, machine, digest
-of the cases), then one line per case with its family, name, operations and answers.  The answer ``["?", null]`` means
-that two runs of the kernel did not agree, ``["-", null]`` that it was not asked.  A case with a ``verdict`` stopped the
-machine (``hang``) or lost the process that asked (``lost``); its answers end there.
+``recordings/<layout>-<kernel>.jsonl.gz`` is of the plain machine, ``<layout>-<kernel>-<machine>.jsonl.gz`` of another
+one: the cases of the families that could depend on the difference (``cases.families``).
+
+A header line (kernel, Debian package or configuration, date, machine, digest of the cases), then one line per case
+with its family, name, operations and answers.  The answer ``["?", null]`` means that two runs of the kernel did not
+agree, ``["-", null]`` that it was not asked.  A case with a ``verdict`` stopped the machine (``hang``) or lost the
+process that asked (``lost``); its answers end there.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from .case import LAYOUTS, Answer, Case
 
 DIRECTORY = Path(__file__).with_name("recordings")
 KERNELS = ("5.10", "6.1", "6.12", "6.18", "7.2")
+#: The machines that are asked: without swap, and with 64 MiB of it.
+MACHINES = PLAIN, SWAP = ("plain", "swap")
 
 #: The answer that the kernel itself does not give twice.
 VARIES: Answer = ("?", None)
@@ -43,12 +48,13 @@ class RecordedCase:
 
 @dataclass(frozen=True)
 class Recording:
-    """All that one kernel answered on one layout."""
+    """All that one kernel answered on one layout, on one of ``MACHINES``."""
 
     layout: str
     kernel: str
     header: Mapping[str, Any]
     cases: tuple[RecordedCase, ...] = field(repr=False)
+    machine: str = PLAIN
 
     def family(self, name: str) -> list[RecordedCase]:
         return [case for case in self.cases if case.family == name]
@@ -58,40 +64,49 @@ class Recording:
         return list(dict.fromkeys(case.family for case in self.cases))
 
 
-def path_of(layout: str, kernel: str) -> Path:
-    return DIRECTORY / f"{layout}-{kernel}.jsonl.gz"
+def path_of(layout: str, kernel: str, machine: str = PLAIN) -> Path:
+    suffix = "" if machine == PLAIN else f"-{machine}"
+    return DIRECTORY / f"{layout}-{kernel}{suffix}.jsonl.gz"
 
 
-def machine(layout: str, kernel: str) -> Mapping[str, Any]:
-    """The machine that a recording was made on: cpus, nodes, memory (bytes), block_devices.  Raises RecordingError."""
-    path = path_of(layout, kernel)
+def description(layout: str, kernel: str, machine: str = PLAIN) -> Mapping[str, Any]:
+    """What the machine of a recording has: cpus, nodes, block_devices; memory, and swap if there is any, in bytes.
+
+    Raises RecordingError.
+    """
+    path = path_of(layout, kernel, machine)
     try:
         with gzip.open(path, "rt", encoding="ascii") as file:
             found: Mapping[str, Any] = json.loads(file.readline())["machine"]
     except FileNotFoundError:
-        raise RecordingError(f"no recording of kernel {kernel} on {layout}: {path.name}") from None
+        raise _missing(path, layout, kernel, machine) from None
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{path.name} is damaged: {error}") from None
     return found
 
 
-def available() -> list[tuple[str, str]]:
-    """(layout, kernel) of every recording that is there."""
-    return [(layout, kernel) for layout in LAYOUTS for kernel in KERNELS if path_of(layout, kernel).exists()]
+def available(machine: str = PLAIN) -> list[tuple[str, str]]:
+    """(layout, kernel) of every recording of a machine that is there."""
+    return [(layout, kernel) for layout in LAYOUTS for kernel in KERNELS if path_of(layout, kernel, machine).exists()]
 
 
-def load(layout: str, kernel: str) -> Recording:
+def _missing(path: Path, layout: str, kernel: str, machine: str) -> RecordingError:
+    where = layout if machine == PLAIN else f"{layout} on a machine with {machine}"
+    return RecordingError(f"no recording of kernel {kernel} on {where}: {path.name}")
+
+
+def load(layout: str, kernel: str, machine: str = PLAIN) -> Recording:
     """Read a recording.  Raises RecordingError."""
-    path = path_of(layout, kernel)
+    path = path_of(layout, kernel, machine)
     try:
         with gzip.open(path, "rt", encoding="ascii") as file:
             header = json.loads(file.readline())
             cases = tuple(_case(json.loads(line), layout) for line in file)
     except FileNotFoundError:
-        raise RecordingError(f"no recording of kernel {kernel} on {layout}: {path.name}") from None
+        raise _missing(path, layout, kernel, machine) from None
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{path.name} is damaged: {error}") from None
-    return Recording(layout, kernel, header, cases)
+    return Recording(layout, kernel, header, cases, machine)
 
 
 def save(recording: Recording) -> Path:
@@ -103,7 +118,7 @@ def save(recording: Recording) -> Path:
         if one.verdict != "ok":
             line["verdict"] = one.verdict
         lines.append(json.dumps(line, separators=(",", ":")))
-    path = path_of(recording.layout, recording.kernel)
+    path = path_of(recording.layout, recording.kernel, recording.machine)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode("ascii"), 9, mtime=0))
     return path

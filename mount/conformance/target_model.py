@@ -101,9 +101,9 @@ class _Table(ProcessTable):
 class ModelTarget:
     """The model of one layout and kernel; every case gets a fresh one."""
 
-    def __init__(self, layout: str, version: str) -> None:
+    def __init__(self, layout: str, version: str, machine: str = recording.PLAIN) -> None:
         """The machine is that of the recording.  Raises RecordingError where there is none."""
-        self._machine = recording.machine(layout, version)
+        self._machine = recording.description(layout, version, machine)
         self._layout = layout
         self._version = version
         self.pids: dict[int, str] = {}
@@ -116,6 +116,7 @@ class ModelTarget:
             cpus=self._machine["cpus"],
             numa_nodes=self._machine["nodes"],
             memory=self._machine["memory"],
+            swap=self._machine.get("swap", 0),
             block_devices=self._machine["block_devices"],
             processes=self.table,
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mount.conformance import recording
 from mount.conformance.case import LAYOUTS, CaseError, load_cases
+from mount.conformance.cases import all_cases
 from mount.conformance.command import print_tallies
 from mount.errors import MountError
 
@@ -65,12 +66,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     ask.add_argument("--kernel", choices=list(SUITES), default="6.12")
     ask.add_argument("--layout", choices=LAYOUTS, default=None, help="default: what the case says, else v2")
+    _add_machine(ask)
     ask.add_argument("--raw", action="store_true", help="show counters and times too, instead of #")
     ask.add_argument("file", metavar="FILE|-")
     ask.set_defaults(run=_ask)
     rec = commands.add_parser("record", help="ask all cases and write mount/conformance/recordings")
     rec.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
     rec.add_argument("--layout", choices=LAYOUTS, action="append", help="default: all")
+    rec.add_argument("--machine", choices=recording.MACHINES, action="append", help="default: all")
     rec.add_argument("--changed", action="store_true", help="ask only cases that are new or have changed")
     rec.set_defaults(run=_record)
     host = commands.add_parser("record-host", help="ask this machine's own v1 hierarchies, as root, and write that")
@@ -78,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     random = commands.add_parser("fuzz", help="ask random operations and compare the model's answers")
     random.add_argument("--kernel", choices=list(SUITES), default="6.12")
     random.add_argument("--layout", choices=LAYOUTS, default="v2")
+    _add_machine(random)
     random.add_argument("--operations", type=int, default=20000, metavar="N", help="about so many (default: 20000)")
     random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
@@ -85,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("verify", help="ask recorded cases again and compare with the recording")
     again.add_argument("--kernel", choices=list(SUITES), default="6.12")
     again.add_argument("--layout", choices=LAYOUTS, default="v2")
+    _add_machine(again)
     again.add_argument("--family", action="append", default=[], metavar="NAME", help="only this one; default: all")
     again.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     again.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
@@ -92,9 +97,16 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
     show.add_argument("--layout", choices=LAYOUTS, default="v2")
+    _add_machine(show)
     show.add_argument("text", nargs="*", help="only cases whose family or name has one of these texts in it")
     show.set_defaults(run=_show)
     return parser
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--machine", choices=recording.MACHINES, default=recording.PLAIN, help="swap: with a swap device of 64 MiB"
+    )
 
 
 def _fetch(options: argparse.Namespace) -> int:
@@ -116,7 +128,7 @@ def _ask(options: argparse.Namespace) -> int:
         part = [case for case in cases if case.layout == layout]
         if not part:
             continue
-        for answered in machine.ask(kernel, layout, part, _report):
+        for answered in machine.ask(kernel, layout, part, _report, options.machine):
             if len(cases) > 1:
                 print(f"# {answered.case.name}")
             for op, answer in zip(answered.case.ops, normalised(answered, options.raw), strict=False):
@@ -129,9 +141,11 @@ def _ask(options: argparse.Namespace) -> int:
 def _record(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
         kernel = kernels.load(series)
-        for layout in options.layout or LAYOUTS:
-            path = record(kernel, layout, options.changed, _report)
-            print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+        for one in options.machine or recording.MACHINES:
+            for layout in options.layout or LAYOUTS:
+                if any(all_cases(layout, one).values()):
+                    path = record(kernel, layout, one, options.changed, _report)
+                    print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
 
 
@@ -144,7 +158,8 @@ def _record_host(options: argparse.Namespace) -> int:
 def _fuzz(options: argparse.Namespace) -> int:
     if options.operations < 1:
         raise OracleError(f"--operations {options.operations}: random operations are counted from 1")
-    outcome = fuzz(kernels.load(options.kernel), options.layout, options.operations, options.seed, _progress)
+    kernel = kernels.load(options.kernel)
+    outcome = fuzz(kernel, options.layout, options.operations, options.seed, _progress, options.machine)
     print_tallies([outcome.tally], options.layout, options.kernel, "model", options.output, 0, _shortest(outcome))
     if options.output == "table":
         _print_cases(outcome)
@@ -166,7 +181,7 @@ def _shortest(outcome: Outcome) -> dict[str, object]:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    recorded = recording.load(options.layout, options.kernel)
+    recorded = recording.load(options.layout, options.kernel, options.machine)
     unknown = set(options.family) - set(recorded.families)
     if unknown:
         raise OracleError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
@@ -176,7 +191,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    for one in recording.load(options.layout, options.kernel).cases:
+    for one in recording.load(options.layout, options.kernel, options.machine).cases:
         if options.text and not any(text in f"{one.family}: {one.case.name}" for text in options.text):
             continue
         print(f"# {one.family}: {one.case.name}")

@@ -6,23 +6,25 @@ from collections.abc import Callable, Sequence
 
 from mount.conformance.case import Case
 from mount.conformance.command import Tally
-from mount.conformance.recording import VARIES, RecordedCase, Recording
+from mount.conformance.recording import PLAIN, VARIES, RecordedCase, Recording
 from mount.conformance.replay import Difference, Result, replay, same
 from mount.conformance.target_model import ModelTarget
 
-from . import machine
 from .kernels import Kernel
+from .machine import ask
 from .record import normalised
 
 Report = Callable[[str], None]
 
 
-def compare(kernel: Kernel, layout: str, cases: Sequence[Case], report: Report) -> list[tuple[Result, str]]:
+def compare(
+    kernel: Kernel, layout: str, cases: Sequence[Case], report: Report, machine: str = PLAIN
+) -> list[tuple[Result, str]]:
     """What the model answers differently from the kernel, by case, with the machine's verdict (see recording.py)."""
-    target = ModelTarget(layout, kernel.series)
+    target = ModelTarget(layout, kernel.series, machine)
     return [
         (replay(RecordedCase("random", one.case, tuple(normalised(one)), one.verdict), target), one.verdict)
-        for one in machine.ask(kernel, layout, cases, report)
+        for one in ask(kernel, layout, cases, report, machine)
     ]
 
 
@@ -31,7 +33,9 @@ def verify(kernel: Kernel, recording: Recording, families: Sequence[str], report
     recorded = [one for one in recording.cases if not families or one.family in families]
     tallies: dict[str, Tally] = {}
     for one, answered in zip(
-        recorded, machine.ask(kernel, recording.layout, [one.case for one in recorded], report), strict=True
+        recorded,
+        ask(kernel, recording.layout, [one.case for one in recorded], report, recording.machine),
+        strict=True,
     ):
         differences = []
         compared = 0
@@ -42,5 +46,5 @@ def verify(kernel: Kernel, recording: Recording, families: Sequence[str], report
             if not same(expected, got):
                 differences.append(Difference(one.case, index, expected, got))
         result = Result(one.case, compared, len(one.case.ops) - compared, tuple(differences))
-        tallies.setdefault(one.family, Tally(one.family)).add(result)
+        tallies.setdefault(one.family, Tally(one.family, recording.machine)).add(result)
     return list(tallies.values())

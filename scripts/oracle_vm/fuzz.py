@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mount.conformance.case import Case
 from mount.conformance.command import Tally
 from mount.conformance.fuzz import random_cases
+from mount.conformance.recording import PLAIN, SWAP
 from mount.conformance.replay import Result
 
 from .compare import compare
@@ -32,28 +33,34 @@ class Outcome:
     stopped: list[str] = field(default_factory=list)
 
 
-def fuzz(kernel: Kernel, layout: str, operations: int, seed: int, report: Report) -> Outcome:
-    """About ``operations`` random operations, compared.  Raises OracleError."""
-    outcome = Outcome(Tally("random"))
+def fuzz(kernel: Kernel, layout: str, operations: int, seed: int, report: Report, machine: str = PLAIN) -> Outcome:
+    """About ``operations`` random operations, compared; all about memory on the machine with swap.
+
+    Raises OracleError.
+    """
+    outcome = Outcome(Tally("random", machine))
     differing = []
-    for result, verdict in compare(kernel, layout, random_cases(seed, layout, kernel.series, operations), report):
+    cases = random_cases(seed, layout, kernel.series, operations, always="memory" if machine == SWAP else "")
+    for result, verdict in compare(kernel, layout, cases, report, machine):
         outcome.tally.add(result)
         if verdict != "ok":
             outcome.stopped.append(result.case.name)
         if result.differences:
             differing.append(_to_its_end(result))
     steady = []
-    for result, _ in compare(kernel, layout, [result.case for result in differing], report):
+    for result, _ in compare(kernel, layout, [result.case for result in differing], report, machine):
         if result.differences:
             steady.append(_to_its_end(result))
         else:
             outcome.unsteady.append(result.case.name)
     outcome.tally.differences = [d for d in outcome.tally.differences if d.case.name not in outcome.unsteady]
-    outcome.shortest = shorten(kernel, layout, steady, report)
+    outcome.shortest = shorten(kernel, layout, steady, report, machine)
     return outcome
 
 
-def shorten(kernel: Kernel, layout: str, differing: Sequence[Result], report: Report) -> list[Result]:
+def shorten(
+    kernel: Kernel, layout: str, differing: Sequence[Result], report: Report, machine: str = PLAIN
+) -> list[Result]:
     """Takes operations out of cases as long as they differ: quarters first, single ones in the end.
 
     All cases are asked in one batch: first without each piece, then without all or half of the pieces that can go.
@@ -63,9 +70,9 @@ def shorten(kernel: Kernel, layout: str, differing: Sequence[Result], report: Re
     while size:
         report(f"shortening {len(size)} cases of {sum(len(best[name].case.ops) for name in size)} operations")
         pieces = {name: _pieces(len(best[name].case.ops) - 1, size[name]) for name in size}
-        found = _without(kernel, layout, best, pieces, report)
+        found = _without(kernel, layout, best, pieces, report, machine)
         together = {name: _unions(list(results)) for name, results in found.items()}
-        for name, results in _without(kernel, layout, best, together, report).items():
+        for name, results in _without(kernel, layout, best, together, report, machine).items():
             found[name].update(results)
         for name in list(size):
             if name in found:
@@ -83,6 +90,7 @@ def _without(
     best: Mapping[str, Result],
     removals: Mapping[str, Sequence[Removal]],
     report: Report,
+    machine: str,
 ) -> dict[str, dict[Removal, Result]]:
     """By the name of a case, the removals after which it still differs, with what is left up to the difference."""
     asked = [(name, removal) for name, several in removals.items() for removal in several]
@@ -91,7 +99,7 @@ def _without(
         case = best[name].case
         cases.append(Case(name, layout, tuple(op for n, op in enumerate(case.ops) if n not in removal)))
     found: dict[str, dict[Removal, Result]] = {}
-    for (name, removal), (result, _) in zip(asked, compare(kernel, layout, cases, report), strict=True):
+    for (name, removal), (result, _) in zip(asked, compare(kernel, layout, cases, report, machine), strict=True):
         if result.differences:
             found.setdefault(name, {})[removal] = _to_its_end(result)
     return found

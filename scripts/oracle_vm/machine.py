@@ -6,14 +6,17 @@ import hashlib
 import mmap
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from mount.conformance.case import Case
+from mount.conformance.recording import PLAIN, SWAP
 
 from . import wire
 from .kernels import Kernel, OracleError, cache_directory, check_programs
@@ -22,6 +25,9 @@ CPUS = 4
 NODES = 2
 MEMORY = 1024 * 1024 * 1024
 BLOCK_DEVICES = ("259:0", "259:1")
+DISK = 64 * 1024 * 1024
+#: What the guest swaps on, by the name of the machine (recording.MACHINES), in bytes: the last disk but its first page.
+SWAP_SPACE = {PLAIN: 0, SWAP: DISK - 4096}
 BOOT_OPTIONS = (
     "console=ttyS0 quiet panic=-1 hugepagesz=1G hugepages=0 hugepagesz=2M hugepages=8 swapaccount=1 "
     "rcupdate.rcu_expedited=1 psi=1"
@@ -47,33 +53,38 @@ class Answered:
         return self.raw.verdict or "hang"
 
 
-def description() -> dict[str, object]:
-    """The machine that the guest sees, for the head of a recording (memory in bytes)."""
-    return {"cpus": CPUS, "nodes": NODES, "memory": MEMORY, "block_devices": list(BLOCK_DEVICES), "boot": BOOT_OPTIONS}
+def description(machine: str) -> dict[str, object]:
+    """The machine that the guest sees, for the head of a recording (memory and swap in bytes)."""
+    about = {"cpus": CPUS, "nodes": NODES, "memory": MEMORY, "block_devices": list(BLOCK_DEVICES), "boot": BOOT_OPTIONS}
+    return {**about, "swap": SWAP_SPACE[machine]} if SWAP_SPACE[machine] else about
 
 
-def ask(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]) -> list[Answered]:
-    """Have a kernel answer cases.  A case that wedges or kills the machine is recorded as ``hang``; the machine is
-    booted again for the cases after it.  Raises OracleError when the machine does not come up.
+def ask(
+    kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None], machine: str = PLAIN
+) -> list[Answered]:
+    """Have a kernel answer cases on one of ``recording.MACHINES``.  A case that wedges or kills the machine is recorded
+    as ``hang``; the machine is booted again for the cases after it.  Raises OracleError when it does not come up.
     """
     check_programs()
     answered: list[Answered] = []
     for start in range(0, len(cases), BATCH):
         part = cases[start : start + BATCH]
-        answered += _ask_batch(kernel, layout, part, report)
+        answered += _ask_batch(kernel, layout, part, report, machine)
         if len(cases) > BATCH:
             report(f"{min(start + BATCH, len(cases))} of {len(cases)} cases")
     return answered
 
 
-def _ask_batch(kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None]) -> list[Answered]:
+def _ask_batch(
+    kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None], machine: str
+) -> list[Answered]:
     encoded = b"".join(wire.encode_case(case) for case in cases)
     found: dict[int, wire.RawCase] = {}
     first = 0
     failures = 0
     while first < len(cases):
         with tempfile.TemporaryDirectory(prefix="fcg-oracle-") as directory:
-            state, current = _boot(kernel, layout, encoded, len(cases), first, Path(directory), cases, found)
+            state, current = _boot(kernel, layout, encoded, first, Path(directory), cases, found, machine)
         if state == wire.DONE:
             break
         if state == wire.BOOTING:
@@ -93,11 +104,11 @@ def _boot(
     kernel: Kernel,
     layout: str,
     encoded: bytes,
-    count: int,
     first: int,
     directory: Path,
     cases: Sequence[Case],
     found: dict[int, wire.RawCase],
+    machine: str,
 ) -> tuple[int, int]:
     """One boot from case ``first`` on: (state, number of the case it ended at)."""
     out = (wire.HEADER.size + len(encoded) + 4095) // 4096 * 4096 + 4096
@@ -105,7 +116,7 @@ def _boot(
     with open(memory, "w+b") as file:
         file.truncate(SHARED_MEMORY)
         head = wire.HEADER.pack(
-            wire.MAGIC, wire.LAYOUTS[layout], count, first, 4096, out, SHARED_MEMORY - out, 0, 0, 0, 0
+            wire.MAGIC, wire.LAYOUTS[layout], len(cases), first, 4096, out, SHARED_MEMORY - out, 0, 0, 0, 0
         )
         file.write(head)
         file.seek(4096)
@@ -114,7 +125,7 @@ def _boot(
         with mmap.mmap(file.fileno(), SHARED_MEMORY) as shared:
             log = directory / "console"
             process = subprocess.Popen(
-                _command(kernel, directory, memory, log), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                _command(kernel, directory, memory, log, machine), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )
             try:
                 _watch(process, shared)
@@ -146,12 +157,13 @@ def _watch(process: subprocess.Popen[bytes], shared: mmap.mmap) -> None:
         time.sleep(0.05)
 
 
-def _command(kernel: Kernel, directory: Path, memory: Path, log: Path) -> list[str]:
+def _command(kernel: Kernel, directory: Path, memory: Path, log: Path, machine: str) -> list[str]:
     half = MEMORY // NODES // (1024 * 1024)
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
     command += ["-smp", str(CPUS), "-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
     command += ["-serial", f"file:{log}", "-kernel", str(kernel.vmlinuz), "-initrd", str(guest())]
-    command += ["-append", BOOT_OPTIONS]
+    # what the kernel does not know, and has no dot, becomes init's environment
+    command += ["-append", BOOT_OPTIONS + (" ORACLE_SWAP=1" if SWAP_SPACE[machine] else "")]
     for node in range(NODES):
         cpus = f"{node * CPUS // NODES}-{(node + 1) * CPUS // NODES - 1}"
         command += ["-object", f"memory-backend-ram,id=node{node},size={half}M"]
@@ -161,10 +173,20 @@ def _command(kernel: Kernel, directory: Path, memory: Path, log: Path) -> list[s
     for number in range(len(BLOCK_DEVICES)):
         disk = directory / f"disk{number}"
         with open(disk, "wb") as file:
-            file.truncate(64 * 1024 * 1024)
+            file.truncate(DISK)
+            if number == len(BLOCK_DEVICES) - 1 and SWAP_SPACE[machine]:
+                _make_swap(file)
         command += ["-drive", f"file={disk},format=raw,if=none,id=disk{number}"]
         command += ["-device", f"nvme,drive=disk{number},serial=disk{number}"]
     return command
+
+
+def _make_swap(disk: BinaryIO) -> None:
+    """A swap header on a disk image, as mkswap(8) writes it: version, last page, no bad pages, and the signature."""
+    disk.seek(1024)
+    disk.write(struct.pack("<III", 1, DISK // 4096 - 1, 0))
+    disk.seek(4096 - 10)
+    disk.write(b"SWAPSPACE2")
 
 
 def guest() -> Path:

@@ -13,21 +13,20 @@ from mount.conformance.cases import all_cases
 from mount.conformance.normalise import Normaliser
 from mount.conformance.recording import VARIES, RecordedCase, Recording
 
-from . import machine
 from .kernels import Kernel
-from .machine import Answered
+from .machine import Answered, ask, description
 
 
-def record(kernel: Kernel, layout: str, changed: bool, report: Callable[[str], None]) -> Path:
-    """Write the recording of one kernel and layout.  ``changed``: ask only cases that are new or have changed, if the
-    recording that is there is of this very kernel.  Raises OracleError.
+def record(kernel: Kernel, layout: str, machine: str, changed: bool, report: Callable[[str], None]) -> Path:
+    """Write the recording of one kernel, layout and machine.  ``changed``: ask only cases that are new or have changed,
+    if the recording that is there is of this very kernel.  Raises OracleError.
     """
-    wanted = [(family, case) for family, cases in all_cases(layout).items() for case in cases]
-    kept = _kept(kernel, layout) if changed else {}
+    wanted = [(family, case) for family, cases in all_cases(layout, machine).items() for case in cases]
+    kept = _kept(kernel, layout, machine) if changed else {}
     asked = [(family, case) for family, case in wanted if case.digest not in kept]
     cases = [case for _, case in asked]
-    first = machine.ask(kernel, layout, cases, report)
-    second = machine.ask(kernel, layout, cases, report)
+    first = ask(kernel, layout, cases, report, machine)
+    second = ask(kernel, layout, cases, report, machine)
     for (family, case), one, other in zip(asked, first, second, strict=True):
         kept[case.digest] = _agreed(family, one, other, report)
     recorded = tuple(replace(kept[case.digest], family=family) for family, case in wanted)
@@ -37,21 +36,21 @@ def record(kernel: Kernel, layout: str, changed: bool, report: Callable[[str], N
         "version": kernel.version,
         "layout": layout,
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "machine": machine.description(),
+        "machine": description(machine),
         "cases": len(recorded),
         "operations": sum(len(one.case.ops) for one in recorded),
         "digest": recording.digest(one.case for one in recorded),
     }
-    return recording.save(Recording(layout, kernel.series, header, recorded))
+    return recording.save(Recording(layout, kernel.series, header, recorded, machine))
 
 
-def _kept(kernel: Kernel, layout: str) -> dict[str, RecordedCase]:
+def _kept(kernel: Kernel, layout: str, machine: str) -> dict[str, RecordedCase]:
     """What is recorded of this kernel, by the digest of the case."""
     try:
-        before = recording.load(layout, kernel.series)
+        before = recording.load(layout, kernel.series, machine)
     except recording.RecordingError:
         return {}
-    if before.header["version"] != kernel.version or before.header["machine"] != machine.description():
+    if before.header["version"] != kernel.version or before.header["machine"] != description(machine):
         return {}
     return {one.case.digest: one for one in before.cases}
 

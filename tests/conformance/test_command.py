@@ -32,6 +32,32 @@ def test_no_difference_is_success(capsys: pytest.CaptureFixture[str]) -> None:
     assert "differ," not in capsys.readouterr().out
 
 
+def test_the_model_is_asked_the_cases_of_both_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--layout=v1", "--kernel=6.1", "--family=kernel_memory"]) == 0
+    rows = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert rows == ["family", "kernel_memory", "kernel_memory with swap", "v1 6.1"]
+
+
+def test_a_machine_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--kernel=6.12", "--family=reclaim", "--machine=swap", "-ojson"]) == 0
+    (family,) = json.loads(capsys.readouterr().out)["families"]
+    assert (family["family"], family["machine"], family["differences"]) == ("reclaim", "swap", [])
+
+
+def test_a_family_that_a_machine_was_not_asked_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--kernel=6.12", "--family=cpu", "--machine=swap"]) == 1
+    assert capsys.readouterr().err == (
+        "fakecgroup conformance: no family cpu; there is file_sets, memory, kernel_memory, reclaim\n"
+    )
+
+
+def test_a_recording_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--layout=v1", "--kernel=6.18", "--machine=swap"]) == 1
+    assert capsys.readouterr().err == (
+        "fakecgroup conformance: no recording of kernel 6.18 on v1 on a machine with swap: v1-6.18-swap.jsonl.gz\n"
+    )
+
+
 @pytest.mark.usefixtures("wrong")
 def test_a_difference_is_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(COMMAND) == 1

@@ -26,6 +26,13 @@ def test_two_seeds_have_no_case_in_common(layout: str) -> None:
     assert not first & second
 
 
+@pytest.mark.parametrize(("layout", "directory"), [("v2", ""), ("v1", "memory/")])
+def test_every_case_can_be_about_one_controller(layout: str, directory: str) -> None:
+    for case in random_cases(1, layout, "6.1", 3000, always="memory"):
+        ops = [str(part) for op in case.ops for part in op]
+        assert any(part.startswith(directory) and "memory" in part for part in ops), case.name
+
+
 @pytest.mark.parametrize("operations", [1, 59, 60, 61, 500])
 def test_there_are_as_many_operations_as_asked_for(operations: int) -> None:
     assert sum(len(case.ops) for case in random_cases(1, "v2", "6.12", operations)) == operations

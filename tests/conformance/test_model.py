@@ -7,31 +7,32 @@ from functools import cache
 import pytest
 
 from mount.conformance import recording
-from mount.conformance.cases import FAMILIES, all_cases
+from mount.conformance.cases import all_cases, families
 from mount.conformance.known_gaps import MODEL
-from mount.conformance.recording import Recording
+from mount.conformance.recording import MACHINES, Recording
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
 
 PARTS = [
-    (layout, kernel, family)
-    for layout, kernel in recording.available()
-    for family in FAMILIES
-    if all_cases(layout)[family]
+    (layout, kernel, machine, family)
+    for machine in MACHINES
+    for layout, kernel in recording.available(machine)
+    for family in families(machine)
+    if all_cases(layout, machine)[family]
 ]
 
 
 @cache
-def load(layout: str, kernel: str) -> Recording:
-    return recording.load(layout, kernel)
+def load(layout: str, kernel: str, machine: str) -> Recording:
+    return recording.load(layout, kernel, machine)
 
 
-@pytest.mark.parametrize(("layout", "kernel", "family"), PARTS)
-def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: str) -> None:
-    target = ModelTarget(layout, kernel)
+@pytest.mark.parametrize(("layout", "kernel", "machine", "family"), PARTS)
+def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, machine: str, family: str) -> None:
+    target = ModelTarget(layout, kernel, machine)
     differences = [
         str(difference)
-        for one in load(layout, kernel).family(family)
+        for one in load(layout, kernel, machine).family(family)
         if (layout, one.case.name) not in MODEL
         for difference in replay(one, target).differences
     ]
@@ -41,8 +42,9 @@ def test_the_model_answers_as_the_kernel_did(layout: str, kernel: str, family: s
 def test_every_known_gap_is_one() -> None:
     open_gaps = {
         (layout, one.case.name)
-        for layout, kernel in recording.available()
-        for one in load(layout, kernel).cases
-        if (layout, one.case.name) in MODEL and replay(one, ModelTarget(layout, kernel)).differences
+        for machine in MACHINES
+        for layout, kernel in recording.available(machine)
+        for one in load(layout, kernel, machine).cases
+        if (layout, one.case.name) in MODEL and replay(one, ModelTarget(layout, kernel, machine)).differences
     }
     assert open_gaps == set(MODEL)

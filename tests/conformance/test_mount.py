@@ -15,7 +15,7 @@ import pytest
 
 from mount.conformance import recording
 from mount.conformance.known_gaps import MOUNT
-from mount.conformance.recording import Recording
+from mount.conformance.recording import PLAIN, SWAP, Recording
 from mount.conformance.replay import replay
 from mount.conformance.target_mount import MountTarget
 
@@ -23,22 +23,24 @@ COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.ex
 
 #: Families that say something about a mount: what is only a parser's is asked of the model.
 FAMILIES = ("kernfs", "handles", "names", "xattr", "release", "processes", "threaded", "freeze", "delegation", "pids")
-TREES = [("v2", "6.12"), ("v1", "6.1"), ("hybrid", "6.1")]
-PARTS = [(*tree, tree, family) for tree in TREES for family in (FAMILIES if tree[0] != "hybrid" else ("hybrid",))]
+TREES = [("v2", "6.12", PLAIN), ("v1", "6.1", PLAIN), ("hybrid", "6.1", PLAIN)]
+PARTS = [(tree, family) for tree in TREES for family in (FAMILIES if tree[0] != "hybrid" else ("hybrid",))]
+PARTS += [((layout, kernel, SWAP), family) for layout, kernel, _ in TREES[:2] for family in ("file_sets", "reclaim")]
 
 
 @cache
-def load(layout: str, kernel: str) -> Recording:
-    return recording.load(layout, kernel)
+def load(layout: str, kernel: str, machine: str) -> Recording:
+    return recording.load(layout, kernel, machine)
 
 
 @pytest.fixture
 def tree(fuse: None, root: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A mounted tree on the machine of the recordings, open to all users."""
-    layout, kernel = request.param
+    layout, kernel, swap = request.param
     directory = Path("/tmp") / f"fcg-conformance-{os.getpid()}-{time.monotonic_ns()}"
     directory.mkdir(mode=0o755)
     machine = ["--cpus", "4", "--numa-nodes", "2", "--memory", "1Gi", "--block-devices", "259:0,259:1"]
+    machine += ["--swap", "64Mi"] if swap == SWAP else []
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     options = ["--layout", layout, "--kernel", kernel, *machine]
     how = {"timeout": 30, "env": environment, "capture_output": True}
@@ -52,12 +54,14 @@ def tree(fuse: None, root: None, request: pytest.FixtureRequest, tmp_path: Path)
     assert not log.exists() or "Traceback" not in log.read_text(), log.read_text()
 
 
-@pytest.mark.parametrize(("layout", "kernel", "tree", "family"), PARTS, indirect=["tree"])
-def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str, tree: Path) -> None:
+@pytest.mark.parametrize(
+    ("layout", "kernel", "machine", "tree", "family"), [(*t, t, f) for t, f in PARTS], indirect=["tree"]
+)
+def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, machine: str, family: str, tree: Path) -> None:
     target = MountTarget(str(tree))
     differences = [
         str(difference)
-        for one in load(layout, kernel).family(family)
+        for one in load(layout, kernel, machine).family(family)
         if (layout, one.case.name) not in MOUNT
         for difference in replay(one, target).differences
     ]
@@ -65,7 +69,7 @@ def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str
 
 
 @pytest.mark.parametrize(
-    ("layout", "kernel", "tree", "name"),
+    ("layout", "kernel", "machine", "tree", "name"),
     [
         pytest.param(*tree, tree, name, marks=pytest.mark.xfail(reason=why, strict=True))
         for (layout, name), why in MOUNT.items()
@@ -74,15 +78,19 @@ def test_a_mount_answers_as_the_kernel_did(layout: str, kernel: str, family: str
     ],
     indirect=["tree"],
 )
-def test_a_gap_is_closed(layout: str, kernel: str, name: str, tree: Path) -> None:
+def test_a_gap_is_closed(layout: str, kernel: str, machine: str, name: str, tree: Path) -> None:
     target = MountTarget(str(tree))
-    (one,) = (one for one in load(layout, kernel).cases if one.case.name == name)
+    (one,) = (one for one in load(layout, kernel, machine).cases if one.case.name == name)
     assert replay(one, target).differences == ()
 
 
-@pytest.mark.parametrize(("tree", "again"), [(("v2", "6.12"), "io.cost.model parses numbers")], indirect=["tree"])
+@pytest.mark.parametrize(
+    ("tree", "again"), [(("v2", "6.12", PLAIN), "io.cost.model parses numbers")], indirect=["tree"]
+)
 def test_what_only_a_new_mount_takes_away_is_not_held_against_a_used_one(tree: Path, again: str) -> None:
     target = MountTarget(str(tree))
-    first, second = (replay(one, target) for one in load("v2", "6.12").cases if one.case.name == again for _ in "12")
+    first, second = (
+        replay(one, target) for one in load("v2", "6.12", PLAIN).cases if one.case.name == again for _ in "12"
+    )
     assert (first.skipped, first.differences) == (0, ())
     assert (second.skipped > 0, second.differences) == (True, ())

@@ -8,29 +8,35 @@ from functools import cache
 import pytest
 
 from mount.conformance import recording
-from mount.conformance.case import LAYOUTS
-from mount.conformance.cases import FAMILIES, all_cases
-from mount.conformance.recording import KERNELS, VARIES, Recording
+from mount.conformance.case import LAYOUTS, Answer
+from mount.conformance.cases import FAMILIES, SWAP_FAMILIES, all_cases, cases_of, families
+from mount.conformance.recording import KERNELS, MACHINES, PLAIN, SWAP, VARIES, RecordedCase, Recording
 
 HOST = "6.18"  # asked on a machine of its own: of the cases those that its hierarchies can be asked
-BOOTED = [(layout, kernel) for layout in LAYOUTS for kernel in KERNELS if kernel != HOST]
-PAIRS = [*BOOTED, ("v1", HOST)]
+WITH_SWAP = [(layout, kernel) for layout in ("v2", "v1") for kernel in KERNELS if kernel != HOST]
+NO_MEMORY = [("v1", "6.12"), ("v1", "7.2")]  # kernels that are built without this face of the controller
+BOOTED = [
+    *((layout, kernel, PLAIN) for layout in LAYOUTS for kernel in KERNELS if kernel != HOST),
+    *((layout, kernel, SWAP) for layout, kernel in WITH_SWAP),
+]
+RECORDINGS = [*BOOTED, ("v1", HOST, PLAIN)]
 
 
 @cache
-def load(layout: str, kernel: str) -> Recording:
-    return recording.load(layout, kernel)
+def load(layout: str, kernel: str, machine: str = PLAIN) -> Recording:
+    return recording.load(layout, kernel, machine)
 
 
-@pytest.mark.parametrize(("layout", "kernel"), BOOTED)
-def test_a_recording_names_its_kernel_and_machine(layout: str, kernel: str) -> None:
-    header = load(layout, kernel).header
+@pytest.mark.parametrize(("layout", "kernel", "machine"), BOOTED)
+def test_a_recording_names_its_kernel_and_machine(layout: str, kernel: str, machine: str) -> None:
+    header = load(layout, kernel, machine).header
     assert (header["layout"], header["kernel"]) == (layout, kernel)
     assert header["version"].startswith(kernel + ".")
     assert re.match(rf"linux-image-{re.escape(kernel)}\.", header["package"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", header["date"])
     assert header["machine"]["cpus"] == 4
     assert header["machine"]["nodes"] == 2
+    assert ("swap" in header["machine"]) == (machine == SWAP)
 
 
 def test_the_recording_of_a_host_names_its_configuration_and_hierarchies() -> None:
@@ -40,39 +46,41 @@ def test_the_recording_of_a_host_names_its_configuration_and_hierarchies() -> No
     assert {"cpu", "memory", "cpuset"} <= set(header["machine"]["hierarchies"])
 
 
-@pytest.mark.parametrize(("layout", "kernel"), BOOTED)
-def test_no_case_is_lost(layout: str, kernel: str) -> None:
-    asked = {one.case.name for one in load(layout, kernel).cases}
-    wanted = {case.name for cases in all_cases(layout).values() for case in cases}
+@pytest.mark.parametrize(("layout", "kernel", "machine"), BOOTED)
+def test_no_case_is_lost(layout: str, kernel: str, machine: str) -> None:
+    asked = {one.case.name for one in load(layout, kernel, machine).cases}
+    wanted = {case.name for cases in all_cases(layout, machine).values() for case in cases}
     assert asked == wanted
 
 
-@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
-def test_the_recorded_cases_are_the_cases_as_they_are_now(layout: str, kernel: str) -> None:
-    now = {case.name: case.digest for cases in all_cases(layout).values() for case in cases}
-    changed = [one.case.name for one in load(layout, kernel).cases if now.get(one.case.name) != one.case.digest]
+@pytest.mark.parametrize(("layout", "kernel", "machine"), RECORDINGS)
+def test_the_recorded_cases_are_the_cases_as_they_are_now(layout: str, kernel: str, machine: str) -> None:
+    now = {case.name: case.digest for cases in all_cases(layout, machine).values() for case in cases}
+    changed = [
+        one.case.name for one in load(layout, kernel, machine).cases if now.get(one.case.name) != one.case.digest
+    ]
     assert changed == [], "ask again: scripts/oracle record"
 
 
-@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
-def test_every_operation_has_an_answer(layout: str, kernel: str) -> None:
+@pytest.mark.parametrize(("layout", "kernel", "machine"), RECORDINGS)
+def test_every_operation_has_an_answer(layout: str, kernel: str, machine: str) -> None:
     short = [
         one.case.name
-        for one in load(layout, kernel).cases
+        for one in load(layout, kernel, machine).cases
         if one.verdict == "ok" and len(one.answers) != len(one.case.ops)
     ]
     assert short == []
 
 
-@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
-def test_a_kernel_agrees_with_itself(layout: str, kernel: str) -> None:
-    answers = [answer for one in load(layout, kernel).cases for answer in one.answers]
+@pytest.mark.parametrize(("layout", "kernel", "machine"), RECORDINGS)
+def test_a_kernel_agrees_with_itself(layout: str, kernel: str, machine: str) -> None:
+    answers = [answer for one in load(layout, kernel, machine).cases for answer in one.answers]
     assert sum(answer == VARIES for answer in answers) <= len(answers) // 2000
 
 
-@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
-def test_the_header_counts_what_follows(layout: str, kernel: str) -> None:
-    loaded = load(layout, kernel)
+@pytest.mark.parametrize(("layout", "kernel", "machine"), RECORDINGS)
+def test_the_header_counts_what_follows(layout: str, kernel: str, machine: str) -> None:
+    loaded = load(layout, kernel, machine)
     assert loaded.header["cases"] == len(loaded.cases)
     assert loaded.header["operations"] == sum(len(one.case.ops) for one in loaded.cases)
     assert loaded.header["digest"] == recording.digest(one.case for one in loaded.cases)
@@ -80,12 +88,40 @@ def test_the_header_counts_what_follows(layout: str, kernel: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_name_stands_for_one_case(layout: str) -> None:
-    names = [case.name for cases in all_cases(layout).values() for case in cases]
+    names = [case.name for family in {*FAMILIES, *SWAP_FAMILIES} for case in cases_of(family) if case.layout == layout]
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize(("layout", "kernel"), WITH_SWAP)
+def test_swap_shows_only_after_memory_was_used(layout: str, kernel: str) -> None:
+    plain = {one.case.name: _until_memory_is_used(one) for one in load(layout, kernel).cases}
+    differing = [
+        one.case.name
+        for one in load(layout, kernel, SWAP).cases
+        if one.case.name in plain
+        for answer, other in zip(_until_memory_is_used(one), plain[one.case.name], strict=True)
+        if answer != other and VARIES not in (answer, other)
+    ]
+    assert differing == []
+
+
+@pytest.mark.parametrize(("layout", "kernel"), [pair for pair in WITH_SWAP if pair not in NO_MEMORY])
+def test_swap_shows_after_memory_was_used(layout: str, kernel: str) -> None:
+    plain = {one.case.name: one.answers for one in load(layout, kernel).cases}
+    assert any(one.answers != plain[one.case.name] for one in load(layout, kernel, SWAP).family("memory"))
+
+
+def _until_memory_is_used(one: RecordedCase) -> tuple[Answer, ...]:
+    used = (number for number, op in enumerate(one.case.ops) if "alloc" in op)
+    return one.answers[: next(used, None)]
+
+
 def test_every_family_has_cases() -> None:
-    assert all(any(all_cases(layout)[family] for layout in LAYOUTS) for family in FAMILIES)
+    assert all(
+        any(all_cases(layout, machine)[family] for layout in LAYOUTS)
+        for machine in MACHINES
+        for family in families(machine)
+    )
 
 
 def test_a_recording_that_is_not_there_is_named() -> None:

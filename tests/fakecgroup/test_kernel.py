@@ -39,6 +39,8 @@ def test_an_unknown_kernel_is_refused_with_the_list_of_known_ones() -> None:
 
 
 def test_a_machine_needs_a_cpu() -> None:
+    with pytest.raises(ValueError, match="swap must be at least 0"):
+        Kernel(swap=-1)
     with pytest.raises(ValueError, match="cpus must be at least 1"):
         Kernel(cpus=0)
 

@@ -280,6 +280,7 @@ def test_a_missing_device_is_refused(directory: Path) -> None:
         (("--cpus=two",), "'two' is not a whole number from 1 up"),
         (("--memory=8Q",), "'8Q' is no size"),
         (("--memory=0",), "without memory"),
+        (("--swap=8Q",), "'8Q' is no size"),
         (("--transport=nfs",), "nfs"),
         (("--no-such-option",), "no-such-option"),
     ],

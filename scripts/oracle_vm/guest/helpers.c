@@ -227,7 +227,8 @@ void op_in(struct op *op, struct answer *a)
 		until_dead(s->pid, 1000);
 		return ok(a);
 	}
-	for (int n = 0; n < 75; n++) {
+	int rounds = strcmp(op->arg[2], "alloc") ? 75 : 250; /* of 20 ms; to swap out takes a while */
+	for (int n = 0; n < rounds; n++) {
 		struct pollfd p = { pipes[i][0], POLLIN, 0 };
 		if (poll(&p, 1, 20) == 1) {
 			drain(pipes[i][0]);

@@ -24,6 +24,7 @@
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/swap.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +134,17 @@ static void *map_device(void)
 	return NULL;
 }
 
+/* Swaps on the disk that has the header; which of the two it is depends on who was found first. */
+static int swap_on(void)
+{
+	for (int round = 0; round < 500; round++) {
+		if (!swapon("/dev/nvme0n1", 0) || !swapon("/dev/nvme1n1", 0))
+			return 0;
+		nap(10000);
+	}
+	return -1;
+}
+
 static void stop(void)
 {
 	reboot(RB_AUTOBOOT);
@@ -155,6 +167,10 @@ int main(int argc, char **argv)
 	shm = map_device();
 	if (!shm || shm->magic != MAGIC) {
 		say("oracle: no shared memory\n");
+		stop();
+	}
+	if (getenv("ORACLE_SWAP") && swap_on() < 0) {
+		say("oracle: no disk to swap on: %s\n", strerror(errno));
 		stop();
 	}
 	for (int i = 0; i < SLOTS; i++)
