@@ -102,7 +102,11 @@ class Symlink(Inode):
 
 
 class TopDirectory(Directory):
-    """What systemd mounts over /sys/fs/cgroup for v1: a read-only tmpfs with a directory per hierarchy."""
+    """What systemd mounts over /sys/fs/cgroup for v1: a tmpfs with a directory per hierarchy.
+
+    Nothing is made in it or taken away: EROFS, as under systemd, which makes it read-only once it is filled. Of the
+    hierarchies it says what any mount point does (EBUSY, EISDIR), as the tmpfs of a container, which stays writable.
+    """
 
     read_only = True
 

@@ -264,7 +264,7 @@ class Kernel:
 
     def unlink(self, path: str, caller: Caller = ROOT) -> None:
         parent, name = self.walk_parent(path, caller, EISDIR)
-        if path.endswith("/") and not parent.read_only:
+        if path.endswith("/"):
             raise refuse(EISDIR if self.vfs.lookup(parent, name, caller).is_dir else ENOTDIR)
         self.vfs.unlink(parent, name, caller)
 

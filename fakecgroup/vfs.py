@@ -10,6 +10,7 @@ import os
 import stat
 from errno import (
     EACCES,
+    EBUSY,
     EEXIST,
     EFBIG,
     EINVAL,
@@ -201,16 +202,20 @@ class Vfs:
         raise refuse(EPERM)
 
     def rmdir(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Removes a cgroup. Raises EROFS, ENOENT, EACCES, EPERM (sticky), ENOTDIR, EBUSY (cgroup_destroy_locked)."""
+        """Removes a cgroup. Raises ENOENT, EACCES, EPERM (sticky), ENOTDIR, EBUSY (mounted; cgroup_destroy_locked)."""
         victim = self._may_delete(parent, name, caller)
         if not isinstance(victim, Cgroup):
             raise refuse(ENOTDIR)
+        if victim.parent is None:
+            raise refuse(EBUSY)
         victim.hierarchy.rmdir(victim)
 
     def unlink(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Always refused: EISDIR for a directory, EPERM for a file, before that EROFS."""
+        """Always refused: EISDIR for a directory, EPERM for a file, EROFS for a link of the top directory."""
         victim = self._may_delete(parent, name, caller)
-        raise refuse(EISDIR if victim.is_dir else EPERM)
+        if victim.is_dir:
+            raise refuse(EISDIR)
+        raise refuse(EROFS if victim.read_only else EPERM)
 
     @staticmethod
     def check_rename_flags(flags: int) -> None:
@@ -231,8 +236,6 @@ class Vfs:
         self.check_same_filesystem(parent, new_parent)
         source = self.find(parent, name, caller)
         target = self.find(new_parent, new_name, caller)
-        if parent.read_only:
-            raise refuse(EROFS)
         if source is None:
             raise refuse(ENOENT)
         if target is not None and flags & RENAME_NOREPLACE:
@@ -246,15 +249,17 @@ class Vfs:
         if source is target:
             return
         self._check_delete(parent, source, caller)
-        if target is None:
+        if target is None and isinstance(new_parent, Cgroup):
             self._check_create(new_parent, caller)
-        else:
+        elif target is not None:
             self._check_delete(new_parent, target, caller)
             if not flags & RENAME_EXCHANGE and source.is_dir != target.is_dir:
                 raise refuse(ENOTDIR if source.is_dir else EISDIR)
         if parent is not new_parent and source.is_dir:
             require(source, MAY_WRITE, caller)
-        assert isinstance(parent, Cgroup) and isinstance(new_parent, Cgroup)
+        if not isinstance(parent, Cgroup):
+            raise refuse(EBUSY if source.is_dir else EROFS)  # a hierarchy is mounted there
+        assert isinstance(new_parent, Cgroup)
         parent.hierarchy.rename(source, parent, new_parent, new_name, flags)
 
     def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
@@ -264,16 +269,14 @@ class Vfs:
         return self._check_create(parent, caller)
 
     def _check_create(self, parent: Inode, caller: Caller) -> Cgroup:
-        if parent.read_only or not isinstance(parent, Cgroup):
-            raise refuse(EROFS)
         if not parent.alive:
             raise refuse(ENOENT)
         require(parent, MAY_WRITE | MAY_EXEC, caller)
+        if not isinstance(parent, Cgroup):
+            raise refuse(EROFS)
         return parent
 
     def _may_delete(self, parent: Inode, name: str, caller: Caller) -> Inode:
-        if parent.read_only:  # known before the name is looked at (mnt_want_write)
-            raise refuse(EROFS)
         victim = self.lookup(parent, name, caller)
         self._check_delete(parent, victim, caller)
         return victim

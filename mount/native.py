@@ -6,8 +6,8 @@ moment. The kernel module leaves permissions to us, as there is no `default_perm
 What the kernel in between keeps for itself, so that no FUSE file system can do as a cgroup file system does:
 
 * statfs shows FUSE's type, and mountinfo `fuse.fakecgroup`;
-* the directories of v1 are one mount: a rename between two hierarchies, or unlink of one's root, is refused with
-  another errno than EXDEV and EROFS;
+* the directories of v1 are one mount: renames between two hierarchies that could not be made in one either (to a
+  descendant, an exchange with nothing) are refused for that, not with EXDEV;
 * a write of no bytes and the position of an open file do not reach us;
 * setxattr looks at system.posix_acl_access and security.* before we do.
 """

@@ -17,7 +17,6 @@ _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer k
 _DEVICES = "real processes may open any device"
 _ONE = "one mount is one file system: its kernel asks for no other hierarchy"
 _DOTS = "the mount's kernel follows . and .. itself, and looks a name up before it asks for permission"
-_TOP = "the mount's kernel sees a directory, where a real one sees a mount on a read-only file system"
 
 MOUNT: Gaps = {
     **{
@@ -37,7 +36,6 @@ MOUNT: Gaps = {
     ("v1", "renames between hierarchies and to no name"): _ONE,
     ("v2", "no way through a closed directory"): _DOTS,
     **{("v1", f"no way through a closed directory ({h})"): _DOTS for h in ("pids", "cpu,cpuacct")},
-    **{("v1", f"unlink is refused ({h})"): _TOP for h in ("pids", "cpu,cpuacct", "systemd")},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from errno import EACCES, EBUSY, EEXIST, EINVAL, ENODEV, ENOENT, ENOTDIR, EPERM, EROFS, ESRCH, EXDEV
+from errno import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENODEV, ENOENT, ENOTDIR, EPERM, EROFS, ESRCH, EXDEV
 
 import pytest
 
@@ -72,10 +72,16 @@ def test_a_task_has_a_place_in_v1_and_in_the_unified_hierarchy() -> None:
     assert (where[""], where["pids"], where["memory"]) == ("/a", "/b", "/")
 
 
-def test_the_directory_above_the_hierarchies_is_read_only(v1: Kernel) -> None:
+def test_the_directory_above_the_hierarchies_takes_no_new_names(v1: Kernel) -> None:
     assert refusal(v1.mkdir, "/new") == EROFS
-    assert refusal(v1.rmdir, "/memory") == EROFS
-    assert refusal(v1.rename, "/memory", "/other") == EROFS
+    assert refusal(v1.rename, "/cpu", "/other") == EROFS
+    assert refusal(v1.unlink, "/cpu") == EROFS
+
+
+def test_a_hierarchy_stays_where_it_is_mounted(v1: Kernel) -> None:
+    assert refusal(v1.rmdir, "/memory") == EBUSY
+    assert refusal(v1.rename, "/memory", "/other") == EBUSY
+    assert refusal(v1.unlink, "/memory") == EISDIR
 
 
 def test_a_cgroup_cannot_be_renamed_into_another_hierarchy(v1: Kernel) -> None:

@@ -38,7 +38,7 @@ def cases() -> Iterator[Case]:
 def _own() -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     yield "what is mounted", [
         ("listdir", "."), *(op for h in (*HIERARCHIES_V1, "unified") for op in (("stat", h), ("statfs", h))),
-        ("stat", "."), ("mkdir", "new"), ("rmdir", "unified"), ("rename", "unified", "v2"),
+        ("stat", "."), ("rmdir", "unified"), ("unlink", "unified"), ("rename", "unified", "v2"),
         *(("readlink", name) for name in ("cpu", "cpuacct", "net_cls", "net_prio", "unified"))]  # fmt: skip
     yield "unified has what v1 has left", [
         ("read", "unified/cgroup.controllers"), ("read", "unified/cgroup.subtree_control"),

@@ -167,6 +167,17 @@ def _across_hierarchies() -> Iterator[Case]:
         ("rename", "pids", "freezer"), ("rename", "pids", "pids/a"), ("rename", "pids/a", "pids"), ("rmdir", "pids"),
         ("unlink", "pids"),
         ("stat", "freezer/a"), ("stat", "pids/a")))  # fmt: skip
+    yield Case("a hierarchy stays where it is mounted", "v1", (
+        *(op for h in ("pids", "pids/", "cpu,cpuacct", "no", "cpu/x/") for op in (("rmdir", h), ("unlink", h))),
+        ("rmdir", "cpu"), ("rmdir", "cpu/"), ("unlink", "cpu/"), ("rmdir", "."), ("unlink", "."), ("mkdir", "pids"),
+        ("creat", "pids"), ("symlink", "t", "pids"), ("mknod", "pids", "0100644"), ("link", "cpu", "pids"),
+        ("rename", "pids", "new"), ("rename", "pids", "pids"), ("rename", "pids", "freezer"), ("rename", "pids", "cpu"),
+        ("rename", "cpu", "pids"), ("rename", "cpu", "cpu"), ("rename", "pids", "freezer", 1),
+        ("rename", "pids", "freezer", 2), ("rename", "pids", "new", 2), ("rename", "no", "pids"), ("rename", ".", "x"),
+        ("rename", "pids", "."), ("as", 1000, 1000), ("rmdir", "pids"), ("rename", "pids", "new"), ("mkdir", "pids"),
+        ("rmdir", "no"), ("mkdir", "new"), ("unlink", "cpu"),
+        ("symlink", "t", "x"), ("rename", "cpu", "x"), ("creat", "x"), ("as", 0, 0), ("stat", "."),
+        ("listdir", ".")))  # fmt: skip
     yield Case("the roots of the tree cannot be replaced", "v2", (
         ("mkdir", "a"), ("rename", "a", "."), ("rename", ".", "a"), ("rename", "a", ".."), ("rmdir", "."),
         ("rmdir", ".."), ("unlink", ".")))  # fmt: skip

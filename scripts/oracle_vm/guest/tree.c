@@ -29,6 +29,7 @@ struct root_file {
 static struct root_file root_files[600];
 static int n_root_files;
 static struct stat root_dirs[24];
+static struct stat top; /* the tmpfs that holds the hierarchies of v1 */
 
 void say(const char *fmt, ...)
 {
@@ -113,7 +114,7 @@ void mount_layout(int layout)
 	symlink("net_cls,net_prio", ROOT "/net_prio");
 	if (layout == HYBRID)
 		mount_unified(ROOT "/unified");
-	mount(NULL, ROOT, NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755");
+	mount(NULL, ROOT, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755");
 }
 
 /* The end of a case empties cgroups, which is nobody's business. */
@@ -152,6 +153,7 @@ static char cpuset_at_first[3][64];
 
 void snapshot_roots(void)
 {
+	lstat(ROOT, &top);
 	for (int i = 0; unified && i < 3; i++)
 		get(in_unified(cpuset_files[i]), cpuset_at_first[i], sizeof cpuset_at_first[i]);
 	for (int h = 0; h < n_hierarchies; h++) {
@@ -245,6 +247,11 @@ int reset_roots(void)
 			say("oracle: CPUs are missing after a case\n");
 			spoilt = 1;
 		}
+	}
+	struct stat now;
+	if (shm->layout != V2 && (lstat(ROOT, &now) < 0 || now.st_size != top.st_size || now.st_mode != top.st_mode)) {
+		say("oracle: a case changed the directory above the hierarchies\n");
+		spoilt = 1;
 	}
 	for (int h = 0; h < n_hierarchies; h++) {
 		reset_stat(hierarchies[h], &root_dirs[h]);
