@@ -66,6 +66,8 @@ def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, syst
             steps += translation.removed(path, own)
         elif levels.get(path) != "container" or translation.unit_of(path) is not None:
             steps += translation.changed(path, own)
+    # systemd writes OOMPolicy there with every change of a scope, and takes OOMPolicy only when it starts one
+    steps.sort(key=lambda step: step.file == "memory.oom.group")
     return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
 
 

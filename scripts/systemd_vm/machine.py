@@ -15,7 +15,7 @@ from .root import image_of, pack
 CPUS = 3
 MEMORY = 1536 * 1024 * 1024
 #: Seconds after which a machine that is still on counts as wedged.
-PATIENCE = 180.0
+PATIENCE = 300.0
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _ENGINE = '#!/bin/sh\nexec python3 -c "import sys; from engine.cli import main; sys.exit(main())" "$@"\n'
 # legacy: systemd on cgroup v1; since 256 it must also be told that this is meant

@@ -167,6 +167,7 @@ def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(machine,
     steps = node.apply(pod).done
     assert {step.path for step in steps if step.action == "set"} == {scope}
     assert [step.file for step in steps if step.action == "write"] == ["memory.oom.group"]
+    assert steps[-1].file == "memory.oom.group"  # each set brings systemd's own value back
     assert node.kernel.read(f"{POD_PATH}/{scope}/memory.max") == "1073741824\n"
     assert node.plan(pod).waiting == ()
 
