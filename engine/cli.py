@@ -399,6 +399,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--from", dest="resized_from", metavar="OLD.yaml", help="resize these pods in place to what PODS says"
             )
+        if name != "explain":
             command.add_argument(
                 "--systemd-names-only",
                 action="store_true",
