@@ -25,6 +25,7 @@ from engine.errors import EngineError, InputError, QuantityError, RootError
 from engine.explain import explanation
 from engine.found import FoundTree
 from engine.fs import CgroupFs, OsFs
+from engine.gc_pause import gc_paused
 from engine.hugepages import huge_pages_of_machine
 from engine.kubelet_version import NEWEST, OLDEST, KubeletVersion
 from engine.layout import detect
@@ -116,7 +117,8 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
     }
     options.open_root = open_root
     try:
-        return commands[options.command](options)
+        with gc_paused():
+            return commands[options.command](options)
     except EngineError as error:
         _complain(str(error))
         return 1

@@ -7,11 +7,8 @@ data, but merge keys may not multiply it.
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ except ImportError:  # PyYAML without libyaml
     from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
 
 from engine.errors import InputError
+from engine.gc_pause import gc_paused
 
 MAX_FILE_BYTES = 64 << 20  # a List of every pod of a large cluster has a few hundred pods per MiB
 _MAX_MERGED_KEYS = 100_000
@@ -58,6 +56,21 @@ _Loader.add_implicit_resolver(
 )
 
 
+_BLOCKS = re.compile(r"^[ \t\-?:]*", re.MULTILINE)  # block collections of a line start in here
+_OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
+
+
+def _may_be_deep(text: str) -> bool:
+    """Could a text be nested too deeply, as far as can be said without parsing it?
+
+    Each level begins at a bracket or in another column than the one around it, and there may be one more at the same
+    place: a pair in a flow sequence, a sequence in a mapping.
+    """
+    brackets = text.count("[") + text.count("{") - text.count("[]") - text.count("{}")
+    columns = max(map(len, _BLOCKS.findall(text)))
+    return 2 * (brackets + columns + 2) > _MAX_DEPTH or _OTHER_LINE_ENDS.search(text) is not None
+
+
 def _check_depth(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -91,20 +104,8 @@ def read_documents(path: Path, error: type[InputError]) -> list[Any]:
     return documents
 
 
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Plain data has no cycles, and looking for some in each million of new objects takes as long as loading them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def _parse(text: str, where: str, error: type[InputError]) -> list[Any]:
-    with _without_garbage_collection():
+    with gc_paused():
         return _loaded(text, where, error)
 
 
@@ -115,7 +116,7 @@ def _loaded(text: str, where: str, error: type[InputError]) -> list[Any]:
                 return [json.loads(text)]
             except ValueError:
                 pass  # YAML flow style, or a JSON document among others
-        if yaml.__with_libyaml__:
+        if yaml.__with_libyaml__ and _may_be_deep(text):
             _check_depth(text)
         return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
     except RecursionError:

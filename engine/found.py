@@ -81,6 +81,8 @@ class FoundTree:
         return (self._text(self.layout.file("cpuset", path, file)) or "").strip()
 
     def _read(self, path: str) -> FoundCgroup | None:
+        if self._cache.get(path.rpartition("/")[0], self) is None:
+            return None  # there is nothing below nothing
         trees = frozenset(
             tree for tree in self.layout.trees if path == "" or self.fs.is_dir(self.layout.directory(tree, path))
         )

@@ -134,8 +134,10 @@ def _filled(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
 def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
     for cgroup in reversed(wanted):
         there = found.get(cgroup.path)
+        if there is None:
+            continue
         for knob, new in settings_of(cgroup, found.layout):
-            if there is None or knob.field not in there.settings:
+            if knob.field not in there.settings:
                 continue
             old = there.settings[knob.field]
             if not _same(knob, old, new) and knob.size(new) < knob.size(old):

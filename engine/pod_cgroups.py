@@ -76,7 +76,8 @@ def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> CgroupLimits:
     """EnsureExists of ``pkg/kubelet/cm/pod_container_manager_linux.go``."""
     enforced = node.cfs.enforced and not (_pins(node) and any_exclusive_cpus(pod, qos))
-    limits = limits_for_pod(pod, qos, replace(node.cfs, enforced=enforced), node.version)
+    cfs = node.cfs if enforced == node.cfs.enforced else replace(node.cfs, enforced=enforced)
+    limits = limits_for_pod(pod, qos, cfs, node.version)
     protected: tuple[int | None, int | None] = (None, None)
     if node.version.enabled("MemoryQoS"):
         request = pod_requests(pod, node.version).get("memory", ZERO).value()

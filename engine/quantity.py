@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from engine.errors import QuantityError, shown
@@ -162,6 +163,7 @@ def from_milli(number: int) -> Quantity:
     return Quantity(number * 10**6, "DecimalSI", (number, -3))
 
 
+@lru_cache(maxsize=1 << 12)  # pods say the same few amounts again and again
 def parse(text: str) -> Quantity:
     """The quantity a text stands for (``resource.ParseQuantity``).
 

@@ -40,6 +40,14 @@ class Printer:
     def paint(self, text: str, code: str) -> str:
         return f"{code}{text}{_PLAIN}" if self.colour and code else text
 
+    def rows(self, data: Mapping[str, Any], output: Output) -> None:
+        """As ``data``, for lists that may be long: in JSON each row is one line, which is also faster."""
+        if output != "json":
+            self.data(data, output)
+            return
+        pairs = (f"  {json.dumps(name)}: {_json_rows(value)}" for name, value in data.items())
+        self.line("{\n" + ",\n".join(pairs) + "\n}")
+
     def data(self, data: Any, output: Output) -> None:
         if output == "json":
             self.line(json.dumps(data, indent=2, ensure_ascii=False))
@@ -54,6 +62,18 @@ class Printer:
             cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]
             painted = [self.paint(cell, colours.get(cell.strip(), "")) for cell in cells]
             self.line("  ".join(painted).rstrip())
+
+
+def _json_rows(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        pairs = (f"    {json.dumps(name)}: {_json_line(each)}" for name, each in value.items())
+        return "{\n" + ",\n".join(pairs) + "\n  }"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"    {_json_line(each)}" for each in value) + "\n  ]"
+    return _json_line(value)
+
+
+_json_line = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -86,7 +106,7 @@ def step_line(step: Step) -> str:
 def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output) -> None:
     """``scores``: container -> oom_score_adj of its processes, which is no file of a cgroup."""
     if output != "table":
-        printer.data(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
+        printer.rows(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
         return
     if plan.steps:
         _print_steps(printer, plan)
@@ -150,7 +170,7 @@ def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Out
             }
             for row in rows
         ]
-        printer.data({"layout": layout, "drift": bool(drifted), "files": entries}, output)
+        printer.rows({"layout": layout, "drift": bool(drifted), "files": entries}, output)
         return
     cells = [
         (row.state, row.path, with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-", row.owner)

@@ -48,6 +48,8 @@ def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
     But for pids: since kubelet 1.36 (opencontainers/cgroups 0.0.6) no tasks are written as one.
     """
     pids = 1 if limits.pids == 0 and version.at_least(36) else limits.pids or None
+    if pids == limits.pids and limits.quota_us != 0 and limits.memory != 0:
+        return limits
     return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=pids)
 
 

@@ -92,12 +92,16 @@ def _pod_list(count: int) -> Iterator[str]:
             "  spec:\n    nodeName: node-1\n    containers:\n"
         )
         for container in range(1 + number % 3):
-            yield f"    - name: c{container}\n      image: registry.example/app:{number}\n      resources:"
+            yield (
+                f"    - name: c{container}\n      image: registry.example/app:{number}\n      ports:\n"
+                "      - containerPort: 8080\n        protocol: TCP\n      resources:"
+            )
             if number % 5 == 4:
                 yield " {}\n"
                 continue
-            request = f"{{cpu: {chance.choice((50, 250, 500))}m, memory: {chance.choice((64, 256))}Mi}}"
-            yield f"\n        requests: {request}\n"
-            if number % 2:
-                yield f"        limits: {{cpu: {chance.choice((1, 2, 4))}, memory: {chance.choice((512, 1024))}Mi}}\n"
+            for kind in ("requests", "limits") if number % 2 else ("requests",):
+                cpu, memory = chance.choice((50, 250, 500)), chance.choice((64, 256, 512))
+                more = 4 if kind == "limits" else 1
+                yield f"\n        {kind}:\n          cpu: {cpu * more}m\n          memory: {memory * more}Mi"
+            yield "\n"
         yield "  status:\n    phase: Running\n"

@@ -46,7 +46,11 @@ def test_a_date_and_a_base_60_number_stay_text(tmp_path):
         ("a: " + "9" * 5000, "is not YAML"),
         ("[" * 5000, "nested too deeply"),
         ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
-        ("- " * 5000 + "x", "nested too deeply"),
+        ("- " * 50_000 + "x", "nested too deeply"),
+        ("? " * 50_000 + "x", "nested too deeply"),
+        ("\r".join(" " * n + "a:" for n in range(3000)), "nested too deeply"),
+        ("\n".join(" " * n + "-" for n in range(3000)), "nested too deeply"),
+        ("\n".join(" " * n + "a:\n" + " " * n + "- b:" for n in range(0, 3000, 2)), "nested too deeply"),
         ('{"a":' * 5000, "nested too deeply"),
     ],
 )
