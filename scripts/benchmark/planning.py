@@ -99,8 +99,8 @@ def _pod_list(count: int) -> Iterator[str]:
             if number % 5 == 4:
                 yield " {}\n"
                 continue
+            cpu, memory = chance.choice((50, 250, 500)), chance.choice((64, 256, 512))
             for kind in ("requests", "limits") if number % 2 else ("requests",):
-                cpu, memory = chance.choice((50, 250, 500)), chance.choice((64, 256, 512))
                 more = 4 if kind == "limits" else 1
                 yield f"\n        {kind}:\n          cpu: {cpu * more}m\n          memory: {memory * more}Mi"
             yield "\n"
