@@ -38,12 +38,12 @@ OOM_SCORE_ADJ = Citation("GetContainerOOMScoreAdjust", "pkg/kubelet/qos/policy.g
 # "hugepages" stands for every size of them
 _SOURCES: dict[Level, dict[str, Citation]] = {
     "node": {
-        **dict.fromkeys(("shares", "memory", "pids"), Citation("getCgroupConfig", _NODE)),
+        **dict.fromkeys(("shares", "memory", "pids", "cpus"), Citation("getCgroupConfig", _NODE)),
         **dict.fromkeys(("memory_min", "memory_low"), Citation("setMemoryQoS", _QOS)),
         "hugepages": Citation("setHugePagesUnbounded", _QOS),
     },
     "reserved": {
-        **dict.fromkeys(("shares", "memory", "pids", "memory_min"), Citation("enforceExistingCgroup", _NODE)),
+        **dict.fromkeys(("shares", "memory", "pids", "memory_min", "cpus"), Citation("enforceExistingCgroup", _NODE)),
         "hugepages": Citation("maybeSetHugetlb", f"{_CM}/cgroup_manager_linux.go"),
     },
     "qos": {
@@ -168,7 +168,9 @@ def _of_class(cgroup: WantedCgroup, field: Field, node: NodeConfig, pods: Sequen
 def _of_amounts(cgroup: WantedCgroup, field: Field, node: NodeConfig) -> Iterator[tuple[str, str]]:
     """What node allocatable is made of."""
     name = {"shares": "cpu", "pids": "pid"}.get(field, "memory")
-    if field.startswith(PREFIX):
+    if field == "cpus":
+        yield "the node's CPUs", str(node.cpu_list)
+    if field == "cpus" or field.startswith(PREFIX):
         return
     amounts = {"kubeReserved": node.kube_reserved, "systemReserved": node.system_reserved}
     if cgroup.level == "node":

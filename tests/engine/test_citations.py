@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.citations import citation
@@ -37,6 +39,7 @@ def test_every_value_is_cited(make_node, make_pod, make_container, minor, gates)
         "kubeReservedCgroup": "/kube",
     }
     node = make_node(minor, featureGates={**gates, "QOSReserved": True}, qosReserved={"memory": "50%"}, **enforced)
+    node = replace(node, cpu_list="0-3")
     pods = [
         make_pod(make_container(**ALL), n=1, minor=minor),
         make_pod(make_container(limits=ALL["limits"]), n=2, minor=minor),
@@ -45,6 +48,7 @@ def test_every_value_is_cited(make_node, make_pod, make_container, minor, gates)
     wanted = wanted_tree(node, pods)
     for cgroup in wanted:
         for value in values_of(cgroup, node, pods_of(wanted)):
+            assert all(value.inputs.values())
             assert citation(cgroup, value.field).file.startswith("pkg/kubelet/")
 
 
