@@ -16,7 +16,7 @@ def name_hash(name: str, signed_char: bool) -> tuple[int, bytes]:
     raw = os.fsencode(name)
     value = 0
     for byte in raw:
-        char = byte - 256 if signed_char and byte > 127 else byte
+        char = (byte - 256 if signed_char and byte > 127 else byte) & _MASK  # an unsigned long
         value = (value + (char << 4) + (char >> 4)) * 11 & _MASK
     value = (value * _GOLDEN_RATIO_64 & _MASK) >> 32 & _INT_MAX
     if value < 2:

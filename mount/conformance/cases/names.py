@@ -26,6 +26,8 @@ def cases() -> Iterator[Case]:
             *(op for name in _NAMES for op in (("mkdir", p + name), ("stat", f"{p}{name}/cgroup.procs"))),
             ("listdir", p or "."),
             *(("rmdir", p + name) for name in _NAMES)))  # fmt: skip
+        yield Case(f"strange names in the order of readdir{where}", layout, (
+            *(("mkdir", p + name) for name in _NAMES), ("listraw", p or ".")))  # fmt: skip
         yield Case(f"length of names{where}", layout, tuple(
             op for size in (1, 100, 254, 255, 256, 257, 1000, 4000) for name in ["n" * size]
             for op in (("mkdir", p + name), ("stat", p + name), ("read", f"{p}{name}/cgroup.procs"),
