@@ -37,7 +37,7 @@ SHARED_MEMORY = 256 * 1024 * 1024
 PATIENCE = 40.0
 #: Cases for each boot.
 BATCH = 400
-#: Boots that may fail before the machine is given up.
+#: Boots in a row that may fail before the machine is given up.
 ATTEMPTS = 3
 
 
@@ -90,8 +90,11 @@ def _ask_batch(
         if state == wire.BOOTING:
             failures += 1
             if failures == ATTEMPTS:
-                raise OracleError(f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times")
+                raise OracleError(
+                    f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times one after the other"
+                )
             continue
+        failures = 0
         if state == wire.RUNNING:
             report(f"case {cases[current].name!r} stopped the machine")
             found.setdefault(current, wire.RawCase()).verdict = "hang"
