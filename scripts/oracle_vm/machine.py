@@ -91,7 +91,7 @@ def _ask_batch(
             failures += 1
             if failures == ATTEMPTS:
                 raise OracleError(
-                    f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times one after the other"
+                    f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times in a row"
                 )
             continue
         failures = 0
