@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from pathlib import Path
 from engine import kubelet_version
 from engine.apply import Outcome, execute
 from engine.assumed import AssumedTree
-from engine.config import NodeConfig, feature_gates, node_config, read_config
+from engine.config import NodeConfig, feature_gates, node_config, read_config, static_pod_path
 from engine.cpu_weight import Formula, parse_formulas
 from engine.difference import difference
 from engine.down import down_plan
@@ -36,6 +37,7 @@ from engine.pods import read_pods
 from engine.quantity import parse as parse_quantity
 from engine.render import Printer, print_difference, print_explanation, print_plan, print_status, step_line
 from engine.resize import resize_plan
+from engine.static_pods.manifest import Manifests, node_name_of_machine
 from engine.status import compare
 from engine.system_cgroups import ProcessTable, with_moves
 from engine.systemd.bus import Systemd, connect
@@ -278,7 +280,12 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
     )
     node = replace(node, weight_formulas=options.cpu_weight, sandboxes=options.sandboxes)
     _warn_of(node.warnings)
-    return node, read_pods([Path(path) for path in pod_paths], version)
+    manifests = Manifests(options.node_name or node_name_of_machine(), static_pod_path(fields, where))
+    pods = read_pods([Path(path) for path in pod_paths], version, manifests)
+    _warn_of(
+        [f"{pod.source}: no metadata.uid: read as the static pod {pod}, UID {pod.uid}" for pod in pods if pod.hashed]
+    )
+    return node, pods
 
 
 def _open_root(path: str) -> CgroupFs:
@@ -445,6 +452,12 @@ def _node_options(command: argparse.ArgumentParser) -> None:
         metavar=f"1.{OLDEST}..1.{NEWEST}",
         help=f"whose rules to use (default: 1.{NEWEST})",
     )
+    node.add_argument(
+        "--node-name",
+        type=_node_name,
+        metavar="NAME",
+        help="part of the UID of a static pod whose manifest gives none (default: this machine's)",
+    )
     node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
     node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
     node.add_argument("--swap", type=_bytes_or_none, metavar="SIZE", help="bytes of swap (default: this machine's)")
@@ -486,6 +499,13 @@ def _version(text: str) -> KubeletVersion:
         return kubelet_version.parse(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _node_name(text: str) -> str:
+    name = text.strip().lower()  # as the kubelet does with --hostname-override
+    if re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", name, re.ASCII):
+        return name
+    raise argparse.ArgumentTypeError(f"{text!r} is not a node name: use a-z, 0-9, - and .")
 
 
 def _count(text: str) -> int:

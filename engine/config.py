@@ -7,6 +7,7 @@ do not concern cgroups are ignored; fields that do, and that this engine does no
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from collections.abc import Mapping
@@ -152,6 +153,19 @@ def read_config(path: Path | None) -> tuple[Mapping[str, Any], str]:
             todo="convert the file",
         )
     return configs[0], str(path)
+
+
+def static_pod_path(fields: Mapping[str, Any], where: str) -> str | None:
+    """staticPodPath, None if it is not given; a relative one is beside the configuration, as the kubelet reads it.
+
+    :raises ConfigError: it is no text.
+    """
+    path = fields.get("staticPodPath")
+    if path is None or path == "":
+        return None
+    if not isinstance(path, str):
+        raise ConfigError(f"{where}: staticPodPath: {shown(path)} is not a text", path=where, todo="give a directory")
+    return os.path.abspath(os.path.join(os.path.dirname(where), path))
 
 
 def feature_gates(fields: Mapping[str, Any], where: str) -> dict[str, bool]:

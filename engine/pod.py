@@ -49,6 +49,7 @@ class Pod:
     status_qos_class: QosClass | None = None
     ended: bool = False  # status.phase Succeeded or Failed
     source: str = ""
+    hashed: bool = False  # the UID is the kubelet's hash of a static pod's manifest
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -20,6 +20,7 @@ from engine.pod import Container, Pod, Resources
 from engine.pod_checks import check_pod
 from engine.pod_defaults import defaulted
 from engine.quantity import Quantity, parse
+from engine.static_pods.manifest import Manifests
 
 _POD_FILE = (".yaml", ".yml", ".json")
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
@@ -29,15 +30,17 @@ _MIRROR = "kubernetes.io/config.mirror"
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
 
-def read_pods(paths: Iterable[Path], version: KubeletVersion) -> list[Pod]:
+def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifests | None = None) -> list[Pod]:
     """The pods of files and directories (of a directory: its .yaml, .yml and .json files, in order of name).
+
+    With ``manifests`` a file with one Pod that has no metadata.uid is a static pod's.
 
     :raises PodError: a file or a pod in it cannot be used; the message names file, object and field.
     """
     pods: list[Pod] = []
     for path in paths:
         files = _files(path)
-        found = [pod for file in files for pod in _pods_of_file(file, version)]
+        found = [pod for file in files for pod in _pods_of_file(file, version, manifests)]
         if not found:
             raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
         pods += found
@@ -67,9 +70,12 @@ def _files(path: Path) -> list[Path]:
         raise PodError(f"{path}: cannot be read: {failed.strerror}", path=str(path), errno=failed.errno) from None
 
 
-def _pods_of_file(path: Path, version: KubeletVersion) -> list[Pod]:
+def _pods_of_file(path: Path, version: KubeletVersion, manifests: Manifests | None) -> list[Pod]:
+    documents = read_documents(path, PodError)
+    if manifests is not None and len(documents) == 1 and _is_pod_without_uid(documents[0]):
+        return [_static_pod(documents[0], path, version, manifests)]
     pods = []
-    for number, document in enumerate(read_documents(path, PodError), 1):
+    for number, document in enumerate(documents, 1):
         where = f"{path}" if number == 1 else f"{path}: document {number}"
         kind = document.get("kind") if isinstance(document, dict) else None
         if kind in ("List", "PodList"):
@@ -84,6 +90,24 @@ def _pods_of_file(path: Path, version: KubeletVersion) -> list[Pod]:
     return pods
 
 
+def _is_pod_without_uid(document: Any) -> bool:
+    if not isinstance(document, dict) or document.get("kind") != "Pod":
+        return False
+    metadata = document.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("uid") in (None, "") and not _mirrored(metadata)
+
+
+def _mirrored(metadata: Mapping[str, Any]) -> bool:
+    annotations = metadata.get("annotations")
+    return isinstance(annotations, dict) and _MIRROR in annotations
+
+
+def _static_pod(item: Any, path: Path, version: KubeletVersion, manifests: Manifests) -> Pod:
+    pod = defaulted(decoded(item, str(path), version, uid_needed=False), version)
+    check_pod(pod, version)
+    return manifests.static_pod(item, pod, path, version)
+
+
 def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
     """One Pod object as decoded from YAML or JSON, defaulted and checked; ``where`` starts every message.
 
@@ -94,12 +118,14 @@ def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_need
     return pod
 
 
-def decoded(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
+def decoded(
+    item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True, uid_needed: bool = True
+) -> Pod:
     """One Pod object as it is written: no defaults, no checks but that every value is of its type.
 
     :raises PodError: it cannot be read.
     """
-    return _Reader(where, version).pod(item, kind_needed)
+    return _Reader(where, version).pod(item, kind_needed, uid_needed)
 
 
 class _Reader:
@@ -113,7 +139,7 @@ class _Reader:
         spot = f"{self.where}: {field_name}" if field_name else self.where
         return PodError(f"{spot}: {message}", path=self.where, value=value, todo=todo)
 
-    def pod(self, item: Any, kind_needed: bool) -> Pod:
+    def pod(self, item: Any, kind_needed: bool, uid_needed: bool) -> Pod:
         if not isinstance(item, dict):
             raise self.error("", "is not a Pod object", "give objects with kind: Pod")
         kind, api_version = item.get("kind"), item.get("apiVersion")
@@ -144,7 +170,7 @@ class _Reader:
         gate = self.version.enabled("PodLevelResources")
         requests, limits = self.pod_level(spec, gate)
         return Pod(
-            uid=self.uid(metadata, annotations),
+            uid=self.uid(metadata, annotations) if uid_needed else "",
             name=name,
             namespace=namespace,
             containers=containers,
@@ -178,7 +204,7 @@ class _Reader:
             raise self.error(
                 "metadata.uid",
                 "is missing",
-                "add one (the kubelet would name a static pod by a hash of its manifest, file path and node name)",
+                "add one, or give a static pod's manifest as a file of its own",
             )
         try:
             return check_uid(uid)
