@@ -235,10 +235,10 @@ def _give(file: Path, value: str) -> None:
 def _removed(own: Path) -> bool:
     deadline = time.monotonic() + _PATIENCE
     while own.exists():
-        for path, directories, _ in os.walk(os.fsencode(own), topdown=False):
+        for _, directories, _, fd in os.fwalk(own, topdown=False):  # not by path: some are too long for a call
             for name in directories:
                 with contextlib.suppress(OSError):
-                    os.rmdir(os.path.join(path, name))
+                    os.rmdir(name, dir_fd=fd)
         with contextlib.suppress(OSError):
             own.rmdir()
         if time.monotonic() > deadline:
