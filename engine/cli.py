@@ -33,6 +33,7 @@ from engine.layout import detect
 from engine.picture import picture
 from engine.plan import Plan, Step, make_plan
 from engine.pod import Pod
+from engine.pod_checks import overflows
 from engine.pods import read_pods
 from engine.quantity import parse as parse_quantity
 from engine.render import Printer, print_difference, print_explanation, print_plan, print_status, step_line
@@ -285,6 +286,7 @@ def _inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[Node
     _warn_of(
         [f"{pod.source}: no metadata.uid: read as the static pod {pod}, UID {pod.uid}" for pod in pods if pod.hashed]
     )
+    _warn_of([line for pod in pods for line in overflows(pod)])
     return node, pods
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.errors import QuantityError, shown
-from engine.quantity import Quantity, from_bytes, parse
+from engine.quantity import Quantity, from_bytes, parse, wrapped
 
 PREFIX = "hugepages-"
 UNLIMITED = 1 << 62  # what the kubelet writes for "no limit"; the kernel rounds it to its own
@@ -31,7 +31,7 @@ def hugepage_limits(amounts: Mapping[str, Quantity]) -> dict[int, int]:
     for name, amount in amounts.items():
         if name.startswith(PREFIX):
             size = _size_or_zero(name)
-            limits[size] = limits.get(size, 0) + amount.value()
+            limits[size] = wrapped(limits.get(size, 0) + amount.value())
     return limits
 
 

@@ -1,10 +1,12 @@
 """What the API refuses of a pod's resources, so that a kubelet never gets it (``pkg/apis/core/validation``).
 
-One check is this engine's own: an amount over 2^63-1, which the API takes and on which every kubelet's arithmetic
-overflows.
+An amount over 2^63-1 is not among it: the API takes it, and every kubelet's arithmetic overflows. ``overflows`` names
+such amounts.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from engine.errors import PodError, QuantityError, shown
 from engine.hugepages import PREFIX, page_size_of_resource
@@ -20,6 +22,22 @@ def check_pod(pod: Pod, version: KubeletVersion) -> None:
     :raises PodError: its resources are refused; the message names file, object and field.
     """
     _Checker(pod, version).check()
+
+
+def overflows(pod: Pod) -> Iterator[str]:
+    """A line for each amount of a pod that a kubelet's int64 does not hold, with what is left of it."""
+    every = [
+        (f"{container.name}: {key}", amounts)
+        for container in pod.all_containers
+        for key, amounts in (("limits", container.limits), ("requests", container.requests))
+    ]
+    every += [("spec.overhead", pod.overhead), ("spec.resources.limits", pod.limits)]
+    every += [("spec.resources.requests", {**pod.gated_requests, **pod.requests})]
+    for spot, amounts in every:
+        for name, amount in amounts.items():
+            if not amount.fits():
+                left = f"a kubelet's 64 bits take {shown(str(amount))} for {amount.value()}"
+                yield f"{pod.source}: pod {pod}: {spot}.{shown(name)[1:-1]}: {left}"
 
 
 def _whole_pages(name: str, amount: Quantity) -> bool:
@@ -60,8 +78,6 @@ class _Checker:
             text = str(amount)
             if amount.sign() < 0:
                 raise self.error(here, f"{shown(text)} is below zero", "give zero or more", text)
-            if not amount.fits():
-                raise self.error(here, f"{shown(text)} is more than 2^63-1", "give less", text)
 
     def over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
         """ValidateResourceRequirements: no request is over its limit."""

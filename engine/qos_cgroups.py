@@ -14,7 +14,7 @@ from engine.kubelet_version import KubeletVersion
 from engine.names import QosClass
 from engine.pod import Pod
 from engine.qos import qos_class
-from engine.quantity import ZERO
+from engine.quantity import ZERO, wrapped
 from engine.resources import CgroupLimits, pod_requests
 from engine.shares import MIN_SHARES, milli_to_shares
 
@@ -37,10 +37,10 @@ def request_sums(pods: Sequence[Pod], version: KubeletVersion) -> RequestSums:
     for pod in pods:
         qos, requests = qos_class(pod, version), pod_requests(pod, version)
         if qos != "BestEffort":
-            cpu[qos] += requests.get("cpu", ZERO).milli_value()
+            cpu[qos] = wrapped(cpu[qos] + requests.get("cpu", ZERO).milli_value())
             if pod.gated_requests:
                 requests = pod_requests(replace(pod, requests=pod.gated_requests), version)
-            memory[qos] += requests.get("memory", ZERO).value()
+            memory[qos] = wrapped(memory[qos] + requests.get("memory", ZERO).value())
     return RequestSums(cpu, memory)
 
 

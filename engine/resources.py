@@ -8,7 +8,7 @@ Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits), ``pkg/k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.hugepages import PREFIX, hugepage_limits
 from engine.kubelet_version import KubeletVersion
@@ -204,6 +204,34 @@ def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version:
         period_us=cfs.period_us if cfs.enforced else None,
         memory=memory or None,
         hugepages=_container_hugepages(container, pod, version),
+    )
+
+
+def limits_for_sandbox(pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
+    """calculateSandboxResources: what the kubelet tells the runtime of the pod without its overhead.
+
+    It is for runtimes whose sandbox is a machine of its own; with runc no cgroup gets these values.
+    """
+    bare = replace(pod, overhead={})
+    requests, limits = pod_requests(bare, version), pod_limits(bare, version)
+    return _linux_resources(requests.get("cpu"), limits.get("cpu", ZERO), limits.get("memory", ZERO), cfs)
+
+
+def limits_for_overhead(pod: Pod, cfs: CfsQuota) -> CgroupLimits:
+    """convertOverheadToLinuxResources: the overhead, which the runtime is told beside ``limits_for_sandbox``."""
+    if not pod.overhead:
+        return CgroupLimits()
+    cpu = pod.overhead.get("cpu", ZERO)
+    return _linux_resources(cpu, cpu, pod.overhead.get("memory", ZERO), cfs)
+
+
+def _linux_resources(request: Quantity | None, limit: Quantity, memory: Quantity, cfs: CfsQuota) -> CgroupLimits:
+    """calculateLinuxResources since 1.25."""
+    return CgroupLimits(
+        shares=milli_to_shares((limit if request is None else request).milli_value()),
+        quota_us=milli_to_quota(limit.milli_value(), cfs.period_us) if cfs.enforced else None,
+        period_us=cfs.period_us if cfs.enforced else None,
+        memory=memory.value() or None,
     )
 
 

@@ -1,10 +1,14 @@
 """CPU amounts in the forms the kubelet and the kernel use.
 
-Millicores (1000 = one CPU) → shares (v1 ``cpu.shares``, 1024 = one CPU), and millicores → quota (µs of CPU time per
+Millicores (1000 = one CPU) ↔ shares (v1 ``cpu.shares``, 1024 = one CPU), and millicores ↔ quota (µs of CPU time per
 period). What v2's ``cpu.weight`` makes of shares is in ``cpu_weight``.
 """
 
 from __future__ import annotations
+
+import math
+
+from engine.quantity import wrapped
 
 MIN_SHARES = 2  # below this the kernel takes 2
 MAX_SHARES = 262144  # above this the kernel takes 262144
@@ -19,12 +23,22 @@ def milli_to_shares(milli: int) -> int:
 
     The upper bound is at the pod and node level since 1.19 (change 93248), of containers since 1.24 (change 106570).
     """
-    return max(MIN_SHARES, min(MAX_SHARES, _truncated(milli * SHARES_PER_CPU, MILLI_PER_CPU)))
+    return max(MIN_SHARES, min(MAX_SHARES, _truncated(wrapped(milli * SHARES_PER_CPU), MILLI_PER_CPU)))
 
 
 def milli_to_quota(milli: int, period_us: int) -> int:
     """``cm.MilliCPUToQuota`` in µs: milli × period / 1000, at least 1000; 0 for 0, which means "not limited"."""
-    return 0 if milli == 0 else max(MIN_QUOTA_US, _truncated(milli * period_us, MILLI_PER_CPU))
+    return 0 if milli == 0 else max(MIN_QUOTA_US, _truncated(wrapped(milli * period_us), MILLI_PER_CPU))
+
+
+def shares_to_milli(shares: int) -> int:
+    """``cm.SharesToMilliCPU``: shares × 1000 / 1024 in millicores, rounded up; 0 below 2 shares."""
+    return math.ceil(shares * MILLI_PER_CPU / SHARES_PER_CPU) if shares >= MIN_SHARES else 0
+
+
+def quota_to_milli(quota_us: int, period_us: int) -> int:
+    """``cm.QuotaToMilliCPU``: quota × 1000 / period in millicores; 0 for -1, which is "not limited"."""
+    return 0 if quota_us == -1 else _truncated(quota_us * MILLI_PER_CPU, period_us)
 
 
 def weight_to_shares(weight: int) -> int:

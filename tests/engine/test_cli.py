@@ -155,3 +155,16 @@ def test_sizes_of_huge_pages_are_read(v2_root, example, capsys):
     for wrong in ("2Mi", "3Mi=1", "2Mi=x", "2Mi=1,,"):
         assert main([*arguments, wrong]) == 2
         assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_amount_that_overflows_is_warned_of_and_limits_nothing(
+    v2_root, tmp_path, make_object, make_container, capsys
+):
+    huge = {"memory": "10E", "cpu": "1"}
+    pods = tmp_path / "pods.json"
+    pods.write_text(json.dumps(make_object(make_container(requests=huge, limits=huge))))
+    assert main(["plan", "--root", str(v2_root), *NODE, "-o", "json", str(pods)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count('a kubelet\'s 64 bits take "10E" for 0') == 2
+    limited = [step["path"] for step in json.loads(captured.out)["steps"] if step["path"].endswith("memory.max")]
+    assert limited == ["kubepods/memory.max"]

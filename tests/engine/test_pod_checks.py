@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import PodError
+from engine.pod_checks import overflows
 
 GIB = {"memory": "1Gi"}
 
@@ -13,7 +14,6 @@ GIB = {"memory": "1Gi"}
     ("resources", "message"),
     [
         ({"limits": {"cpu": "-1"}}, r"limits\.cpu: \"-1\" is below zero"),
-        ({"limits": {"memory": "10E"}}, "is more than 2"),
         ({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}, "2 is over its limit of 1"),
         ({"limits": {"hugepages-2Mi": "2Mi"}}, "huge pages without cpu and memory"),
         ({"limits": {"hugepages-2Mi": "3Mi", **GIB}}, "no number of whole pages"),
@@ -26,6 +26,13 @@ GIB = {"memory": "1Gi"}
 def test_a_container_is_refused(make_pod, make_container, resources, message):
     with pytest.raises(PodError, match=message):
         make_pod(make_container(**resources))
+
+
+def test_what_overflows_is_taken_and_named_with_what_is_left(make_pod, make_container):
+    pod = make_pod(make_container(requests={"memory": "1Gi"}, limits={"memory": "9223372036854775808", "cpu": "1"}))
+    assert [line.removeprefix(f"{pod.source}: ") for line in overflows(pod)] == [
+        'pod default/p1: c: limits.memory: a kubelet\'s 64 bits take "9223372036854775808" for -9223372036854775808'
+    ]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_pod_that_cannot_be_used_is_refused_in_one_line(make_object, change, m
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, None, "1e99", "10E", float("nan"), "\n"])
+@pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, None, "1e99", float("nan"), "\n"])
 def test_a_bad_quantity_is_refused_with_its_field(make_object, make_container, amount):
     item = make_object(make_container(limits={"memory": amount}))
     with pytest.raises(PodError, match=r"pod default/p1: spec\.containers\[0\]\.resources\.limits\.memory"):

@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 from engine.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
 from engine.kubelet_version import KubeletVersion
-from engine.shares import DEFAULT_PERIOD_US, milli_to_quota, milli_to_shares
+from engine.shares import (
+    DEFAULT_PERIOD_US,
+    milli_to_quota,
+    milli_to_shares,
+    quota_to_milli,
+    shares_to_milli,
+    weight_to_shares,
+)
+
+INVERSES = {
+    "SharesToMilliCPU": shares_to_milli,
+    "QuotaToMilliCPU": quota_to_milli,
+    "cpuWeightToCPUShares": weight_to_shares,
+}
 
 
 def check_conversion(row, container_weight=quadratic):
@@ -24,6 +37,9 @@ def check_conversion(row, container_weight=quadratic):
             # without the gate the kubelet's function takes 100 ms whatever it is given
             used = int(period) if row["gate"] else DEFAULT_PERIOD_US
             assert milli_to_quota(row["in"], used) == quota, row
+    elif row["fn"] in INVERSES:
+        given = row["in"] if isinstance(row["in"], list) else [row["in"]]
+        assert INVERSES[row["fn"]](*given) == row["out"], row
 
 
 def test_every_recorded_conversion_is_the_kubelets(recorded):
