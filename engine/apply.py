@@ -19,7 +19,7 @@ from engine.fs import CgroupFs
 from engine.layout import Layout
 from engine.plan import Plan, Step
 from engine.systemd.bus import Systemd
-from engine.systemd.units import UnitStep
+from engine.systemd.units import UnitStep, with_file
 
 #: Seconds that systemd has to do in the tree what it was told.
 _PATIENCE = 2.0
@@ -59,7 +59,7 @@ def execute(
         try:
             if isinstance(step, UnitStep):
                 assert systemd is not None
-                _call(step, systemd, fs, plan.layout)
+                step = _call_or_retry(step, systemd, fs, plan.layout)
             else:
                 step = _take_or_retry(step, fs)
         except StepFailedError as failure:
@@ -81,18 +81,39 @@ def _take_or_retry(step: Step, fs: CgroupFs) -> Step:
         _take(step, fs)
         return step
     except StepFailedError as refused:
-        if not step.usage or refused.errno is None:
+        instead = _limited_to_usage(step, fs) if refused.errno is not None else None
+        if instead is None:
             raise
-        try:
-            usage = int(fs.read(step.usage))
-        except (OSError, ValueError):
-            raise refused from None
-        if usage <= int(step.text):
-            raise
-        why = f"{step.why}; more is in use, which is the limit now"
-        instead = replace(step, text=str(usage), why=why)
         _take(instead, fs)
         return instead
+
+
+def _call_or_retry(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> UnitStep:
+    """As ``_take_or_retry``, where v1 refuses a limit, which systemd keeps to itself but the file shows."""
+    try:
+        _call(step, systemd, fs, layout)
+        return step
+    except StepFailedError as failed:
+        file = next((file for file in step.files if file.path == failed.path and layout.version == 1), None)
+        instead = _limited_to_usage(file, fs) if file is not None else None
+        if file is None or instead is None:
+            raise
+        call = with_file(step, file, instead, systemd.version, layout)
+        _call(call, systemd, fs, layout)
+        return call
+
+
+def _limited_to_usage(step: Step, fs: CgroupFs) -> Step | None:
+    """The step with what is in use for a limit; None if that is no more than the limit, or does not matter."""
+    if not step.usage or not step.text.isdecimal():
+        return None
+    try:
+        usage = int(fs.read(step.usage))
+    except (OSError, ValueError):
+        return None
+    if usage <= int(step.text):
+        return None
+    return replace(step, text=str(usage), why=f"{step.why}; more is in use, which is the limit now")
 
 
 def _take(step: Step, fs: CgroupFs) -> None:

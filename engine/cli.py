@@ -41,13 +41,12 @@ from engine.resize import resize_plan
 from engine.static_pods.manifest import Manifests, node_name_of_machine
 from engine.status import compare
 from engine.system_cgroups import ProcessTable, with_moves
-from engine.systemd.bus import Systemd, connect
+from engine.systemd.bus import THE_MACHINES_OWN, Systemd, connect
 from engine.systemd.units import down_over_dbus, over_dbus
 from engine.wanted import wanted_tree
 from engine.wanted_cgroup import WantedCgroup
 
 _PROGRAM = "cgroup-engine"
-_THE_MACHINES_OWN = "/sys/fs/cgroup"
 
 _EPILOG = """\
 Paths in the output are relative to the root; on cgroup v1 they start with the hierarchy (cpu,cpuacct, memory, ...).
@@ -313,14 +312,13 @@ def _root(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
 
 
 def _at(options: argparse.Namespace, node: NodeConfig, found: FoundTree) -> NodeConfig:
-    """A node with what its root tells of it. The list of CPUs is left to a systemd that manages the root."""
-    cpus = None if _by_systemd(options, node) else found.layout.cpus
-    return replace(node, cgroup_version=found.layout.version, cpu_list=cpus)
+    """A node with what its root tells of it."""
+    return replace(node, cgroup_version=found.layout.version, cpu_list=found.layout.cpus)
 
 
 def _by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
     """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
-    own = os.path.realpath(options.root) == _THE_MACHINES_OWN
+    own = os.path.realpath(options.root) == THE_MACHINES_OWN
     return node.driver == "systemd" and own and not options.systemd_names_only
 
 

@@ -15,6 +15,7 @@ import yaml
 from engine.knobs import Knob
 from engine.plan import Plan, Step
 from engine.status import Row
+from engine.systemd.properties import plain
 from engine.systemd.units import UnitStep
 
 Output = Literal["table", "json", "yaml"]
@@ -143,7 +144,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         if isinstance(step, UnitStep):
             entry |= {
                 "cgroup": step.cgroup,
-                "properties": {name: value for name, (_, value) in step.properties},
+                "properties": {name: plain(value) for name, value in step.properties},
                 "value": step.text,
                 "before": step.before,
             }

@@ -14,10 +14,12 @@ from jeepney.auth import AuthenticationError
 from jeepney.io.blocking import DBusConnection, Proxy, open_dbus_connection
 
 from engine.errors import RootError, SystemdError, shown
-from engine.systemd.properties import Property
+from engine.systemd.properties import Property, is_limit
 
 _NAME = "org.freedesktop.systemd1"
 _MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=_NAME, interface=f"{_NAME}.Manager")
+#: The cgroup tree that a running systemd manages.
+THE_MACHINES_OWN = "/sys/fs/cgroup"
 _BOOTED = "/run/systemd/system"  # sd_booted(3)
 #: Seconds to wait for a reply or for a job (opencontainers/cgroups waits as long for a job).
 _PATIENCE = 30.0
@@ -90,7 +92,7 @@ class Systemd:
                 raise
             self._job("StartUnit", "ss", (name, "replace"))
             # of a unit that is there only what may change at any time: the values
-            self.set_properties(name, [(each, value) for each, value in properties if value[0] == "t"])
+            self.set_properties(name, [(each, value) for each, value in properties if is_limit(value)])
 
     def set_properties(self, name: str, properties: Sequence[Property]) -> None:
         """Sets properties until the next boot.
@@ -139,13 +141,18 @@ class Systemd:
         return reply.body
 
 
+def is_booted() -> bool:
+    """Does systemd run this machine?"""
+    return os.path.isdir(_BOOTED) and not os.path.islink(_BOOTED)
+
+
 def connect(shown_root: str) -> Systemd:
     """The machine's systemd over the system bus; ``shown_root`` is the root's name in messages.
 
     :raises RootError: systemd does not run this machine.
     :raises SystemdError: it cannot be reached.
     """
-    if not os.path.isdir(_BOOTED) or os.path.islink(_BOOTED):
+    if not is_booted():
         raise RootError(
             f"{shown_root}: is this machine's own tree, where systemd makes the cgroups of the systemd driver, and no "
             "systemd runs here",

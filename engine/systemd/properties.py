@@ -1,13 +1,15 @@
 """Interface files as properties of a unit (systemd.resource-control(5)), in D-Bus types.
 
-Source: ``opencontainers/cgroups/systemd``: genV1ResourcesProperties, genV2ResourcesProperties, addCPUQuota, Apply.
+Source: ``opencontainers/cgroups/systemd``: genV1ResourcesProperties, genV2ResourcesProperties, addCPUQuota, addCpuset,
+RangeToBits, Apply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from engine.cpu_list import cpu_list, parse_cpu_list
 from engine.layout import Layout
 from engine.shares import DEFAULT_PERIOD_US
 
@@ -20,6 +22,8 @@ INFINITY = (1 << 64) - 1
 NO_PROPERTY = "memory.memsw.limit_in_bytes"
 #: The systemd that takes CPUQuotaPeriodUSec first.
 _HAS_PERIOD = 242
+#: The systemd that takes AllowedCPUs first, and knows the cpuset controller.
+_HAS_CPUS = 244
 
 # weights, bytes and tasks: the number is the file's own
 _NUMBERS = {
@@ -34,13 +38,17 @@ _NUMBERS = {
     "cpu.shares": "CPUShares",
     "memory.limit_in_bytes": "MemoryLimit",
 }
-# the controllers that systemd enables, and the v1 hierarchies where it always makes the directory of a slice; a cpuacct
-# of its own is none of them (systemd 252)
-CONTROLLERS = ("cpuset", "cpu", "io", "memory", "pids")
+# the v1 hierarchies where systemd always makes the directory of a slice; a cpuacct of its own is none of them
+# (systemd 252)
 V1_TREES = ("cpu,cpuacct", "cpu", "memory", "pids", "systemd")
 
 
-def resource_properties(files: Mapping[str, str], systemd: int) -> list[Property] | None:
+def known_controllers(systemd: int) -> tuple[str, ...]:
+    """The controllers that a systemd (a version) enables where a unit needs them, and disables elsewhere."""
+    return ("cpu", "io", "memory", "pids", *(("cpuset",) if systemd >= _HAS_CPUS else ()))
+
+
+def resource_properties(files: Mapping[str, str], systemd: int, layout: Literal[1, 2]) -> list[Property] | None:
     """The properties for what one knob's interface files shall show; None if this systemd (a version) has none.
 
     A quota comes out as µs of CPU per second, rounded up so that systemd's division gives the same µs per period.
@@ -50,6 +58,8 @@ def resource_properties(files: Mapping[str, str], systemd: int) -> list[Property
         [(file, text)] = files.items()
         if file in _NUMBERS:
             return [(_NUMBERS[file], ("t", _number(text)))]
+        if file == "cpuset.cpus" and layout == 2 and systemd >= _HAS_CPUS:  # on v1 systemd does nothing with it
+            return [("AllowedCPUs", ("ay", _bits(text)))]
         if file != "cpu.max":
             return None
         quota, period = text.split()
@@ -79,8 +89,27 @@ def slice_properties(name: str, parent: str, layout: Layout) -> list[Property]:
 
 def shown_properties(properties: Sequence[Property]) -> str:
     """The limits among the properties, as systemctl set-property takes them but for the units, which are D-Bus's."""
-    numbers = [(name, value) for name, (signature, value) in properties if signature == "t"]
-    return " ".join(f"{name}={'infinity' if value == INFINITY else value}" for name, value in numbers)
+    limits = [(name, plain(value)) for name, value in properties if is_limit(value)]
+    return " ".join(f"{name}={'infinity' if value == INFINITY else value}" for name, value in limits)
+
+
+def is_limit(value: tuple[str, Any]) -> bool:
+    """Is this variant the value of a limit, which may change at any time?"""
+    return value[0] in ("t", "ay")
+
+
+def plain(value: tuple[str, Any]) -> Any:
+    """What a variant holds; of the bits of CPUs their list."""
+    signature, content = value
+    if signature != "ay":
+        return content
+    bits = int.from_bytes(content, "little")
+    return cpu_list(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+
+
+def _bits(cpus: str) -> bytes:
+    bits = sum(1 << cpu for cpu in parse_cpu_list(cpus.strip()))
+    return bits.to_bytes(-(-bits.bit_length() // 8), "little")
 
 
 def _number(text: str) -> int:

@@ -18,14 +18,15 @@ from itertools import groupby
 from engine.errors import UnsafeNameError
 from engine.found import FoundTree
 from engine.knobs import Knob
+from engine.layout import Layout
 from engine.names import expand_slice
 from engine.plan import Plan, Step, settings_of
 from engine.systemd.bus import Systemd, Unit
 from engine.systemd.properties import (
-    CONTROLLERS,
     NO_PROPERTY,
     V1_TREES,
     Property,
+    known_controllers,
     resource_properties,
     shown_properties,
     slice_properties,
@@ -50,7 +51,7 @@ def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, syst
 
     :raises SystemdError: systemd does not answer.
     """
-    translation = _Translation(found, systemd)
+    translation = Translation(found, systemd)
     steps: list[Step] = []
     made = {
         path: list(group)
@@ -76,7 +77,7 @@ def down_over_dbus(plan: Plan, found: FoundTree, systemd: Systemd) -> Plan:
 
     :raises SystemdError: systemd does not answer.
     """
-    translation = _Translation(found, systemd)
+    translation = Translation(found, systemd)
     steps: list[Step] = []
     for path, group in groupby(plan.steps, lambda step: step.cgroup):
         own = list(group)
@@ -84,7 +85,12 @@ def down_over_dbus(plan: Plan, found: FoundTree, systemd: Systemd) -> Plan:
     return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept))
 
 
-class _Translation:
+class Translation:
+    """Steps for one cgroup after the other as systemd executes them; ``kept`` and ``waiting`` are a plan's.
+
+    Its methods raise SystemdError if systemd does not answer.
+    """
+
     def __init__(self, found: FoundTree, systemd: Systemd) -> None:
         self.found = found
         self.layout = found.layout
@@ -124,7 +130,7 @@ class _Translation:
             if not knob.given(cgroup.limits):
                 continue
             texts = dict(zip(knob.files, setting, strict=True))
-            found = resource_properties(texts, self.systemd.version)
+            found = resource_properties(texts, self.systemd.version, self.layout.version)
             if found is not None:
                 properties += found
                 files += self._writes(cgroup, knob, texts)
@@ -154,7 +160,7 @@ class _Translation:
             writes = {step.file: step for step in own if step.knob == knob}
             before = there.settings.get(knob.field, knob.default) if there is not None else knob.default
             texts = dict(zip(knob.files, before, strict=True)) | {file: step.text for file, step in writes.items()}
-            found = resource_properties(texts, self.systemd.version)
+            found = resource_properties(texts, self.systemd.version, self.layout.version)
             if found is not None:
                 properties += found
                 files += writes.values()
@@ -196,11 +202,21 @@ class _Translation:
                 if is_slice(step.cgroup) and self.layout.version == 1 and tree not in V1_TREES:
                     yield step
             elif step.file == "cgroup.subtree_control":
-                words = [word for word in step.text.split() if word[1:] not in CONTROLLERS]
+                known = known_controllers(self.systemd.version)
+                words = [word for word in step.text.split() if word[1:] not in known]
                 if words and step.cgroup not in self._staying:
                     yield replace(step, text=" ".join(words))
             else:
                 yield step
+
+
+def with_file(call: UnitStep, file: Step, instead: Step, systemd: int, layout: Layout) -> UnitStep:
+    """A call with another value for one of its files; ``systemd`` is the version."""
+    other = dict(resource_properties({instead.file: instead.text}, systemd, layout.version) or ())
+    properties = tuple((name, other.get(name, value)) for name, value in call.properties)
+    files = tuple(instead if each == file else each for each in call.files)
+    text, why = shown_properties(properties), "; ".join(dict.fromkeys(each.why for each in files))
+    return replace(call, properties=properties, files=files, text=text, why=why)
 
 
 def is_slice(path: str) -> bool:

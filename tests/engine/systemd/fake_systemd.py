@@ -166,6 +166,15 @@ class FakeSystemd:
                 tree, _, file = FILES[self.layout][name].rpartition("/")
                 text = NO_LIMIT.get(file, "max") if value == INFINITY else str(value)
                 self.fs.write(f"{tree}/{path}/{file}".lstrip("/"), text)
+        if self.layout == 2 and "AllowedCPUs" in properties:
+            cpus = [
+                str(8 * n + bit)
+                for n, byte in enumerate(properties["AllowedCPUs"])
+                for bit in range(8)
+                if byte >> bit & 1
+            ]
+            self.fs.write(f"{path.rpartition('/')[0]}/cgroup.subtree_control".lstrip("/"), "+cpuset")
+            self.fs.write(f"{path}/cpuset.cpus", ",".join(cpus) or " ")
         if "CPUQuotaPerSecUSec" in properties:
             self._quota(path, properties["CPUQuotaPerSecUSec"], properties.get("CPUQuotaPeriodUSec", 100_000))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.shares import systemd_quota
-from engine.systemd.properties import INFINITY, resource_properties
+from engine.systemd.properties import INFINITY, known_controllers, resource_properties, shown_properties
 
 
 @pytest.mark.parametrize(
@@ -19,31 +19,46 @@ from engine.systemd.properties import INFINITY, resource_properties
         ({"memory.high": "4096"}, [("MemoryHigh", ("t", 4096))]),
         ({"memory.swap.max": "0"}, [("MemorySwapMax", ("t", 0))]),
         ({"pids.max": "100"}, [("TasksMax", ("t", 100))]),
+        ({"cpuset.cpus": "0-2,9"}, [("AllowedCPUs", ("ay", b"\x07\x02"))]),
+        ({"cpuset.cpus": " "}, [("AllowedCPUs", ("ay", b""))]),
         ({"memory.oom.group": "1"}, None),
         ({"hugetlb.2MB.max": "0"}, None),
         ({"hugetlb.2MB.max": "0", "hugetlb.2MB.rsvd.max": "0"}, None),
     ],
 )
 def test_what_systemd_has_a_property_for_is_one(files, expected):
-    assert resource_properties(files, 252) == expected
+    assert resource_properties(files, 252, 2) == expected
 
 
 @pytest.mark.parametrize("quota", [1000, 1001, 12345, 99_999, 300_000])
 @pytest.mark.parametrize("period", [1000, 10_000, 30_000, 99_999, 100_000, 1_000_000])
 def test_systemd_divides_a_quota_per_second_back_to_the_same_quota(quota, period):
-    [(_, (_, given)), (name, (_, per_second))] = resource_properties({"cpu.max": f"{quota} {period}"}, 252)
+    [(_, (_, given)), (name, (_, per_second))] = resource_properties({"cpu.max": f"{quota} {period}"}, 252, 2)
     assert (given, name) == (period, "CPUQuotaPerSecUSec")
     assert per_second * period // 1_000_000 == quota
 
 
 def test_no_quota_is_infinity():
     files = {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}
-    assert resource_properties(files, 252)[1] == ("CPUQuotaPerSecUSec", ("t", INFINITY))
+    assert resource_properties(files, 252, 2)[1] == ("CPUQuotaPerSecUSec", ("t", INFINITY))
 
 
 def test_before_systemd_242_the_period_cannot_be_given():
-    assert resource_properties({"cpu.max": "5000 100000"}, 241) == [("CPUQuotaPerSecUSec", ("t", 50_000))]
-    assert resource_properties({"cpu.max": "5000 50000"}, 241) is None
+    assert resource_properties({"cpu.max": "5000 100000"}, 241, 2) == [("CPUQuotaPerSecUSec", ("t", 50_000))]
+    assert resource_properties({"cpu.max": "5000 50000"}, 241, 2) is None
+
+
+def test_cpus_are_a_property_on_v2_since_systemd_244_and_so_is_their_controller_systemds():
+    files = {"cpuset.cpus": "0-3"}
+    assert resource_properties(files, 244, 2) == [("AllowedCPUs", ("ay", b"\x0f"))]
+    assert resource_properties(files, 243, 2) is None
+    assert resource_properties(files, 252, 1) is None
+    assert ("cpuset" in known_controllers(244), "cpuset" in known_controllers(243)) == (True, False)
+
+
+def test_limits_are_shown_as_systemctl_takes_them():
+    properties = [("CPUAccounting", ("b", True)), ("MemoryMax", ("t", INFINITY)), ("AllowedCPUs", ("ay", b"\x07\x02"))]
+    assert shown_properties(properties) == "MemoryMax=infinity AllowedCPUs=0-2,9"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,9 @@ from engine.status import compare
 from engine.systemd import bus
 from engine.systemd.units import down_over_dbus, is_slice, over_dbus
 from engine.wanted import wanted_tree
+from fakecgroup import Kernel
 
+from ..model_fs import ModelFs
 from .fake_systemd import INFINITY, FakeSystemd
 
 LIMITED = {"limits": {"cpu": "1500m", "memory": "1Gi"}}
@@ -68,8 +71,8 @@ def machine(stub, make_node, tmp_path, monkeypatch):
     monkeypatch.setattr(bus, "_BOOTED", str(booted))
     machines = []
 
-    def make(version=2, **fields):
-        made = Machine(stub(version), tmp_path, make_node(driver="systemd", **fields))
+    def make(version=2, kernel=None, **fields):
+        made = Machine(kernel or stub(version), tmp_path, make_node(driver="systemd", **fields))
         machines.append(made)
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", made.fake.address)
         return made
@@ -236,6 +239,34 @@ def test_what_depends_on_a_refused_unit_is_not_attempted(machine, make_pod):
     ]
 
 
+def test_the_cpus_of_the_node_level_are_a_property(machine):
+    node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)))
+    node.node = replace(node.node, cpu_list="0-3")
+    assert node.apply().failed == []
+    assert [properties.get("AllowedCPUs") for _, _, properties in node.fake.calls] == [b"\x0f", None, None]
+    assert node.kernel.read("kubepods.slice/cpuset.cpus") == "0-3\n"
+    node.kernel.write("kubepods.slice/cpuset.cpus", "1")
+    [step] = node.apply().done
+    assert (step.path, step.text) == ("kubepods.slice", "AllowedCPUs=0-3")
+
+
+def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
+    machine, make_pod, make_container, monkeypatch
+):
+    monkeypatch.setattr("engine.apply._PATIENCE", 0.1)
+    node = machine(1, featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    node.apply()
+    directory = "memory/kubepods.slice/kubepods-besteffort.slice"
+    node.kernel.files[f"{directory}/memory.usage_in_bytes"] = str(5 << 30)
+    node.kernel.instead[f"{directory}/memory.limit_in_bytes"] = str(5 << 30)  # as what is less is refused
+    outcome = node.apply(make_pod(make_container(limits={"cpu": "1", "memory": "4Gi"})))
+    assert outcome.failed == []
+    [step] = [step for step in outcome.done if "more is in use" in step.why]
+    assert (step.path, step.text) == ("kubepods-besteffort.slice", f"MemoryLimit={5 << 30}")
+    limits = [properties["MemoryLimit"] for _, unit, properties in node.fake.calls if unit == step.path][-2:]
+    assert limits == [4 << 30, 5 << 30]
+
+
 def test_a_value_that_systemd_did_not_bring_into_the_tree_is_a_failure(machine, monkeypatch):
     monkeypatch.setattr("engine.apply._PATIENCE", 0.0)
     node = machine()
@@ -265,7 +296,7 @@ def test_a_bus_that_cannot_be_reached_is_one_line(address, tmp_path, monkeypatch
 def command(machine, monkeypatch):
     """The command line on a machine's own root."""
     node = machine()
-    monkeypatch.setattr(cli, "_THE_MACHINES_OWN", "/own")
+    monkeypatch.setattr(cli, "THE_MACHINES_OWN", "/own")
 
     def run(name, *arguments):
         size = ["--cpus", "4", "--memory", "8Gi", "--max-pids", "32768", "--driver", "systemd"]
