@@ -112,13 +112,22 @@ class Translation:
         if cgroup.level == "system":
             return own  # a plain directory with either driver
         if self.unit_of(cgroup.path) is not None:
-            return self.changed(cgroup.path, own)
+            steps = self.changed(cgroup.path, own)
+            return self._of_scope(own, steps) if cgroup.level == "container" else steps
         if cgroup.level == "container":
             self.waiting.append(f"{cgroup.owner}: {cgroup.path.rpartition('/')[2]} is made by the runtime")
             return []
         if cgroup.level == "reserved" or not is_slice(cgroup.path):
             return own
         return self._started(cgroup, own)
+
+    @staticmethod
+    def _of_scope(own: list[Step], steps: Iterable[Step]) -> Iterator[Step]:
+        """Without the writes in hierarchies where its runtime did not make it, so that no process of it is there."""
+        missing = {step.path for step in own if step.action == "mkdir"}
+        for step in steps:
+            if isinstance(step, UnitStep) or step.path.rpartition("/")[0] not in missing:
+                yield step
 
     def _started(self, cgroup: WantedCgroup, own: list[Step]) -> Iterator[Step]:
         """Every value that is given goes with it; systemd sets all other files of a slice to the kernel's defaults."""

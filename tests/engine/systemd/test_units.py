@@ -175,6 +175,20 @@ def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(machine,
     assert node.plan(pod).waiting == ()
 
 
+def test_a_scope_gets_no_values_in_hierarchies_where_it_is_not(machine, make_pod, make_container):
+    node = machine(kernel=ModelFs(Kernel("v1", "6.1", cpus=4)))
+    pod = make_pod(make_container(**LIMITED))
+    [waiting] = node.plan(pod).waiting
+    node.apply(pod)
+    scope = waiting.split()[1]
+    node.fake.scope(scope, POD_PATH)  # in no cpuset, as systemd has none
+    outcome = node.apply(pod)
+    assert outcome.failed == []
+    assert ("set", scope) in {(step.action, step.path) for step in outcome.done}
+    assert not any(step.path.startswith("cpuset/") for step in outcome.done)
+    assert node.apply(pod).done == []
+
+
 def test_a_pod_that_is_not_wanted_any_more_is_stopped(machine, make_pod):
     node = machine()
     node.apply(make_pod(n=1), make_pod(n=2))
