@@ -8,8 +8,10 @@ opencontainers/cgroups, which it calls. Where a kubelet hides a failure, this ra
 * with each update a kubelet sets every size of huge pages that is not named to 0 (maybeSetHugetlb), even where only
   CPU shares were meant; here only ``create`` does, which is where it belongs.
 
-The directories are made and removed directly with both drivers: with the systemd driver under systemd's names, but
-without systemd.
+With the systemd driver and a connection to the machine's systemd, slices are its transient units and their values its
+properties, as opencontainers/cgroups/systemd has them; what it has none for, and the controllers below that it would
+not enable, are written as without it. Otherwise the directories are made and removed directly, under systemd's names
+with the systemd driver. On the tree that a running systemd manages that is refused: it would take the controllers away.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ from typing import Literal
 from engine.apply import execute
 from engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, shown
 from engine.found import FoundTree
-from engine.fs import CgroupFs
+from engine.fs import CgroupFs, OsFs
 from engine.hugepages import page_size_of_file
 from engine.knobs import CPUS, MEMS, knobs_of
 from engine.kubelet_version import KubeletVersion
 from engine.layout import Controller, detect
 from engine.names import CgroupName, Driver, components, directory, parse_cgroupfs, parse_reserved
-from engine.plan import Plan, Step
+from engine.plan import Plan, Step, remove_steps, who_lives
 from engine.resources import CgroupLimits
 from engine.shares import weight_to_shares
+from engine.systemd.bus import THE_MACHINES_OWN, Systemd, is_booted
+from engine.systemd.properties import slice_properties
+from engine.systemd.units import Translation, UnitStep
 from engine.wanted_cgroup import written
 
 Resource = Literal["cpu", "memory"]
@@ -44,14 +49,30 @@ class CgroupManager:
     """Operations on the cgroups below one root; a name is a tuple such as ``("kubepods", "burstable", "pod1234")``.
 
     ``fs``: the root, such as ``OsFs("/sys/fs/cgroup")``. ``driver``: how names become directories. ``kubelet``: whose
-    rules to follow where releases differ.
+    rules to follow where releases differ. ``systemd``: the one that manages the root (``engine.systemd.bus.connect``),
+    used with its driver only.
 
-    :raises RootError: by the constructor, if the root is no cgroup tree, or lacks cpu or memory.
+    :raises RootError: by the constructor, if the root is no cgroup tree, or lacks cpu or memory, or if a systemd
+        manages it, the driver is systemd's and no connection is given.
+    :raises SystemdError: by what makes, sets or removes: systemd did not answer.
     """
 
     def __init__(
-        self, fs: CgroupFs, driver: Driver = "cgroupfs", kubelet: KubeletVersion | None = None, shown_root: str = "root"
+        self,
+        fs: CgroupFs,
+        driver: Driver = "cgroupfs",
+        kubelet: KubeletVersion | None = None,
+        shown_root: str = "root",
+        systemd: Systemd | None = None,
     ) -> None:
+        own = isinstance(fs, OsFs) and fs.root == THE_MACHINES_OWN
+        if driver == "systemd" and systemd is None and own and is_booted():
+            raise RootError(
+                f"{shown_root}: is this machine's own tree, where systemd makes the cgroups of the systemd driver",
+                path=shown_root,
+                todo="give systemd=connect(...) of engine.systemd.bus, or use the cgroupfs driver",
+            )
+        self.systemd = systemd if driver == "systemd" else None
         self.fs = fs
         self.driver = driver
         self.kubelet = kubelet or KubeletVersion()
@@ -87,6 +108,8 @@ class CgroupManager:
         :raises UnsafeNameError: the name cannot become a directory.
         """
         parts = self._parts(name)
+        if self.systemd is not None:
+            self._start(parts, self.systemd)
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
             if self.version == 2:
@@ -163,12 +186,16 @@ class CgroupManager:
     def destroy(self, name: CgroupName) -> None:
         """Removes a cgroup and all below it, from every hierarchy (Destroy). It may be gone already.
 
-        No process is ended. While one that is about to end is in the way, rmdir is tried for a second.
+        No process is ended. While one that is about to end is in the way, rmdir is tried for a second. systemd would
+        end them with its units, so that it is told only once there are none.
 
-        :raises StepFailedError: EBUSY: processes live there; what was below and empty is gone then.
+        :raises StepFailedError: EBUSY: processes live there; what was below and empty is gone then. Or a unit there is
+            not transient, so that it is not this engine's to stop.
         :raises UnsafeNameError: the name is the root.
         """
         path = "/".join(self._parts(name))
+        if self.systemd is not None:
+            self._stop(name, path, self.systemd)
         for tree in self._all_trees():
             for child in reversed(list(self._below(self.layout.directory(tree, path)))):
                 self._rmdir(child)
@@ -248,19 +275,55 @@ class CgroupManager:
 
     def _set(self, path: str, limits: CgroupLimits) -> None:
         limits = written(limits, self.kubelet)
-        there = FoundTree(self.fs, self.layout).get(path)
+        found = FoundTree(self.fs, self.layout)
+        there = found.get(path)
+        steps: list[Step] = []
         for knob in knobs_of(self.layout, limits):
             new = knob.setting(limits) if knob.given(limits) else None
             if new is None:
                 continue
             old = there.settings.get(knob.field, knob.default) if there is not None else knob.default
             for file, text in knob.writes(old, new):
-                self._take(Step("write", self.layout.file(knob.controller, path, file), path, "", "", text, knob=knob))
+                steps.append(
+                    Step("write", self.layout.file(knob.controller, path, file), path, "", "", text, knob=knob)
+                )
+        for step in steps if self.systemd is None else Translation(found, self.systemd).changed(path, steps):
+            self._take(step)
+
+    def _start(self, parts: tuple[str, ...], systemd: Systemd) -> None:
+        """The units that are missing down to a slice (startUnit)."""
+        translation = Translation(FoundTree(self.fs, self.layout), systemd)
+        for depth, unit in enumerate(parts):
+            path = "/".join(parts[: depth + 1])
+            if translation.unit_of(path) is None:
+                properties = slice_properties(unit, parts[depth - 1] if depth else "-.slice", self.layout)
+                self._take(UnitStep("start", unit, path, "", "", properties=tuple(properties)))
+
+    def _stop(self, name: CgroupName, path: str, systemd: Systemd) -> None:
+        delay = _FIRST_DELAY_S
+        for _ in range(_TRIES):
+            if not self.pids(name):
+                break
+            time.sleep(delay)
+            delay *= 2
+        pids = self.pids(name)
+        if pids:
+            raise StepFailedError(
+                f"{path}: {who_lives(pids)} there", path=path, errno=EBUSY, todo="end them first, as systemd would"
+            )
+        found = FoundTree(self.fs, self.layout)
+        translation = Translation(found, systemd)
+        for cgroup in reversed(list(found.below(path))):
+            steps = list(remove_steps([cgroup], self.layout, ""))
+            for step in translation.removed(cgroup.path, steps):
+                self._take(step)
+        if translation.kept:
+            raise StepFailedError(translation.kept[0].lstrip("/"), path=path)
 
     def _take(self, step: Step) -> None:
         if step.action == "mkdir" and self.fs.is_dir(step.path):
             return
-        for failure in execute(Plan(self.layout, (step,)), self.fs).failed:
+        for failure in execute(Plan(self.layout, (step,)), self.fs, systemd=self.systemd).failed:
             if step.action != "mkdir" or failure.errno != EEXIST or not self.fs.is_dir(step.path):
                 raise failure
 

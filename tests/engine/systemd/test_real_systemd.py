@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,10 @@ def test_slices_exist_with_their_values_as_properties(answers):
     assert "MemoryMax=3221225472" in shown or "MemoryLimit=3221225472" in shown
 
 
+def test_the_node_level_has_all_cpus_of_the_machine(answers):
+    assert "0-2" in answers["cpus"]["output"].splitlines()
+
+
 def test_a_second_apply_does_nothing_even_after_systemd_has_read_its_units_again(answers):
     assert "nothing to do" in answers["again"]["output"]
     assert "nothing to do" in answers["after daemon-reload"]["output"]
@@ -76,10 +81,22 @@ def test_a_pod_that_is_gone_is_stopped(answers):
     assert answers["one pod"]["code"] == 0
 
 
+def test_a_qos_class_is_limited_to_what_it_uses_if_v1_refuses_less(answers):
+    [limit] = re.findall(r"^Memory(?:Max|Limit)=([0-9]+)$", answers["show class"]["output"], re.MULTILINE)
+    used = re.search(r"set fcg-kubepods-besteffort.slice MemoryLimit=([0-9]+)", answers["one pod"]["output"])
+    assert int(limit) == (102 << 20 if used is None else int(used[1]))
+    assert used is None or int(used[1]) > 200 << 20
+
+
 def test_down_removes_units_and_directories(answers):
     assert answers["down"]["code"] == 0
     assert answers["left"]["output"] == ""
     assert "nothing to remove" in answers["down again"]["output"]
+
+
+def test_single_cgroups_are_units_too(answers):
+    assert answers["manager"]["output"].startswith(f"True {64 << 20} CgroupLimits(shares=2, quota_us=50000,")
+    assert answers["left by the manager"]["output"] == ""
 
 
 def test_without_the_bus_it_is_one_line(answers):
