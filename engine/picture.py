@@ -105,7 +105,8 @@ def _boxes(parent: str, x: float, children: Tree, cores: Mapping[str, float], sc
 def _memory(
     node: NodeConfig, wanted: Sequence[WantedCgroup], containers: Sequence[WantedCgroup], top: int
 ) -> Iterator[str]:
-    limits = {cgroup.path: cgroup.limits.memory for cgroup in wanted}
+    # one below zero, of an amount that overflowed or of qosReserved, limits nothing
+    limits = {cgroup.path: max(0, cgroup.limits.memory or 0) for cgroup in wanted}
     left, width = _MARGIN + _LEFT, _WIDTH - 2 * _MARGIN - _LEFT - _RIGHT
     scale = width / node.memory
     yield _text(_MARGIN, top, "Memory", "head")
@@ -121,7 +122,7 @@ def _memory(
         most = min(most, node.memory)
         yield _text(_MARGIN, y + 13, _fitted(cgroup.owner, _LEFT - 10))
         yield _box(left, y, width, "#eef0f3", height=18)
-        if cgroup.limits.memory:
+        if limits[cgroup.path]:
             yield _box(left, y, most * scale, colour, height=18, opacity=0.35)
         else:
             yield _box(left, y, most * scale, "url(#open)", height=18)
@@ -143,7 +144,7 @@ def _memory(
 
 
 def _request(cgroup: WantedCgroup) -> int:
-    return cgroup.container.requests.get("memory", ZERO).value() if cgroup.container is not None else 0
+    return max(0, cgroup.container.requests.get("memory", ZERO).value()) if cgroup.container is not None else 0
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ where neither the old nor the new tree would.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.found import FoundCgroup, FoundTree
@@ -82,6 +82,7 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     :raises RootError: something there cannot be read.
     """
     layout = found.layout
+    wanted = [at_usage(cgroup, found) for cgroup in wanted]
     ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:
         if cgroup.level == "reserved":
@@ -90,6 +91,21 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     removed, kept = unwanted(wanted, found, driver)
     lowered = list(_lower(wanted, found))
     return Plan(layout, (*made, *removed, *lowered), tuple(kept))
+
+
+def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
+    """A QoS class that qosReserved leaves less than nothing, with what it uses for a limit; nothing is no limit.
+
+    The kernel refuses a limit below zero, and the kubelet tries again with what is in use (retrySetMemoryReserve).
+    """
+    if cgroup.level != "qos" or cgroup.limits.memory is None or cgroup.limits.memory >= 0:
+        return cgroup
+    file = "memory.usage_in_bytes" if found.layout.version == 1 else "memory.current"
+    try:
+        usage = int(found.fs.read(found.layout.file("memory", cgroup.path, file)))
+    except (OSError, ValueError):
+        usage = 0
+    return replace(cgroup, limits=replace(cgroup.limits, memory=usage or None))
 
 
 def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:

@@ -9,7 +9,7 @@ from typing import Literal
 from engine.found import FoundTree
 from engine.knobs import Knob
 from engine.names import Driver
-from engine.plan import settings_of, unwanted
+from engine.plan import at_usage, settings_of, unwanted
 from engine.wanted_cgroup import WantedCgroup
 
 State = Literal["ok", "drift", "missing", "unwanted", "waiting"]
@@ -40,6 +40,7 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
     layout = found.layout
     rows: list[Row] = []
     for cgroup in wanted:
+        cgroup = at_usage(cgroup, found)
         there = found.get(cgroup.path)
         if by_systemd and cgroup.level == "container" and there is None:
             rows.append(Row(cgroup.path, cgroup.owner, "waiting"))

@@ -11,7 +11,6 @@ from dataclasses import replace
 from engine.allocatable import node_limits, reserved_limits
 from engine.config import NodeConfig
 from engine.cpu_weight import formula_of, weight
-from engine.errors import ConfigError
 from engine.hugepages import resource_of_page_size
 from engine.names import CgroupName, Driver, QosClass, components, kubepods_name, misplaced_parent, qos_name
 from engine.pod import Pod, Resources
@@ -25,7 +24,6 @@ from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ...]:
     """All cgroups of a node with these pods, parents before children; pods that have ended have none.
 
-    :raises ConfigError: qosReserved leaves less than nothing for a QoS class.
     :raises UnsafeNameError: a name cannot become a directory.
     """
     pods = [pod for pod in pods if not pod.ended]  # filterOutInactivePods
@@ -173,11 +171,7 @@ def _qos_cgroup(node: NodeConfig, sums: RequestSums, qos: QosClass) -> WantedCgr
         if limits.memory == 0:
             rules["memory"] += ", which libcontainer takes for no limit"
         if limits.memory < 0:
-            raise ConfigError(
-                f"qosReserved.memory: {node.qos_reserved_memory}% of the {above} pods' memory requests is "
-                f"{-limits.memory} bytes more than the node's allocatable memory of {memory} bytes",
-                todo="give the node fewer pods or reserve less",
-            )
+            rules["memory"] += ", which the kernel refuses; retrySetMemoryReserve: what is in use is the limit then"
     limits = written(limits, node.version)
     return WantedCgroup(_path(qos_name(node.cgroup_root, qos), node.driver), "qos", qos, limits, rules, qos)
 

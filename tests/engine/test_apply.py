@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from errno import EACCES, EBUSY, EEXIST, EROFS
 
+import pytest
+
 from engine.apply import execute
 from engine.found import FoundTree
 from engine.fs import OsFs
@@ -101,6 +103,17 @@ def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(stub, 
     assert kernel.files["memory/kubepods/burstable/memory.limit_in_bytes"] == str(4 << 30)
     [step] = [step for step in outcome.done if step.text == str(5 << 30)]
     assert "more is in use" in step.why
+
+
+@pytest.mark.parametrize(("usage", "limit"), [(0, "9223372036854771712"), (5 << 30, str(5 << 30))])
+def test_a_qos_class_that_less_than_nothing_is_left_to_is_limited_to_its_usage(
+    stub, make_node, make_pod, make_container, usage, limit
+):
+    kernel = _Busy(stub(1), usage)
+    node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
+    outcome = _run(kernel, wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "9Gi"}))]))
+    assert outcome.failed == []
+    assert kernel.files["memory/kubepods/besteffort/memory.limit_in_bytes"] == limit
 
 
 def test_a_limit_that_is_refused_though_less_is_in_use_is_a_failure(stub, make_node, make_pod, make_container):

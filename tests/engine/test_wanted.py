@@ -112,10 +112,11 @@ def test_qos_reserved_takes_requests_from_the_lower_classes(make_node, make_pod,
     assert tree["kubepods/besteffort"].limits.memory == (8 << 30) - (512 << 20) - (1 << 30)
 
 
-def test_reserving_more_than_there_is_is_refused(make_node, make_pod, make_container):
+def test_reserving_more_than_there_is_leaves_less_than_nothing(make_node, make_pod, make_container):
     node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
-    with pytest.raises(ConfigError, match="more than the node's allocatable memory"):
-        wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "9Gi"}))])
+    tree = _by_path(wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "9Gi"}))]))
+    assert tree["kubepods/burstable"].limits.memory == -1 << 30
+    assert "which the kernel refuses" in tree["kubepods/burstable"].rules["memory"]
 
 
 def test_every_value_that_is_set_has_its_rule(make_node, make_pod, make_container):
