@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.config import node_config
@@ -14,7 +16,7 @@ from engine.wanted import wanted_tree
 V1 = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
 LAYOUTS = {
     1: Layout(1, tuple(V1.values()), V1, swap=False),
-    2: Layout(2, ("",), {"cpu": "", "memory": "", "pids": "", "hugetlb": ""}),
+    2: Layout(2, ("",), {"cpu": "", "memory": "", "pids": "", "hugetlb": "", "cpuset": ""}),
 }
 
 
@@ -23,6 +25,7 @@ def _wanted(row, minor):
     size = {name: row[name] for name in ("cpus", "memory", "max_pids")}
     pages = {int(page): total for page, total in row.get("huge_pages", {}).items()}
     node = node_config(row["config"], "test", version=version, huge_pages=pages, **size)
+    node = replace(node, cpu_list=f"0-{node.cpus - 1}")
     return wanted_tree(node, [pod_from_object(item, "test", version) for item in row["pods"]])
 
 
