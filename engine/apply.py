@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 
@@ -166,6 +167,10 @@ def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> Non
         ) from None
     deadline = time.monotonic() + _PATIENCE
     for file in step.files:
+        if not file.text.strip():
+            # of a list of CPUs that is gone systemd leaves the file as it is, unless the controller goes with it
+            with suppress(OSError):
+                fs.write(file.path, file.text)
         found = _awaited(file, fs, deadline)
         if found is None:
             raise StepFailedError(
@@ -197,7 +202,8 @@ def _awaited(file: Step, fs: CgroupFs, deadline: float) -> str | None:
         try:
             found: str | None = fs.read(file.path).strip()
         except OSError:
-            found = None
+            # with a unit's last list of CPUs systemd takes the controller away
+            found = None if file.text.strip() else ""
         if (found is not None and _kept(file, found)) or time.monotonic() > deadline:
             return found
         time.sleep(0.01)

@@ -45,6 +45,7 @@ class FakeSystemd:
         self.operators: set[str] = set()
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.refuse: dict[str, tuple[str, str]] = {}
+        self.takes_cpuset_away = True  # not while another unit beside it has CPUs
         self._jobs = 0
         self._listener = socket.socket(socket.AF_UNIX)
         path = directory / "bus"
@@ -173,8 +174,12 @@ class FakeSystemd:
                 for bit in range(8)
                 if byte >> bit & 1
             ]
-            self.fs.write(f"{path.rpartition('/')[0]}/cgroup.subtree_control".lstrip("/"), "+cpuset")
-            self.fs.write(f"{path}/cpuset.cpus", ",".join(cpus) or " ")
+            above = f"{path.rpartition('/')[0]}/cgroup.subtree_control".lstrip("/")
+            if not cpus and self.takes_cpuset_away:
+                self.fs.write(above, "-cpuset")
+            if cpus:
+                self.fs.write(above, "+cpuset")
+                self.fs.write(f"{path}/cpuset.cpus", ",".join(cpus))
         if "CPUQuotaPerSecUSec" in properties:
             self._quota(path, properties["CPUQuotaPerSecUSec"], properties.get("CPUQuotaPeriodUSec", 100_000))
 

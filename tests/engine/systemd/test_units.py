@@ -264,6 +264,21 @@ def test_the_cpus_of_the_node_level_are_a_property(machine):
     assert (step.path, step.text) == ("kubepods.slice", "AllowedCPUs=0-3")
 
 
+@pytest.mark.parametrize("goes", [True, False])
+def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goes_or_not(goes, machine):
+    fields = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}}
+    node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)), kubeReservedCgroup="/kube.slice", **fields)
+    node.node = replace(node.node, cpu_list="0-3")
+    node.fake._realize("kube.slice", "kube.slice", {})
+    assert node.apply().failed == []
+    assert node.kernel.read("kube.slice/cpuset.cpus") == "0-3\n"
+    node.fake.takes_cpuset_away = goes
+    assert node.down().failed == []
+    assert [each["AllowedCPUs"] for _, unit, each in node.fake.calls if unit == "kube.slice"] == [b"\x0f", b""]
+    assert ("cpuset" in node.kernel.read("kube.slice/cgroup.controllers")) is not goes
+    assert goes or node.kernel.read("kube.slice/cpuset.cpus") == "\n"
+
+
 def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
     machine, make_pod, make_container, monkeypatch
 ):
