@@ -39,7 +39,7 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
         cgroups += [WantedCgroup("/".join(place[: n + 1]), "runtime", "containerd") for n in range(len(place))]
     for pod in pods:
         cgroups += pod_cgroups(node, pod)
-    cgroups = [*_reserved_cgroups(node), *cgroups]
+    cgroups = _with_reserved(cgroups, _reserved_cgroups(node))
     cgroups += _system_cgroups(node, {cgroup.path for cgroup in cgroups})
     return tuple(_weighted(node, cgroup) for cgroup in cgroups)
 
@@ -97,6 +97,20 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
         for page in limits.hugepages:
             rules[resource_of_page_size(page)] = "maybeSetHugetlb: nothing can be reserved of huge pages"
         yield WantedCgroup(path, "reserved", what, limits, rules)
+
+
+def _with_reserved(others: Sequence[WantedCgroup], reserved: Iterable[WantedCgroup]) -> list[WantedCgroup]:
+    """The reserved cgroups first, but those below cgroupRoot behind it: it gives them their files on v2, CPUs on v1."""
+
+    place = {cgroup.path: number for number, cgroup in enumerate(others)}
+
+    def order(cgroup: WantedCgroup) -> tuple[int, int]:
+        if cgroup.level != "reserved":
+            return place[cgroup.path], 0
+        above = (number for path, number in place.items() if cgroup.path.startswith(f"{path}/"))
+        return max(above, default=-1), 1 + cgroup.path.count("/")
+
+    return sorted([*reserved, *others], key=order)
 
 
 def _node_cgroup(node: NodeConfig, sums: RequestSums, path: str) -> WantedCgroup:

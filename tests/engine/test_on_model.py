@@ -121,6 +121,34 @@ def test_a_pod_can_shrink_and_grow_on_v1(example):
         assert {row.state for row in node.status()} == {"ok"}
 
 
+@pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
+@pytest.mark.parametrize(("layout", "version"), KERNELS)
+def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_apply(make_node, driver, layout, version):
+    names = ("fcg.slice", "fcg-sys.slice", "fcg-kube.slice") if driver == "systemd" else ("fcg", "sys", "kube")
+    root, system, kube = names[0], f"{names[0]}/{names[1]}", f"{names[0]}/{names[2]}"
+    reserved = {"cpu": "1", "memory": "1Gi", "pid": "9"}
+    node = make_node(
+        driver=driver,
+        huge_pages={2 << 20: 128 << 20, 1 << 30: 0},
+        cgroupRoot="/fcg",
+        enforceNodeAllocatable=["pods", "system-reserved", "kube-reserved"],
+        systemReserved=reserved,
+        systemReservedCgroup=f"/{system}",
+        kubeReserved=reserved,
+        kubeReservedCgroup=f"/{kube}",
+    )
+    fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, memory=8 << 30))
+    layout_found = detect(fs, "model")
+    node = replace(node, cgroup_version=layout_found.version, cpu_list=layout_found.cpus)
+    for tree in layout_found.trees:
+        for path in (root, system, kube):
+            fs.mkdir(layout_found.directory(tree, path))
+    wanted = wanted_tree(node, [])
+    outcome = execute(make_plan(wanted, FoundTree(fs, layout_found), driver), fs)
+    assert (outcome.failed, outcome.skipped) == ([], [])
+    assert {row.state for row in compare(wanted, FoundTree(fs, layout_found), driver)} == {"ok"}
+
+
 @pytest.mark.parametrize("minor", [28, 36])
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
 def test_huge_pages_swap_and_memory_qos_grow_and_shrink(make_node, make_pod, make_container, layout, version, minor):

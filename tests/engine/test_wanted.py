@@ -150,6 +150,26 @@ def test_huge_pages_are_unbounded_above_the_pods(make_node):
     assert {cgroup.limits.hugepages[2 << 20] for cgroup in tree.values()} == {1 << 62}
 
 
+def test_parents_come_before_children_and_reserved_cgroups_else_first(make_node):
+    def paths(system, kube):
+        node = make_node(
+            cgroupRoot="/a/b",
+            enforceNodeAllocatable=["pods", "system-reserved", "kube-reserved"],
+            systemReserved={"cpu": "1"},
+            systemReservedCgroup=system,
+            kubeReserved={"cpu": "1"},
+            kubeReservedCgroup=kube,
+        )
+        return [cgroup.path for cgroup in wanted_tree(node, [])]
+
+    pods = ["a/b/kubepods", "a/b/kubepods/burstable", "a/b/kubepods/besteffort"]
+    assert paths("/s", "/k") == ["s", "k", "a", "a/b", *pods]
+    assert paths("/a/b/s", "/a/k") == ["a", "a/k", "a/b", "a/b/s", *pods]
+    assert paths("/a/s", "/a/k") == ["a", "a/s", "a/k", "a/b", *pods]
+    assert paths("/k/s", "/k") == ["k", "k/s", "a", "a/b", *pods]
+    assert paths("/a/b/kubepods/s", "/k") == ["k", "a", "a/b", pods[0], "a/b/kubepods/s", *pods[1:]]
+
+
 def test_a_reserved_cgroup_has_no_huge_pages(make_node):
     fields = {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/kube"}
     for key in ("kube-reserved", "kube-reserved-compressible"):

@@ -264,6 +264,21 @@ def test_the_cpus_of_the_node_level_are_a_property(machine):
     assert (step.path, step.text) == ("kubepods.slice", "AllowedCPUs=0-3")
 
 
+def test_a_reserved_slice_below_the_cgroup_root_has_its_huge_pages_after_the_first_apply(machine):
+    node = machine(
+        kernel=ModelFs(Kernel("v2", "6.12", cpus=4)),
+        cgroupRoot="/fcg",
+        enforceNodeAllocatable=["pods", "kube-reserved"],
+        kubeReserved={"cpu": "1"},
+        kubeReservedCgroup="/fcg-kube.slice",
+        huge_pages={2 << 20: 0},
+    )
+    node.fake._realize("fcg.slice", "fcg.slice", {})
+    node.fake._realize("fcg-kube.slice", "fcg.slice/fcg-kube.slice", {})
+    assert node.apply().failed == []
+    assert node.kernel.read("fcg.slice/fcg-kube.slice/hugetlb.2MB.max") == "0\n"
+
+
 @pytest.mark.parametrize("goes", [True, False])
 def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goes_or_not(goes, machine):
     fields = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}}
