@@ -33,7 +33,7 @@ class Cgroup(Directory):
     max_depth: int = INT_MAX
     max_descendants: int = INT_MAX
     nr_descendants: int = 0
-    threaded: bool = False  # cgroup.type is "threaded"
+    domain: Cgroup | None = None  # of a threaded cgroup: where its processes belong
     nr_threaded_children: int = 0
     hidden_marks: frozenset[str] = frozenset()
     # v1
@@ -60,6 +60,11 @@ class Cgroup(Directory):
     @property
     def alive(self) -> bool:
         return not self.dead
+
+    @property
+    def threaded(self) -> bool:
+        """True where cgroup.type is "threaded"."""
+        return self.domain is not None
 
     @property
     def is_root(self) -> bool:

@@ -130,7 +130,10 @@ def write_type(cgroup: Cgroup, text: str) -> None:
     cgroup.hierarchy.prune(cgroup)
     threadmode.vet_threaded(cgroup)
     assert cgroup.parent is not None
-    cgroup.threaded = True
+    domain = threadmode.domain_of(cgroup.parent)
+    for member in (cgroup, *cgroup.descendants()):  # what was threaded below changes its domain too
+        if member is cgroup or member.threaded:
+            member.domain = domain
     cgroup.parent.nr_threaded_children += 1
     for controller in cgroup.hierarchy.controllers.values():
         if controller.name in cgroup.csses and not controller.threaded:

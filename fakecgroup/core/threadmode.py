@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
 
 def domain_of(cgroup: Cgroup) -> Cgroup:
-    """The domain that a threaded cgroup's processes belong to; any other cgroup is its own."""
-    while cgroup.threaded and cgroup.parent is not None:
-        cgroup = cgroup.parent
-    return cgroup
+    """The domain that a threaded cgroup's processes belong to; any other cgroup is its own (dom_cgrp)."""
+    return cgroup.domain or cgroup
 
 
 def domain_controllers(cgroup: Cgroup) -> bool:

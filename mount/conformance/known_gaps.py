@@ -10,7 +10,12 @@ from collections.abc import Mapping
 
 Gaps = Mapping[tuple[str, str], str]
 
-MODEL: Gaps = {}
+_CSS_SETS = (
+    "processes are listed in order of arrival; a kernel lists those that are in the same cgroups everywhere together "
+    "(a css_set), the youngest set last"
+)
+
+MODEL: Gaps = {("hybrid", "processes that are elsewhere in v1 come after the others"): _CSS_SETS}
 
 _FORKS = "a real process may fork whatever pids.max says"
 _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer keeps it until the thaw"
@@ -19,6 +24,7 @@ _ONE = "one mount is one file system: its kernel asks for no other hierarchy"
 _DOTS = "the mount's kernel follows . and .. itself, and looks a name up before it asks for permission"
 
 MOUNT: Gaps = {
+    **MODEL,
     **{
         (layout, name): _FORKS
         for layout in ("v2", "v1")

@@ -73,6 +73,10 @@ def _on(
                              for op in (("lseek", "h", 3), ("lseek", "h", offset, whence))],
         ("lseek", "h", 0), ("lseek", "h", -1, "SEEK_CUR"), ("fread", "h", 2), ("lseek", "h", -1, "SEEK_CUR"),
         ("fread", "h", 10)]  # fmt: skip
+    yield "lseek in a directory", [
+        ("open", "h", directory), *[op for whence in ("SEEK_SET", "SEEK_CUR", "SEEK_END")
+                                    for offset in (0, 5, -1, (1 << 31) - 1, 1 << 31, 1 << 62, (1 << 63) - 1)
+                                    for op in (("lseek", "h", 3), ("lseek", "h", offset, whence))]]  # fmt: skip
     yield "writing moves the position", [
         ("open", "h", rw, "O_RDWR"), ("fwrite", "h", "2000"), ("lseek", "h", 0, "SEEK_CUR"), ("fread", "h", 100),
         ("fpread", "h", 100, 0),

@@ -36,6 +36,11 @@ def cases() -> Iterator[Case]:
 
 
 def _own() -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    yield "processes that are elsewhere in v1 come after the others", [
+        ("mkdir", "pids/b"), ("mkdir", "unified/a"), ("fork", "w"), ("fork", "x"), ("write", "pids/b/tasks", "$w"),
+        ("read", "unified/cgroup.procs"), ("write", "unified/a/cgroup.procs", "$w"),
+        ("write", "unified/a/cgroup.procs", "$x"), ("read", "unified/a/cgroup.procs"),
+        ("write", "pids/b/tasks", "$x"), ("write", "pids/tasks", "$w"), ("read", "unified/a/cgroup.procs")]  # fmt: skip
     yield "what is mounted", [
         ("listdir", "."), *(op for h in (*HIERARCHIES_V1, "unified") for op in (("stat", h), ("statfs", h))),
         ("stat", "."), ("rmdir", "unified"), ("unlink", "unified"), ("rename", "unified", "v2"),

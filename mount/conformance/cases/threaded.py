@@ -72,6 +72,18 @@ def cases() -> Iterator[Case]:
         ("read", "a/cgroup.events"),
         ("read", "a/b/cgroup.events"), ("write", "cgroup.threads", "$t"), ("clone_into", "x", "a/b"),
         ("read", "a/b/cgroup.threads")))  # fmt: skip
+    yield Case("what is threaded below goes to the domain of one that becomes threaded above it", "v2", (
+        ("mkdir", "a"), ("mkdir", "a/c"), ("mkdir", "a/c/d"), ("mkdir", "a/c/e"), ("fork", "w"), ("fork", "x"),
+        ("in", "w", "thread", "t"), ("write", f"a/c/d/{TYPE}", "threaded"), ("write", "a/c/d/cgroup.procs", "$x"),
+        ("write", f"a/{TYPE}", "threaded"), ("write", "a/c/d/cgroup.procs", "$x"), ("write", "cgroup.procs", "$x"),
+        ("write", f"a/{TYPE}", "threaded"), *(("read", f"{d}/{TYPE}") for d in ("a", "a/c", "a/c/d", "a/c/e")),
+        ("clone_into", "y", "a/c/d"), ("write", "a/c/d/cgroup.procs", "$w"), ("write", "a/c/d/cgroup.threads", "$t"),
+        ("write", "a/c/cgroup.procs", "$w"), ("write", "a/cgroup.threads", "$t"), ("read", "a/c/d/cgroup.procs"),
+        ("read", "a/c/d/cgroup.threads"), ("read", "a/c/cgroup.procs"), ("read", "a/cgroup.threads"),
+        ("read", "cgroup.procs"), ("read", "a/cgroup.events"), ("write", f"a/c/{TYPE}", "threaded"),
+        *(("read", f"{d}/{TYPE}") for d in ("a", "a/c", "a/c/d", "a/c/e")), ("write", "a/c/cgroup.threads", "$t"),
+        ("read", "a/c/cgroup.threads"), ("write", f"a/c/e/{TYPE}", "threaded"), ("read", f"a/c/e/{TYPE}"),
+        ("write", "a/c/d/cgroup.kill", "1"), ("write", "a/c/e/cgroup.procs", "$x")))  # fmt: skip
     yield Case("nothing moves into an invalid domain", "v2", (
         *tree, ("write", f"a/b/{TYPE}", "threaded"), ("write", "a/d/cgroup.procs", "$w"),
         ("write", "a/d/cgroup.threads", "$w"),
