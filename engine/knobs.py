@@ -95,8 +95,23 @@ def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str
     return [(file, text) for file, before, text in zip(files, old, new, strict=True) if before != text]
 
 
+class _Plain:
+    """What most knobs are: files show what was written, no setting is above another, each file is written alone."""
+
+    files: tuple[str, ...]
+
+    def same(self, wanted: str, found: str, file: str) -> bool:
+        return wanted == found
+
+    def size(self, setting: Setting) -> float:
+        return 0
+
+    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+        return _changed(self.files, old, new)
+
+
 @dataclass(frozen=True)
-class _V1Shares:
+class _V1Shares(_Plain):
     field: Field = "shares"
     controller: Controller = "cpu"
     files: tuple[str, ...] = ("cpu.shares",)
@@ -107,15 +122,6 @@ class _V1Shares:
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return None if limits.shares is None else (str(limits.shares),)
-
-    def same(self, wanted: str, found: str, file: str) -> bool:
-        return wanted == found
-
-    def size(self, setting: Setting) -> float:
-        return 0
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
 
     def unit(self) -> str:
         return "shares"
@@ -136,7 +142,7 @@ class _V2Weight(_V1Shares):
 
 
 @dataclass(frozen=True)
-class _V1Quota:
+class _V1Quota(_Plain):
     """cpu.cfs_quota_us and cpu.cfs_period_us.
 
     The kernel refuses a quota/period of a cgroup over that of its nearest limited ancestor, and below that of a
@@ -186,7 +192,7 @@ class _V1Quota:
 
 
 @dataclass(frozen=True)
-class _V2Max:
+class _V2Max(_Plain):
     """cpu.max, "QUOTA PERIOD" in µs; both are set in one write and the kernel compares nothing with the parent."""
 
     field: Field = "quota"
@@ -208,15 +214,12 @@ class _V2Max:
         quota, period = setting[0].split()
         return math.inf if quota == "max" else (int(quota) << 20) // int(period)
 
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
-
     def unit(self) -> str:
         return "µs per µs"
 
 
 @dataclass(frozen=True)
-class _V1Memory:
+class _V1Memory(_Plain):
     field: Field = "memory"
     controller: Controller = "memory"
     files: tuple[str, ...] = ("memory.limit_in_bytes",)
@@ -237,9 +240,6 @@ class _V1Memory:
     def size(self, setting: Setting) -> float:
         number = int(setting[0])
         return math.inf if number < 0 or number >= _V1_NO_LIMIT else number
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
 
     def unit(self) -> str:
         return "bytes"
@@ -309,7 +309,7 @@ class _V2Bytes(_V2Memory):
 
 
 @dataclass(frozen=True)
-class _V2OomGroup:
+class _V2OomGroup(_Plain):
     """memory.oom.group, 0 or 1: does the OOM killer take all processes of the cgroup together?"""
 
     field: Field = "oom_group"
@@ -323,21 +323,12 @@ class _V2OomGroup:
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return ("1",) if limits.oom_group else ("0",)
 
-    def same(self, wanted: str, found: str, file: str) -> bool:
-        return wanted == found
-
-    def size(self, setting: Setting) -> float:
-        return 0
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
-
     def unit(self) -> str:
         return "flag"
 
 
 @dataclass(frozen=True)
-class _Hugetlb:
+class _Hugetlb(_Plain):
     """The limit of one size of huge pages, and the same of what may be reserved of them (since kernel 5.7).
 
     libcontainer writes both since runc 1.1.10 (October 2023). Kubelets before that, the older ones of this range, left
@@ -366,9 +357,6 @@ class _Hugetlb:
     def size(self, setting: Setting) -> float:
         return self._pages(setting[0])
 
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
-
     def unit(self) -> str:
         return "bytes"
 
@@ -381,7 +369,7 @@ def hugetlb_knob(version: Literal[1, 2], page: int) -> Knob:
 
 
 @dataclass(frozen=True)
-class _Pids:
+class _Pids(_Plain):
     field: Field = "pids"
     controller: Controller = "pids"
     files: tuple[str, ...] = ("pids.max",)
@@ -393,21 +381,15 @@ class _Pids:
     def setting(self, limits: CgroupLimits) -> Setting | None:
         return ("max",) if limits.pids is None or limits.pids < 0 else (str(limits.pids),)
 
-    def same(self, wanted: str, found: str, file: str) -> bool:
-        return wanted == found
-
     def size(self, setting: Setting) -> float:
         return math.inf if setting[0] == "max" else int(setting[0])
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
 
     def unit(self) -> str:
         return "tasks"
 
 
 @dataclass(frozen=True)
-class _Cpus:
+class _Cpus(_Plain):
     """cpuset.cpus, a list of CPUs. On v2 an empty one is the parent's; on v1 no task can enter then."""
 
     field: Field = "cpus"
@@ -423,12 +405,6 @@ class _Cpus:
 
     def same(self, wanted: str, found: str, file: str) -> bool:
         return parse_cpu_list(wanted.strip()) == parse_cpu_list(found.strip())
-
-    def size(self, setting: Setting) -> float:
-        return 0
-
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        return _changed(self.files, old, new)
 
     def unit(self) -> str:
         return "CPUs"

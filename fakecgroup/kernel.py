@@ -15,7 +15,6 @@ from .caller import ROOT, Caller
 from .cgroup import Cgroup
 from .controllers import CONTROLLERS
 from .core import dfl, legacy
-from .core.dfl import vet_clone_into
 from .css import Controller
 from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
@@ -319,7 +318,7 @@ class Kernel:
             raise refuse(ENOTDIR)
         if not isinstance(directory, Cgroup) or not directory.hierarchy.dfl:
             raise refuse(EBADF)
-        vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
+        dfl.vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
         return self._fork(pid, into=directory)
 
     def _fork(self, pid: int, *, thread: bool = False, into: Cgroup | None = None) -> int:

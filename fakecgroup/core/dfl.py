@@ -148,22 +148,25 @@ def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
     return procs is None or permitted(procs, MAY_WRITE, opener)
 
 
-def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
-    """May a task of `source` start a child in `cgroup`? (cgroup_css_set_fork) Raises EACCES, EOPNOTSUPP, EBUSY."""
-    procs = cgroup.file("cgroup.procs")
-    if procs is not None and not permitted(procs, MAY_WRITE, caller):
-        raise refuse(EACCES)
+def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
+    """May a task of `source` come to `cgroup`? (cgroup_attach_permissions) Raises EACCES, EOPNOTSUPP, EBUSY."""
     if not _attach_allowed(cgroup, source, caller):
         raise refuse(EACCES)
     threadmode.vet_migration(cgroup)
 
 
+def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
+    """May a task of `source` start a child in `cgroup`? (cgroup_css_set_fork) Raises EACCES, EOPNOTSUPP, EBUSY."""
+    procs = cgroup.file("cgroup.procs")
+    if procs is not None and not permitted(procs, MAY_WRITE, caller):
+        raise refuse(EACCES)
+    _vet_attach(cgroup, source, caller)
+
+
 def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
     source = cgroup.hierarchy.cgroup_of(task.tid)
-    if not _attach_allowed(cgroup, source, of.opener):
-        raise refuse(EACCES)
-    threadmode.vet_migration(cgroup)
+    _vet_attach(cgroup, source, of.opener)
     if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
         raise refuse(EOPNOTSUPP)
     attach(cgroup, task, threadgroup)
