@@ -314,8 +314,7 @@ class Kernel:
         its cgroup.procs does, EAGAIN where a pids limit forbids it, TypeError with other processes.
         """
         directory = self.walk(path, caller)
-        if not directory.is_dir:
-            raise refuse(ENOTDIR)
+        self.vfs.opendir(directory, caller)
         if not isinstance(directory, Cgroup) or not directory.hierarchy.dfl:
             raise refuse(EBADF)
         dfl.vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)

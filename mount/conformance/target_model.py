@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENOTDIR, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
+from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
 from typing import Any
 
 from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
@@ -430,10 +430,7 @@ class ModelTarget:
 
     def _do_clone_into(self, name: str, path: str) -> None:
         try:
-            inode = self._inode(path, follow=True)
-            if not inode.is_dir:
-                raise OSError(ENOTDIR, "")
-            self.vfs.opendir(inode, self.actor.caller)
+            self.vfs.opendir(self._inode(path, follow=True), self.actor.caller)
         except OSError as error:
             raise _step(error, "open") from None
         child = self.kernel.clone_into(self.actor.tid, path, self.actor.caller)

@@ -243,3 +243,21 @@ def test_the_same_tree_on_the_same_clock_has_the_same_inodes() -> None:
         return [kernel.stat("/"), kernel.stat("/a"), kernel.stat("/a/cgroup.procs")]
 
     assert tree() == tree()
+
+
+def test_a_child_can_start_in_another_cgroup() -> None:
+    kernel = Kernel("v2", "6.12")
+    kernel.mkdir("/a")
+    child = kernel.clone_into(1, "/a")
+    assert kernel.cgroup_of(child) == {"": "/a"}
+    assert kernel.cgroup_of(1) == {"": "/"}
+
+
+def test_a_child_cannot_start_in_a_cgroup_that_its_parent_cannot_open() -> None:
+    kernel = Kernel("v2", "6.12")
+    kernel.mkdir("/a")
+    kernel.chmod("/cgroup.procs", 0o666)
+    kernel.chmod("/a/cgroup.procs", 0o666)
+    kernel.clone_into(1, "/a", USER)
+    kernel.chmod("/a", 0o311)
+    assert refusal(kernel.clone_into, 1, "/a", USER) == EACCES
