@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine import cli
 from engine.apply import execute
+from engine.cli import inputs, main
 from engine.down import down_plan
 from engine.errors import BusyCgroupError, ConfigError, RootError, SystemdError
 from engine.found import FoundTree
@@ -340,11 +340,11 @@ def test_a_bus_that_cannot_be_reached_is_one_line(address, tmp_path, monkeypatch
 def command(machine, monkeypatch):
     """The command line on a machine's own root."""
     node = machine()
-    monkeypatch.setattr(cli, "THE_MACHINES_OWN", "/own")
+    monkeypatch.setattr(inputs, "THE_MACHINES_OWN", "/own")
 
     def run(name, *arguments):
         size = ["--cpus", "4", "--memory", "8Gi", "--max-pids", "32768", "--driver", "systemd"]
-        return cli.main([name, "--root", "/own", *size, *arguments], open_root=lambda path: node.kernel)
+        return main([name, "--root", "/own", *size, *arguments], open_root=lambda path: node.kernel)
 
     return run
 

@@ -1,0 +1,44 @@
+"""``cgroup-engine apply``: makes the tree as it should be and reads every write back."""
+
+from __future__ import annotations
+
+import argparse
+
+from engine.cli.execution import execute_and_tell
+from engine.cli.inputs import at_root, found_tree, inputs, plan_of, systemd_of
+from engine.cli.options import add_node_options, add_pods, add_root
+from engine.system_cgroups import ProcessTable, with_moves
+from engine.wanted import wanted_tree
+
+SUMMARY = "make it so and read every write back"
+EPILOG = (
+    "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
+    "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
+    "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    add_node_options(command)
+    add_pods(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, pods = inputs(options, options.pods)
+    found = found_tree(options, node)
+    node = at_root(options, node, found)
+    wanted = wanted_tree(node, pods)
+    with systemd_of(options, node) as systemd:
+        plan = with_moves(plan_of(wanted, found, node, systemd), node, found)
+        if node.kubelet_cgroups:
+            for pid in ProcessTable().kubelets():
+                ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
+        count = len(wanted) - len(plan.waiting)
+        idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
+        code = execute_and_tell(plan, found.fs, idle, systemd)
+    if plan.waiting:
+        print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
+    return code

@@ -1,0 +1,44 @@
+"""``cgroup-engine down``: removes what was made, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+from engine.cli.execution import execute_and_tell
+from engine.cli.inputs import at_root, found_tree, node_of, systemd_of
+from engine.cli.options import add_node_options, add_root
+from engine.down import down_plan
+from engine.plan import Plan
+from engine.systemd.units import down_over_dbus
+from engine.wanted import wanted_tree
+
+SUMMARY = "remove the hierarchy and nothing else"
+EPILOG = (
+    "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
+    "holds a cgroup that is someone else's. cgroupRoot is removed if it is empty then. Values written to the\n"
+    "reserved cgroups are set to the kernel's defaults. On v2, controllers are disabled again where no child is\n"
+    "left.\n\n"
+    "example:\n  cgroup-engine down --root /sys/fs/cgroup --config kubelet.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    add_node_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, _ = node_of(options)
+    found = found_tree(options, node)
+    node = at_root(options, node, found)
+    with systemd_of(options, node) as systemd:
+        plan = down_plan(wanted_tree(node, []), found, node.driver)
+        if systemd is not None:
+            plan = down_over_dbus(plan, found, systemd)
+        for note in plan.kept:
+            print(note)
+        return execute_and_tell(
+            Plan(plan.layout, plan.steps), found.fs, f"nothing to remove ({found.layout.name})", systemd
+        )

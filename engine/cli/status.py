@@ -1,0 +1,36 @@
+"""``cgroup-engine status``: wanted against found, drift marked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from engine.cli.inputs import at_root, by_systemd, found_tree, inputs
+from engine.cli.options import add_node_options, add_output, add_pods, add_root
+from engine.render import Printer, print_status
+from engine.status import compare
+from engine.wanted import wanted_tree
+
+SUMMARY = "wanted against found, drift marked"
+EPILOG = (
+    'The exit code is 0 with and without drift; "drift" in the JSON output says which.\n\n'
+    "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    add_output(command)
+    add_node_options(command)
+    add_pods(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, pods = inputs(options, options.pods)
+    found = found_tree(options, node)
+    node = at_root(options, node, found)
+    rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
+    print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
+    return 0
