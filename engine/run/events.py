@@ -48,11 +48,16 @@ class Reconciled:
     dry_run: bool = False
 
 
+#: Where a complaint comes from.
+About = Literal["pods", "configuration", "root", "record", "drift"]
+
+
 @dataclass(frozen=True)
 class Complaint:
     """One line about what could not be used or read; the tree stays in force."""
 
     text: str
+    about: About = "pods"
 
 
 @dataclass(frozen=True)
@@ -66,13 +71,20 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A turn of the loop is done, and the next begins in ``timeout`` seconds at the latest."""
+
+    timeout: float
+
+
+@dataclass(frozen=True)
 class Stopping:
     """The keeper ends, as the named signal told it; the tree stays as it is."""
 
     signal: str
 
 
-Event = Started | Reconciled | Complaint | Stopping
+Event = Started | Reconciled | Complaint | Waiting | Stopping
 
 
 class Listener(Protocol):
