@@ -8,6 +8,7 @@ data, but merge keys may not multiply it.
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from engine.errors import InputError
 from engine.gc_pause import gc_paused
 
 MAX_FILE_BYTES = 64 << 20  # a List of every pod of a large cluster has a few hundred pods per MiB
+_CHUNK = 1 << 20
 _MAX_MERGED_KEYS = 100_000
 _MAX_DEPTH = 500  # libyaml's loader recurses in C, where too much ends the process
 
@@ -82,6 +84,20 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
+_MAY_BEGIN_NODES = "\n\r-?:,[{"  # what stands before a node of YAML; of an omitted one, before the node around it
+
+
+def _check_nodes(text: str, most: int) -> None:
+    """Counts events, which are made one at a time, where nodes could be too many to be made: some 500 bytes each."""
+    if 3 * sum(map(text.count, _MAY_BEGIN_NODES)) + 3 <= most:
+        return
+    nodes = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > most:
+            raise yaml.YAMLError(f"it has more than {most} values")
+
+
 def read_documents(path: Path, error: type[InputError]) -> list[Any]:
     """The documents of a YAML or JSON file; empty ones left out.
 
@@ -89,27 +105,46 @@ def read_documents(path: Path, error: type[InputError]) -> list[Any]:
     """
     where = str(path)
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise error(f"{where}: larger than {MAX_FILE_BYTES >> 20} MiB", path=where, todo="split the file")
-        raw = path.read_bytes()
+        with path.open("rb", buffering=0) as file:
+            raw = read_at_most(file.fileno(), MAX_FILE_BYTES)
     except OSError as failed:
         raise error(f"{where}: cannot be read: {failed.strerror}", path=where, errno=failed.errno) from None
+    if raw is None:
+        raise error(f"{where}: larger than {MAX_FILE_BYTES >> 20} MiB", path=where, todo="split the file")
+    return documents_of(raw, where, error)
+
+
+def read_at_most(file: int, most: int) -> bytes | None:
+    """All that can be read from a descriptor, whatever stat says of its size; None if it is more than ``most`` bytes.
+
+    :raises OSError: it cannot be read.
+    """
+    chunks, length = [], 0
+    while chunk := os.read(file, _CHUNK):
+        length += len(chunk)
+        if length > most:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def documents_of(raw: bytes, where: str, error: type[InputError], most_nodes: int | None = None) -> list[Any]:
+    """The documents of what was read from ``where``; empty ones left out. ``most_nodes`` bounds what YAML may make.
+
+    :raises InputError: of the given class: not text, not YAML, no document at all, more nodes than that.
+    """
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise error(f"{where}: is not text in UTF-8", path=where, todo="give a YAML or JSON file") from None
-    documents = _parse(text, where, error)
+    with gc_paused():
+        documents = _loaded(text, where, error, most_nodes)
     if not documents:
         raise error(f"{where}: is empty", path=where, todo="give a YAML or JSON file")
     return documents
 
 
-def _parse(text: str, where: str, error: type[InputError]) -> list[Any]:
-    with gc_paused():
-        return _loaded(text, where, error)
-
-
-def _loaded(text: str, where: str, error: type[InputError]) -> list[Any]:
+def _loaded(text: str, where: str, error: type[InputError], most_nodes: int | None) -> list[Any]:
     try:
         if text.lstrip()[:1] == "{":
             try:
@@ -118,6 +153,8 @@ def _loaded(text: str, where: str, error: type[InputError]) -> list[Any]:
                 pass  # YAML flow style, or a JSON document among others
         if yaml.__with_libyaml__ and _may_be_deep(text):
             _check_depth(text)
+        if most_nodes is not None:
+            _check_nodes(text, most_nodes)
         return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
     except RecursionError:
         raise error(f"{where}: is nested too deeply", path=where, todo="give a YAML or JSON file") from None

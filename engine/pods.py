@@ -22,7 +22,6 @@ from engine.pod_defaults import defaulted
 from engine.quantity import Quantity, parse
 from engine.static_pods.manifest import Manifests
 
-_POD_FILE = (".yaml", ".yml", ".json")
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -40,7 +39,9 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
     pods: list[Pod] = []
     for path in paths:
         files = _files(path)
-        found = [pod for file in files for pod in _pods_of_file(file, version, manifests)]
+        found = [
+            pod for file in files for pod in pods_of_documents(read_documents(file, PodError), file, version, manifests)
+        ]
         if not found:
             raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
         pods += found
@@ -57,21 +58,27 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
     return pods
 
 
+def is_pod_file(name: str) -> bool:
+    """Is a file of this name in a directory looked at?"""
+    return name.endswith((".yaml", ".yml", ".json")) and not name.startswith(".")
+
+
 def _files(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        return sorted(
-            entry
-            for entry in path.iterdir()
-            if entry.suffix in _POD_FILE and not entry.name.startswith(".") and not entry.is_dir()
-        )
+        return sorted(entry for entry in path.iterdir() if is_pod_file(entry.name) and not entry.is_dir())
     except OSError as failed:
         raise PodError(f"{path}: cannot be read: {failed.strerror}", path=str(path), errno=failed.errno) from None
 
 
-def _pods_of_file(path: Path, version: KubeletVersion, manifests: Manifests | None) -> list[Pod]:
-    documents = read_documents(path, PodError)
+def pods_of_documents(
+    documents: Sequence[Any], path: Path, version: KubeletVersion, manifests: Manifests | None = None
+) -> list[Pod]:
+    """The pods of a file's documents; see ``read_pods``.
+
+    :raises PodError: a pod in it cannot be used.
+    """
     if manifests is not None and len(documents) == 1 and _is_pod_without_uid(documents[0]):
         return [_static_pod(documents[0], path, version, manifests)]
     pods = []

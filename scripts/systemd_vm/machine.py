@@ -66,13 +66,17 @@ def _overlay(tree: Path, script: str) -> Path:
     (opt / "bin" / "cgroup-engine").write_text(_ENGINE)
     (opt / "bin" / "cgroup-engine").chmod(0o755)
     shutil.copytree(_REPOSITORY / "examples", opt / "examples")
-    for package in ("engine", "yaml", "jeepney"):
+    for package in ("engine", "yaml", "jeepney", "inotify_simple"):
         found = importlib.util.find_spec(package)
-        if found is None or not found.submodule_search_locations:
+        if found is None or found.origin is None:
             raise OracleError(f"Python cannot import {package}; run the tests once, which prepare .venv, and use it")
-        source = found.submodule_search_locations[0]
+        source = Path(found.origin)
+        if found.submodule_search_locations is None:
+            shutil.copy(source, opt / "python")
+            continue
         # compiled parts are for this machine's Python; the packages do without
-        shutil.copytree(source, opt / "python" / package, ignore=shutil.ignore_patterns("*.so", "__pycache__", "tests"))
+        ignored = shutil.ignore_patterns("*.so", "__pycache__", "tests")
+        shutil.copytree(source.parent, opt / "python" / package, ignore=ignored)
     return tree
 
 

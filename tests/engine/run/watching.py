@@ -1,0 +1,44 @@
+"""Waits for what a pod source shows."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+from typing import Any
+
+from engine.run.source import PodSource, Seen
+
+DEADLINE = 20.0  # seconds; only a test that fails takes as long
+
+
+class Watching:
+    """What a source has shown so far: the last Seen, and every complaint."""
+
+    def __init__(self, source: PodSource) -> None:
+        self.source = source
+        self.complaints: list[str] = []
+        self.seen: Seen = self.look()
+
+    def look(self) -> Seen:
+        self.seen = self.source.look()
+        self.complaints += self.seen.complaints
+        return self.seen
+
+    @property
+    def names(self) -> list[str] | None:
+        return None if self.seen.pods is None else sorted(pod.name for pod in self.seen.pods)
+
+    def until(self, condition: Callable[[], Any], seconds: float = DEADLINE) -> None:
+        """Looks each time the source can be read, until the condition holds."""
+        poll, end = select.poll(), time.monotonic() + seconds
+        poll.register(self.source.fileno(), select.POLLIN)
+        while not condition():
+            left = end - time.monotonic()
+            assert left > 0, f"shown: {self.names}, complaints: {self.complaints}"
+            if poll.poll(left * 1000):
+                self.look()
+
+    def until_complaint(self, part: str) -> str:
+        self.until(lambda: any(part in text for text in self.complaints))
+        return next(text for text in self.complaints if part in text)
