@@ -71,6 +71,14 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Listening:
+    """Metrics and health are served at ``url``; ``loopback``: to this machine alone."""
+
+    url: str
+    loopback: bool = True
+
+
+@dataclass(frozen=True)
 class Waiting:
     """A turn of the loop is done, and the next begins in ``timeout`` seconds at the latest."""
 
@@ -84,7 +92,7 @@ class Stopping:
     signal: str
 
 
-Event = Started | Reconciled | Complaint | Waiting | Stopping
+Event = Started | Listening | Reconciled | Complaint | Waiting | Stopping
 
 
 class Listener(Protocol):

@@ -66,7 +66,7 @@ def _overlay(tree: Path, script: str) -> Path:
     (opt / "bin" / "cgroup-engine").write_text(_ENGINE)
     (opt / "bin" / "cgroup-engine").chmod(0o755)
     shutil.copytree(_REPOSITORY / "examples", opt / "examples")
-    for package in ("engine", "yaml", "jeepney", "inotify_simple"):
+    for package in ("engine", "yaml", "jeepney", "inotify_simple", "prometheus_client"):
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
             raise OracleError(f"Python cannot import {package}; run the tests once, which prepare .venv, and use it")

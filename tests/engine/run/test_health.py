@@ -1,0 +1,69 @@
+"""What the probes are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.apply import Outcome
+from engine.errors import StepFailedError
+from engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
+from engine.run.health import GRACE, Health
+
+DONE = Reconciled("start", 0.1, {})
+FAILED = Reconciled("start", 0.1, {}, Outcome(failed=[StepFailedError("kubepods: mkdir failed: EACCES")]))
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def health(clock):
+    return Health(clock)
+
+
+def test_it_is_alive_as_long_as_its_loop_comes_round(health, clock):
+    health.hear(Waiting(60))
+    clock.now = 60 + GRACE
+    assert health.alive().ok
+    clock.now += 1
+    assert not health.alive().ok
+    assert health.alive().why == "the last turn of the loop was 121.0 s ago"
+
+
+def test_it_is_dead_if_it_never_gets_to_its_loop(health, clock):
+    clock.now = GRACE + 1
+    assert not health.alive().ok
+
+
+def test_it_is_ready_once_a_look_at_the_tree_has_succeeded(health):
+    assert health.ready().why == "the tree has not been looked at yet"
+    health.hear(Started("/cg", "v2", "kubepods", dry_run=False))
+    assert not health.ready().ok
+    health.hear(Complaint("https://10.0.0.1: cannot be reached"))
+    assert health.ready().why == "https://10.0.0.1: cannot be reached"
+    health.hear(FAILED)
+    assert health.ready().why == "1 steps failed, such as kubepods: mkdir failed: EACCES"
+    health.hear(DONE)
+    assert health.ready().ok
+
+
+def test_what_fails_later_does_not_make_it_less_ready(health):
+    for event in (DONE, FAILED, Complaint("x")):
+        health.hear(event)
+    assert health.ready().ok
+
+
+def test_it_is_not_ready_when_it_stops(health):
+    health.hear(DONE)
+    health.hear(Stopping("SIGTERM"))
+    assert health.ready().why == "stopping: SIGTERM"
+    assert health.alive().ok

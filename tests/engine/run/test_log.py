@@ -1,0 +1,149 @@
+"""The log of ``run``."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from errno import EINVAL
+
+import pytest
+
+from engine.apply import Outcome
+from engine.errors import StepFailedError
+from engine.plan import Step
+from engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping, Waiting
+from engine.run.log import Log
+
+POD = "kubepods/burstable/pod1234-5"
+FAILURE = StepFailedError(
+    f'{POD}/cpu.max: write "5 5" failed: EINVAL (invalid argument)',
+    path=f"{POD}/cpu.max",
+    value="5 5",
+    errno=EINVAL,
+    todo="look at status",
+)
+EVENTS = [
+    Started("/cg", "v2", "kubepods", dry_run=False),
+    Listening("http://127.0.0.1:9753"),
+    Reconciled("start", 0.02, {"Burstable": 1}),
+    Reconciled(
+        "drift",
+        0.02,
+        {"Burstable": 1},
+        Outcome([Step("mkdir", POD, POD, "", "")], [FAILURE]),
+        drift=(Drift(f"{POD}/pids.max", "default/p", "100", "max", "bash (pid 4711)"),),
+        killed={"kubepods/pod9": (4711,)},
+        kept=("/kubepods/x: a process lives in it",),
+    ),
+    Complaint("a.yaml: is not YAML"),
+    Waiting(60),
+    Stopping("SIGTERM"),
+]
+
+
+@pytest.fixture
+def logged():
+    """The lines that some events leave."""
+
+    def lines(*events, **options):
+        stream = io.StringIO()
+        log = Log(stream, **options)
+        for event in events:
+            log.hear(event)
+        return stream.getvalue().splitlines()
+
+    return lines
+
+
+def test_json_is_one_object_per_line_with_time_level_and_event_first(logged):
+    rows = [json.loads(line) for line in logged(*EVENTS, form="json")]
+    assert [row["event"] for row in rows] == [
+        "started", "listening", "reconciled", "drift", "killed", "failed", "kept", "reconciled", "complaint",
+        "stopping",
+    ]  # fmt: skip
+    assert all(list(row)[:3] == ["time", "level", "event"] for row in rows)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", row["time"]) for row in rows)
+
+
+def test_a_failed_write_has_path_value_errno_and_what_to_do(logged):
+    [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "failed"]
+    assert row["level"] == "error"
+    assert (row["path"], row["value"], row["errno"], row["todo"]) == (
+        f"{POD}/cpu.max",
+        "5 5",
+        "EINVAL",
+        "look at status",
+    )
+
+
+def test_a_drift_has_path_owner_wanted_found_and_by(logged):
+    [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "drift"]
+    assert row["level"] == "warning"
+    assert (row["path"], row["owner"]) == (f"{POD}/pids.max", "default/p")
+    assert (row["wanted"], row["found"], row["by"]) == ("100", "max", "bash (pid 4711)")
+
+
+def test_text_says_it_in_words(logged):
+    lines = logged(*EVENTS)
+    assert any(
+        line.endswith(f"{POD}/pids.max: wanted 100, found max, by bash (pid 4711); of default/p") for line in lines
+    )
+    assert any(line.endswith("1 pods in 20 ms (drift): made 1, failed 1") for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_look_that_changed_nothing_is_no_line_unless_verbose(logged):
+    idle = Reconciled("interval", 0.02, {})
+    assert logged(idle, idle) == []
+    assert len(logged(idle, idle, verbose=True)) == 2
+
+
+def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged):
+    kept = Reconciled("interval", 0.02, {}, kept=("/x: a process lives in it",))
+    assert len(logged(kept, kept, kept)) == 1
+    planned = Reconciled("interval", 0.02, {}, planned=3, dry_run=True)
+    assert len(logged(planned, planned, planned)) == 1
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_stranger_forges_no_line(logged, form):
+    text = "x\n2026-01-01T00:00:00Z info started \x1b[2J\x9b\u2028\ud800"
+    [line] = logged(Complaint(text), form=form)
+    assert line.isascii()
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_lines_are_bounded(logged, form):
+    long = "x" * 100_000
+    drift = tuple(Drift(long, long, long, long, long) for _ in range(1))
+    event = Reconciled("drift", 0.1, {}, drift=drift, killed={long: tuple(range(100_000))}, kept=(long,))
+    assert max(map(len, logged(event, Complaint(long), form=form))) < 8000
+
+
+def test_a_reader_that_is_gone_does_not_matter():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as stream:
+        log = Log(stream)
+        log.hear(EVENTS[0])
+        log.hear(EVENTS[2])
+        writer = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(writer, stream.fileno())
+        os.close(writer)
+
+
+def test_in_the_journal_a_line_has_a_priority_and_no_time(tmp_path, monkeypatch):
+    with open(tmp_path / "journal", "w+") as stream:
+        status = os.fstat(stream.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+        Log(stream).hear(EVENTS[4])
+        stream.seek(0)
+        assert stream.read() == "<4>warning complaint a.yaml: is not YAML\n"
+
+
+def test_another_address_than_loopback_is_a_warning(logged):
+    [line] = logged(Listening("http://0.0.0.0:9753", loopback=False))
+    assert "warning listening" in line

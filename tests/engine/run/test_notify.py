@@ -1,0 +1,42 @@
+"""sd_notify."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
+from engine.run.notify import Notify
+
+EVENTS = [
+    Started("/cg", "v2", "kubepods", dry_run=False),
+    Reconciled("start", 0.1, {"Burstable": 2}),
+    Complaint("x"),
+    Waiting(60),
+    Stopping("SIGTERM"),
+]
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_systemd_hears_when_it_is_ready_alive_and_stopping(tmp_path, abstract):
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+        end.bind("\0" + path if abstract else path)
+        end.settimeout(1)
+        notify = Notify({"NOTIFY_SOCKET": "@" + path if abstract else path})
+        for event in EVENTS:
+            notify.hear(event)
+        heard = [end.recv(1000).decode() for _ in range(4)]
+    assert heard == [
+        "READY=1\nSTATUS=has not seen its pods yet",
+        "STATUS=2 pods: as wanted",
+        "WATCHDOG=1",
+        "STOPPING=1\nSTATUS=SIGTERM",
+    ]
+
+
+def test_without_systemd_nothing_happens(tmp_path):
+    for environment in ({}, {"NOTIFY_SOCKET": str(tmp_path / "none")}):
+        for event in EVENTS:
+            Notify(environment).hear(event)

@@ -1,0 +1,209 @@
+"""/metrics, /healthz and /readyz, over real sockets."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from engine.errors import InputError
+from engine.run import server as server_module
+from engine.run.events import Reconciled, Waiting
+from engine.run.health import Health
+from engine.run.metrics import Metrics
+from engine.run.server import LARGEST, Address, Server, parse_address
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def health(clock):
+    return Health(clock)
+
+
+@pytest.fixture
+def port(health, monkeypatch):
+    """Where a server listens, with less patience than usual."""
+    monkeypatch.setattr(server_module, "PATIENCE", 0.5)
+    with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health)) as server:
+        yield int(server.url.rpartition(":")[2])
+
+
+def _ask(port, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with closing(connection):
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("Content-Type"), answer.read()
+
+
+def _raw(port, data):
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(data)
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+        return answer
+
+
+def test_metrics_are_text_for_prometheus(port):
+    status, kind, body = _ask(port, "/metrics")
+    assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert b"# HELP cgroup_engine_drift_total " in body
+    assert b"process_cpu_seconds_total" in body
+    assert b"_created" not in body
+
+
+def test_metrics_are_openmetrics_for_who_asks(port):
+    _, kind, body = _ask(port, "/metrics", Accept="application/openmetrics-text;version=1.0.0")
+    assert kind.startswith("application/openmetrics-text")
+    assert body.endswith(b"# EOF\n")
+
+
+def test_an_accept_that_is_nonsense_gets_text(port):
+    assert _ask(port, "/metrics", Accept="application/openmetrics-text;version=x.y")[0] == 200
+
+
+def test_health_follows_the_loop(port, health, clock):
+    health.hear(Waiting(60))
+    assert _ask(port, "/healthz")[0] == 200
+    clock.now = 1000
+    status, _, body = _ask(port, "/healthz")
+    assert (status, body) == (503, b"not ok: the last turn of the loop was 1000.0 s ago\n")
+
+
+def test_readiness_follows_the_first_look(port, health):
+    assert _ask(port, "/readyz")[0] == 503
+    health.hear(Reconciled("start", 0.1, {}))
+    assert _ask(port, "/readyz?verbose")[0] == 200
+
+
+def test_head_is_answered_without_a_body(port):
+    status, kind, body = _ask(port, "/metrics", "HEAD")
+    assert (status, body) == (200, b"")
+    assert kind.startswith("text/plain")
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics/x", "/../etc/passwd", "/favicon.ico"])
+def test_anything_else_is_404(port, path):
+    assert _ask(port, path)[0] == 404
+
+
+def test_nothing_can_be_changed(port):
+    assert _ask(port, "/metrics", "POST")[0] == 501
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"GET /healthz", b"", b"GET /" + b"x" * LARGEST, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * LARGEST, b"\0\xff\r\n\r\n"],
+)
+def test_what_is_no_request_ends_soon(port, data):
+    started = time.monotonic()
+    try:
+        assert b"200" not in _raw(port, data).partition(b"\r\n")[0]
+    except ConnectionError:
+        pass
+    assert time.monotonic() - started < 3
+
+
+def test_who_sends_a_byte_at_a_time_is_cut_off(port):
+    started = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection, pytest.raises(ConnectionError):
+        for byte in b"GET /healthz HTTP/1.1\r\n" + b"x" * 500:
+            connection.send(bytes([byte]))
+            time.sleep(0.02)
+    assert time.monotonic() - started < 3
+
+
+def test_slow_clients_do_not_pile_up_nor_keep_a_probe_from_its_answer(port):
+    before = threading.active_count()
+    slow = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(30)]
+    try:
+        time.sleep(0.2)
+        assert threading.active_count() <= before + server_module.AT_A_TIME
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                assert _ask(port, "/healthz")[0] == 200
+                break
+            except (OSError, http.client.HTTPException):
+                assert time.monotonic() < deadline
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_an_address_in_use_is_one_line(port, health):
+    with pytest.raises(InputError) as caught:
+        Server(Address("127.0.0.1", port), Metrics("1", "1.36").registry, health)
+    assert (
+        str(caught.value) == f"127.0.0.1:{port}: cannot listen: address already in use; give another --listen, or none"
+    )
+
+
+def test_ipv6_is_served(health):
+    try:
+        server = Server(Address("::1", 0), Metrics("1", "1.36").registry, health)
+    except InputError as error:
+        pytest.skip(f"no IPv6 here: {error}")
+    with closing(server):
+        assert server.url.startswith("http://[::1]:")
+        connection = http.client.HTTPConnection("::1", int(server.url.rpartition(":")[2]), timeout=5)
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9753", Address("127.0.0.1", 9753)),
+        ("localhost:0", Address("127.0.0.1", 0)),
+        ("[::1]:9753", Address("::1", 9753)),
+        ("0.0.0.0:80", Address("0.0.0.0", 80)),
+        ("none", None),
+    ],
+)
+def test_addresses_are_read(text, address):
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ":9753",
+        "9753",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:65536",
+        "::1:9753",
+        "[127.0.0.1]:1",
+        "host:1",
+        "127.0.0.1:٣",
+    ],
+)
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(InputError):
+        parse_address(text)
+
+
+def test_only_loopback_is_loopback():
+    assert Address("127.0.0.2", 1).loopback
+    assert Address("::1", 1).loopback
+    assert not Address("0.0.0.0", 1).loopback
+    assert not Address("10.0.0.1", 1).loopback
