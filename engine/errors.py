@@ -13,6 +13,9 @@
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
     ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
     ├── BusyCgroupError             a cgroup to be removed has live processes or a cgroup of someone else
+    ├── LockedError                 another engine is changing the same kubepods
+    ├── NotOursError                no record says that the kubepods there was made by this engine
+    ├── RecordError                 the state directory, or the record in it, cannot be used
     ├── SystemdError                systemd cannot be reached over D-Bus, or refused a call
     └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value than wanted
 
@@ -100,6 +103,18 @@ class CgroupMissingError(EngineError):
 
 class BusyCgroupError(EngineError):
     """A cgroup cannot be removed: processes live in it, or it holds a cgroup of someone else."""
+
+
+class LockedError(EngineError):
+    """Another engine is changing the same kubepods."""
+
+
+class NotOursError(EngineError):
+    """No record says that the kubepods there was made by this engine."""
+
+
+class RecordError(EngineError):
+    """The state directory, or the record in it, cannot be used."""
 
 
 class SystemdError(EngineError):

@@ -25,6 +25,7 @@ from engine.shares import DEFAULT_PERIOD_US, MIN_QUOTA_US, MIN_SHARES, milli_to_
 from engine.swap import NodeSwap, swap_limit
 from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 
+SANDBOX = "POD"  # no container can have a name with capital letters
 SANDBOX_OOM_SCORE_ADJ = -998
 _NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs: the static CPU manager gives CPUs of their own"
 
@@ -67,7 +68,7 @@ def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
 
     The kubelet says nothing of it; containerd and CRI-O give it 2 shares and an oom_score_adj of -998.
     """
-    sandbox = Container("POD")  # no container can have a name with capital letters
+    sandbox = Container(SANDBOX)
     rules = {"shares": "the runtime: a sandbox has 2 shares", "oom_score_adj": "the runtime: a sandbox has -998"}
     path, limits = _container_path(node, pod, sandbox, qos), CgroupLimits(shares=MIN_SHARES)
     return WantedCgroup(path, "container", f"{pod} sandbox", limits, rules, qos, pod, sandbox, SANDBOX_OOM_SCORE_ADJ)

@@ -5,8 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 
 import pytest
+
+from engine.record import VARIABLE
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that the engine does in a test is recorded among this machine's records."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(VARIABLE, str(tmp_path_factory.mktemp("records")))
+        yield
 
 
 @pytest.fixture(scope="session")

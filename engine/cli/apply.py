@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from engine.cli.claim import add_claim, claim_of
 from engine.cli.execution import execute_and_tell
 from engine.cli.inputs import at_root, found_tree, inputs, plan_of, systemd_of
 from engine.cli.options import add_node_options, add_pods, add_root
@@ -23,6 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_root(command)
     add_node_options(command)
     add_pods(command)
+    add_claim(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,14 +33,17 @@ def run(options: argparse.Namespace) -> int:
     found = found_tree(options, node)
     node = at_root(options, node, found)
     wanted = wanted_tree(node, pods)
-    with systemd_of(options, node) as systemd:
+    look = "plan and status only look"
+    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
         plan = with_moves(plan_of(wanted, found, node, systemd), node, found)
         if node.kubelet_cgroups:
             for pid in ProcessTable().kubelets():
                 ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
         count = len(wanted) - len(plan.waiting)
         idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
+        claim.keep(wanted)
         code = execute_and_tell(plan, found.fs, idle, systemd)
+        claim.keep(wanted)
     if plan.waiting:
         print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
     return code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from engine.cli.claim import add_claim, claim_of
 from engine.cli.execution import execute_and_tell
 from engine.cli.inputs import at_root, found_tree, node_of, systemd_of
 from engine.cli.options import add_node_options, add_root
@@ -26,6 +27,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """What can be given to the command."""
     add_root(command)
     add_node_options(command)
+    add_claim(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,12 +35,14 @@ def run(options: argparse.Namespace) -> int:
     node, _ = node_of(options)
     found = found_tree(options, node)
     node = at_root(options, node, found)
-    with systemd_of(options, node) as systemd:
+    look = "status only looks"
+    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
         plan = down_plan(wanted_tree(node, []), found, node.driver)
         if systemd is not None:
             plan = down_over_dbus(plan, found, systemd)
         for note in plan.kept:
             print(note)
-        return execute_and_tell(
-            Plan(plan.layout, plan.steps), found.fs, f"nothing to remove ({found.layout.name})", systemd
-        )
+        idle = f"nothing to remove ({found.layout.name})"
+        code = execute_and_tell(Plan(plan.layout, plan.steps), found.fs, idle, systemd)
+        claim.drop()
+        return code

@@ -1,0 +1,133 @@
+"""The claim on a kubepods, before anything is changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.claim import claimed, kubepods_path
+from engine.cli import claim as of_commands
+from engine.cli import main
+from engine.errors import LockedError, NotOursError
+from engine.found import FoundTree
+from engine.fs import OsFs
+from engine.layout import detect
+from engine.wanted import wanted_tree
+
+NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A directory that looks like a cgroup v2 root with an empty kubepods."""
+    root = tmp_path / "cgroup"
+    for directory in (root, root / "kubepods"):
+        directory.mkdir()
+        (directory / "cgroup.controllers").write_text("cpu memory pids\n")
+        (directory / "cgroup.subtree_control").write_text("\n")
+        (directory / "cgroup.procs").write_text("")
+    return root
+
+
+@pytest.fixture
+def claim(root, tmp_path):
+    """Claims kubepods anew each time."""
+
+    def make(refuse_foreign=True):
+        found = FoundTree(OsFs(str(root)), detect(OsFs(str(root)), str(root)))
+        state = tmp_path / "state"
+        return claimed(found, "kubepods", str(root), state, refuse_foreign=refuse_foreign, otherwise="do this or that")
+
+    return make
+
+
+def test_an_empty_kubepods_is_nobodys(claim):
+    with claim() as claimed:
+        assert not claimed.recorded
+
+
+def test_a_kubepods_with_cgroups_that_is_not_recorded_is_refused_with_what_to_do(claim, root):
+    (root / "kubepods" / "burstable").mkdir()
+    (root / "kubepods" / "podx").mkdir()
+    with pytest.raises(NotOursError) as refused, claim():
+        pass
+    assert "/kubepods holds 2 cgroups, such as burstable, and no record in" in str(refused.value)
+    assert str(refused.value).endswith("says that this engine made it; do this or that")
+
+
+def test_a_kubepods_with_a_process_is_refused_too(claim, root):
+    (root / "kubepods" / "cgroup.procs").write_text("4711\n")
+    with pytest.raises(NotOursError, match="holds process 4711"), claim():
+        pass
+
+
+def test_a_foreign_kubepods_can_be_taken_over_for_good(claim, root, make_node):
+    (root / "kubepods" / "burstable").mkdir()
+    with claim(refuse_foreign=False) as claimed:
+        claimed.keep(wanted_tree(make_node(), []))
+    with claim() as claimed:
+        assert claimed.recorded
+
+
+def test_nobody_else_works_there_meanwhile(claim):
+    with claim(), pytest.raises(LockedError), claim():
+        pass
+
+
+def test_what_is_recorded_is_not_written_again(claim, tmp_path, make_node, make_pod):
+    with claim() as claimed:
+        claimed.keep(wanted_tree(make_node(), [make_pod()]))
+        [file] = (tmp_path / "state").iterdir()
+        file.unlink()
+        claimed.keep(wanted_tree(make_node(), [make_pod()]))
+        assert not file.exists()
+        claimed.keep(wanted_tree(make_node(), []))
+        assert file.exists()
+
+
+def test_the_record_goes_with_kubepods_and_not_before(claim, root, tmp_path, make_node):
+    with claim() as claimed:
+        claimed.keep(wanted_tree(make_node(), []))
+        claimed.drop()
+        assert list((tmp_path / "state").iterdir()) != []
+        (root / "kubepods").rename(root / "gone")
+        claimed.drop()
+        assert list((tmp_path / "state").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "path"), [("cgroupfs", "own/kubepods"), ("systemd", "own.slice/own-kubepods.slice")]
+)
+def test_kubepods_has_the_drivers_name(make_node, driver, path):
+    assert kubepods_path(make_node(driver=driver, cgroupRoot="/own")) == path
+
+
+@pytest.mark.parametrize("command", ["apply", "down"])
+def test_a_command_refuses_a_foreign_kubepods_of_the_machine_only(root, example, monkeypatch, capsys, command):
+    (root / "kubepods" / "other").mkdir()
+    arguments = [command, "--root", str(root), *NODE, *([str(example / "three-pods.yaml")] * (command == "apply"))]
+    main(arguments)
+    assert "no record" not in capsys.readouterr().err
+    monkeypatch.setattr(of_commands, "THE_MACHINES_OWN", str(root.parent))
+    monkeypatch.setenv("CGROUP_ENGINE_STATE_DIR", str(root.parent / "none yet"))
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert "no record" in error
+    assert "give --take-over if it shall manage it all the same" in error
+    assert error.count("\n") == 1
+    main([*arguments, "--take-over"])
+    assert "no record" not in capsys.readouterr().err
+
+
+def test_a_second_engine_is_one_line_and_exit_code_1(root, example, claim, capsys):
+    with claim():
+        assert main(["apply", "--root", str(root), *NODE, str(example / "three-pods.yaml")]) == 1
+        assert main(["down", "--root", str(root), *NODE]) == 1
+        lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all("is at work on /kubepods; end it first" in line for line in lines)
+
+
+def test_looking_takes_no_lock(root, example, claim, capsys):
+    with claim():
+        for command in ("plan", "status"):
+            assert main([command, "--root", str(root), *NODE, str(example / "three-pods.yaml")]) == 0
