@@ -37,24 +37,38 @@ _ADVICE = {
 
 @dataclass
 class Outcome:
-    """What came of a plan: steps done, failures, and steps not attempted because of one."""
+    """What came of a plan: steps done, failures with the step of each, and steps not attempted because of one."""
 
     done: list[Step] = field(default_factory=list)
     failed: list[StepFailedError] = field(default_factory=list)
+    refused: list[Step] = field(default_factory=list)
     skipped: list[Step] = field(default_factory=list)
 
 
 def execute(
-    plan: Plan, fs: CgroupFs, tell: Callable[[Step], None] = lambda step: None, systemd: Systemd | None = None
+    plan: Plan,
+    fs: CgroupFs,
+    tell: Callable[[Step], None] = lambda step: None,
+    systemd: Systemd | None = None,
+    *,
+    held: Callable[[Step], bool] = lambda step: False,
+    ending: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Takes every step of a plan in order; ``tell`` is called after each that was done.
 
-    ``systemd`` takes the calls of a plan that has some.
+    ``systemd`` takes the calls of a plan that has some. ``held``: is a step not to be attempted, as if it had failed?
+    ``ending``: asked before each step; once it is True no further one is taken.
     """
     outcome = Outcome()
     failed: list[Step] = []
     for step in plan.steps:
+        if ending():
+            break
         if any(_depends(step, other) for other in failed):
+            outcome.skipped.append(step)
+            continue
+        if held(step):
+            failed.append(step)
             outcome.skipped.append(step)
             continue
         try:
@@ -65,6 +79,7 @@ def execute(
                 step = _take_or_retry(step, fs)
         except StepFailedError as failure:
             failed.append(step)
+            outcome.refused.append(step)
             outcome.failed.append(failure)
         else:
             outcome.done.append(step)

@@ -27,6 +27,12 @@ class Claim:
         self.recorded = record is not None
         self.warning = file.ignored if file is not None else ""
 
+    @property
+    def paths(self) -> list[str]:
+        """Where the recorded pods and containers are."""
+        pods = self._last.pods if self._last is not None else ()
+        return [path for pod in pods for path in (pod.path, *(each.path for each in pod.containers))]
+
     def keep(self, wanted: Sequence[WantedCgroup]) -> None:
         """Records the tree that is wanted: call it before the first change and after the last one.
 

@@ -216,14 +216,14 @@ def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -
 
     :raises RootError: something there cannot be read.
     """
-    return _remove(_orphans(wanted, found, driver), found)
+    return _remove(orphans(wanted, found, driver), found)
 
 
 def _of_runtime(directory_name: str) -> bool:
     return is_container_directory(directory_name) or ":" in directory_name  # the latter are misplaced ones
 
 
-def _orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
+def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
     """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
     paths = {cgroup.path for cgroup in wanted}
     yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
@@ -250,10 +250,10 @@ def misplaced(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Foun
                 yield child
 
 
-def _remove(orphans: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
+def _remove(candidates: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
     steps: list[Step] = []
     kept: list[str] = []
-    for orphan in orphans:
+    for orphan in candidates:
         subtree = list(found.below(orphan.path))
         busy = {cgroup.path: found.processes(cgroup.path) for cgroup in subtree}
         pids = [pid for each in busy.values() for pid in each]

@@ -78,7 +78,7 @@ def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
         warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
     if layout.version == 1 and node.single_process_oom_kill is False:
         warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
-    if isinstance(fs, OsFs) and options.command in ("apply", "down"):
+    if isinstance(fs, OsFs) and options.command in ("apply", "down", "run"):
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
         for tree in layout.trees:
             path = os.path.join(options.root, tree) if tree else options.root

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from engine.cli import apply, down, explain, plan, status
+from engine.cli import apply, down, explain, plan, run, status
 from engine.cli.messages import PROGRAM, complain
 from engine.errors import EngineError, RootError
 from engine.fs import CgroupFs, OsFs
@@ -35,7 +35,14 @@ class _Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-_COMMANDS: dict[str, _Command] = {"plan": plan, "apply": apply, "status": status, "explain": explain, "down": down}
+_COMMANDS: dict[str, _Command] = {
+    "plan": plan,
+    "apply": apply,
+    "run": run,
+    "status": status,
+    "explain": explain,
+    "down": down,
+}
 
 
 def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:

@@ -9,8 +9,9 @@ from typing import Literal, Protocol
 from engine.apply import Outcome
 from engine.names import QosClass
 
-#: Why the tree was looked at: at the start, as the pods changed, as time passed, as someone wrote, after a failure.
-Reason = Literal["start", "pods", "interval", "drift", "retry"]
+#: Why the tree was looked at: at the start, as the pods changed, as time passed, as someone wrote, after a failure, as
+#: SIGHUP asked for it.
+Reason = Literal["start", "pods", "interval", "drift", "retry", "reload"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""The root of ``run``: looked at anew each time, as another tree may be mounted there by then, or none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from engine.claim import Claim
+from engine.cli.claim import claim_of
+from engine.cli.inputs import at_root, systemd_of
+from engine.config import NodeConfig
+from engine.found import FoundTree
+from engine.fs import OsFs
+from engine.layout import detect
+from engine.run.tree import Tree
+
+
+class KeptRoot:
+    """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed."""
+
+    def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
+        self._options = options
+        self._node = node
+        self._held = ExitStack()
+        self._device = 0
+        self._claim: Claim | None = None
+
+    @property
+    def known(self) -> Sequence[str]:
+        """Paths of the pods and containers that an earlier engine made here."""
+        return self._claim.paths if self._claim is not None else ()
+
+    def take(self) -> None:
+        """Takes the lock.
+
+        :raises EngineError: the root cannot be used, another engine holds the lock, or kubepods is someone else's.
+        """
+        self._take(self._found())
+
+    @contextmanager
+    def opened(self) -> Iterator[Tree]:
+        """The tree as it is now.
+
+        :raises EngineError: as ``take``, if another tree is there than the one whose lock is held.
+        """
+        found = self._found()
+        self._take(found)
+        node = at_root(self._options, self._node, found)
+        with systemd_of(self._options, node) as systemd:
+            yield Tree(node, found, systemd, self._claim.keep) if self._claim else Tree(node, found, systemd)
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        self._held.close()
+
+    def _found(self) -> FoundTree:
+        fs = self._options.open_root(self._options.root)
+        return FoundTree(fs, detect(fs, self._options.root))
+
+    def _take(self, found: FoundTree) -> None:
+        device = 0
+        if isinstance(found.fs, OsFs):
+            device = os.stat(os.path.join(self._options.root, found.layout.trees[0])).st_dev
+        if self._options.dry_run or (self._claim is not None and device == self._device):
+            return
+        self._held.close()
+        self._claim = None
+        fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
+        claim = claim_of(self._options, self._node, fresh, always=True, look="--dry-run only looks and tells")
+        self._claim = self._held.enter_context(claim)
+        self._device = device

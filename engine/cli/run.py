@@ -1,0 +1,84 @@
+"""``cgroup-engine run``: keeps the tree as the pods want it, until a signal ends it."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import re
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from engine.claim import kubepods_path
+from engine.cli.claim import add_claim
+from engine.cli.inputs import found_tree, node_of
+from engine.cli.kept_root import KeptRoot
+from engine.cli.options import add_node_options, add_pods, add_root
+from engine.run.events import Event, Listener, Started
+from engine.run.files import pod_source
+from engine.run.keeper import Keeper
+from engine.run.log import Log
+from engine.run.loop import Loop
+from engine.run.signals import Signals
+from engine.run.tree import Control
+
+SUMMARY = "keep it so: follow the pods, repair drift, until a signal ends it"
+EPILOG = (
+    "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
+    "else changes is put right and told. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP makes it look\n"
+    "at once. With --dry-run it only tells what it would do.\n\n"
+    "example:\n  cgroup-engine run --root /sys/fs/cgroup --config kubelet.yaml --dry-run pods/"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    command.add_argument(
+        "--interval",
+        type=_seconds,
+        default=60.0,
+        metavar="TIME",
+        help="look at least so often, such as 90, 60s or 5m (default: 60s, as a kubelet)",
+    )
+    command.add_argument("--dry-run", action="store_true", help="only tell what would be done and what differs")
+    add_node_options(command)
+    add_pods(command)
+    add_claim(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    gc.enable()  # it is paused for commands that end
+    node, manifests = node_of(options)
+    layout = found_tree(options, node).layout
+    listeners = Listeners([Log(sys.stdout)])
+    paths = [Path(path) for path in options.pods]
+    with Signals() as signals, closing(KeptRoot(options, node)) as root:
+        root.take()
+        with closing(pod_source(paths, node.version, manifests)) as source:
+            control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
+            keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
+            listeners.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
+            Loop(keeper, source, listeners, signals, options.interval).run()
+    return 0
+
+
+class Listeners:
+    """Several listeners as one."""
+
+    def __init__(self, listeners: list[Listener]) -> None:
+        self._listeners = listeners
+
+    def hear(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener.hear(event)
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"([0-9]{1,6})(s|m|h)?", text, re.ASCII)
+    seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0
+    if 1 <= seconds <= 86400:
+        return float(seconds)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a time from 1s to 24h, such as 60s")

@@ -1,0 +1,105 @@
+"""The loop of ``run``: waits for the pods, for time, for strangers' writes and for signals, and has the tree kept."""
+
+from __future__ import annotations
+
+import selectors
+import time
+
+from engine.errors import EngineError
+from engine.run.backoff import BackOff
+from engine.run.events import Complaint, Listener, Reason, Stopping, Waiting
+from engine.run.keeper import Keeper
+from engine.run.signals import Ended, Signals
+from engine.run.source import PodSource, Seen
+
+#: Seconds in which what belongs together arrives: the pods of one change, the writes of one stranger.
+_TOGETHER = {"pods": 0.075, "drift": 0.05}
+_REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "interval")
+
+
+class Loop:
+    """``interval``: seconds from one look at the tree to the next if nothing happens."""
+
+    def __init__(
+        self, keeper: Keeper, source: PodSource, listener: Listener, signals: Signals, interval: float
+    ) -> None:
+        self._keeper = keeper
+        self._source = source
+        self._listener = listener
+        self._signals = signals
+        self._interval = interval
+        self._due: dict[Reason, float] = {"start": time.monotonic()}
+        self._seen = Seen(None)
+        self._unusable = BackOff(interval, time.monotonic)
+        self._complaint = ""
+
+    def run(self) -> None:
+        """Until a signal ends it. What raises here is a bug."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._signals, selectors.EVENT_READ)
+            selector.register(self._source, selectors.EVENT_READ)
+            try:
+                while not self._signals.ending:
+                    self._turn(selector)
+            except Ended:
+                pass
+        self._listener.hear(Stopping(self._signals.ending))
+
+    def _turn(self, selector: selectors.BaseSelector) -> None:
+        now = time.monotonic()
+        reason = next((reason for reason in _REASONS if self._due.get(reason, now + 1) <= now), None)
+        if reason is not None:
+            if "pods" in self._due or reason == "start":
+                self._follow(selector, True)
+            self._act(reason)
+        timeout = max(0.0, min(self._due.values()) - time.monotonic())
+        self._listener.hear(Waiting(timeout))
+        for key, _ in selector.select(timeout):
+            if key.fileobj is self._source:
+                self._follow(selector, False)  # it stays readable until it is looked at
+                self._soon("pods")
+            elif key.fileobj is self._signals:
+                self._signals.quiet()
+        if self._signals.hangup:
+            self._signals.hangup = False
+            self._due["reload"] = 0.0
+
+    def _follow(self, selector: selectors.BaseSelector, following: bool) -> None:
+        if following != (self._source in selector.get_map()):
+            if following:
+                selector.register(self._source, selectors.EVENT_READ)
+            else:
+                selector.unregister(self._source)
+
+    def _soon(self, reason: Reason) -> None:
+        self._due.setdefault(reason, time.monotonic() + _TOGETHER[reason])
+
+    def _act(self, reason: Reason) -> None:
+        seen = self._source.look()
+        for text in seen.complaints:
+            self._listener.hear(Complaint(text, "pods"))
+        same = (seen.pods, seen.complete) == (self._seen.pods, self._seen.complete)
+        self._due.pop("pods", None)
+        self._seen = seen
+        if reason == "pods" and same:
+            return
+        retry = self._reconcile(reason) if seen.pods is not None else None
+        self._due = {"interval": time.monotonic() + self._interval}
+        if retry is not None:
+            self._due["retry"] = retry
+
+    def _reconcile(self, reason: Reason) -> float | None:
+        """Returns when to try again."""
+        try:
+            done, complaints = self._keeper.reconcile(reason, self._seen, {})
+        except (EngineError, OSError) as failed:
+            if str(failed) != self._complaint:
+                self._complaint = str(failed)
+                self._listener.hear(Complaint(f"{failed}; tried again, and the tree stays as it is", "root"))
+            return time.monotonic() + self._unusable.strike("", "")
+        self._complaint = ""
+        self._unusable.keep_only(())
+        self._listener.hear(done)
+        for complaint in complaints:
+            self._listener.hear(complaint)
+        return self._keeper.next_try()

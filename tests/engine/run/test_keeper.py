@@ -1,0 +1,394 @@
+"""What a keeper does each time it looks: on the model of the kernel, with a clock of the test's own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from errno import EBUSY, EINVAL
+
+import pytest
+
+from engine.errors import RootError
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.names import is_container_directory, is_pod_directory
+from engine.run.keeper import Keeper
+from engine.run.killing import Processes
+from engine.run.orphans import GRACE
+from engine.run.source import Seen
+from engine.run.tree import Control, Tree
+from fakecgroup import Kernel
+
+from ..model_fs import ModelFs
+
+INTERVAL = 60.0
+LAYOUTS = [("v1", "5.10"), ("v2", "5.10"), ("v2", "6.12")]
+
+
+class Time:
+    def __init__(self):
+        self.now = 1000.0
+
+    def clock(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+class Recorded(ModelFs):
+    """Counts what changes the tree, and refuses it where told: path -> errno."""
+
+    def __init__(self, kernel):
+        super().__init__(kernel)
+        self.changes = []
+        self.refuse = {}
+
+    def _changing(self, path):
+        self.changes.append(path)
+        if path in self.refuse:
+            raise OSError(self.refuse[path], "refused", path)
+
+    def mkdir(self, path):
+        self._changing(path)
+        super().mkdir(path)
+
+    def rmdir(self, path):
+        self._changing(path)
+        super().rmdir(path)
+
+    def write(self, path, data):
+        self._changing(path)
+        super().write(path, data)
+
+
+class Doomed(Processes):
+    """The model's processes: those that die at once, and the stubborn."""
+
+    own = 4000000
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+        self.stubborn = set()
+        self.kernel_threads = set()
+        self.killed = []
+
+    def is_kernel_thread(self, pid):
+        return pid in self.kernel_threads
+
+    def kill(self, pid, is_there):
+        if is_there():
+            self.killed.append(pid)
+            if pid not in self.stubborn:
+                self.end(pid)
+
+    def end(self, pid):
+        self.kernel.task_exited(pid)
+        self.kernel.task_reaped(pid)
+
+
+class Kept:
+    """A keeper of a model's tree, and the tree."""
+
+    def __init__(self, node, layout, version, **options):
+        self.kernel = Kernel(layout=layout, version=version, cpus=4, memory=8 << 30)
+        self.fs = Recorded(self.kernel)
+        self.layout = detect(self.fs, "model")
+        self.node = replace(node, cgroup_version=self.layout.version, cpu_list=self.layout.cpus)
+        self.time = Time()
+        self.processes = Doomed(self.kernel)
+        self.gone = False
+        control = Control(self.time.clock, self.time.sleep)
+        self.keeper = Keeper(self.opened, control, INTERVAL, processes=self.processes, **options)
+        self.complaints = []
+
+    @contextmanager
+    def opened(self):
+        if self.gone:
+            raise RootError("model: is gone")
+        yield Tree(self.node, FoundTree(self.fs, self.layout))
+
+    def look(self, *pods, after=0.0, reason="interval", complete=True, by=None):
+        """What is told of one look; ``after``: seconds since the last."""
+        self.time.now += after
+        self.fs.changes.clear()
+        done, self.complaints = self.keeper.reconcile(reason, Seen(pods, complete=complete), by or {})
+        return done
+
+    def file(self, controller, cgroup, name):
+        return self.layout.file(controller, cgroup, name)
+
+    def weight(self, cgroup):
+        return self.file("cpu", cgroup, "cpu.shares" if self.layout.version == 1 else "cpu.weight")
+
+    def write(self, path, text):
+        self.kernel.write(f"/{path}", text)
+
+    def read(self, path):
+        return self.kernel.read(f"/{path}").strip()
+
+    def pods(self):
+        names = {name for path in ("", "/burstable", "/besteffort") for name in self.names(f"kubepods{path}")}
+        return {name for name in names if is_pod_directory(name, "cgroupfs")}
+
+    def names(self, cgroup):
+        found = [self.layout.directory(tree, cgroup) for tree in self.layout.trees]
+        return {name for directory in found if self.fs.is_dir(directory) for name in self.fs.listdir(directory)}
+
+    def make(self, cgroup):
+        """As a stranger: in every hierarchy."""
+        for tree in self.layout.trees:
+            self.kernel.mkdir("/" + self.layout.directory(tree, cgroup))
+
+    def process_in(self, cgroup):
+        pid = self.kernel.fork(1)
+        self.write(self.file("memory", self.container_in(cgroup), "cgroup.procs"), str(pid))
+        return pid
+
+    def container_in(self, pod):
+        """A process lives in a container: on v2 none may be in a cgroup with controllers for its children."""
+        names = sorted(name for name in self.names(pod) if is_container_directory(name))
+        return f"{pod}/{names[0]}" if names else pod
+
+
+@pytest.fixture(params=LAYOUTS, ids="-".join)
+def kept(request, make_node):
+    return Kept(make_node(), *request.param)
+
+
+POD = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+STRANGER = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-00000000abcd"
+
+
+def test_the_second_look_changes_nothing(kept, make_pod):
+    first = kept.look(make_pod(), reason="start")
+    assert (first.outcome.failed, first.drift, first.pods) == ([], (), {"BestEffort": 1})
+    assert first.outcome.done
+    second = kept.look(make_pod())
+    assert (second.outcome.done, second.drift, kept.fs.changes) == ([], (), [])
+    assert kept.keeper.next_try() is None
+
+
+def test_what_somebody_else_wrote_is_told_and_put_right(kept, make_pod):
+    kept.look(make_pod())
+    file = kept.weight(POD)
+    before = kept.read(file)
+    kept.write(file, "500")
+    done = kept.look(make_pod(), by={file: "sh (pid 7)"})
+    [drift] = done.drift
+    assert (drift.path, drift.owner, drift.wanted, drift.found) == (file, "default/p1", before, "500")
+    assert drift.by == "sh (pid 7)"
+    assert kept.read(file) == before
+    assert kept.look(make_pod()).drift == ()
+
+
+def test_a_change_of_the_pods_is_no_drift(kept, make_pod, make_container):
+    small = make_pod(make_container(requests={"cpu": "100m"}))
+    large = make_pod(make_container(requests={"cpu": "900m"}), make_container("d"))
+    kept.look(small)
+    done = kept.look(large, reason="pods")
+    assert done.outcome.done
+    assert done.drift == ()
+
+
+def test_a_removed_cgroup_is_told_once_and_made_again(kept, make_pod):
+    kept.look(make_pod())
+    container = kept.container_in(POD)
+    trees = kept.layout.trees
+    for tree in trees:
+        kept.fs.rmdir(kept.layout.directory(tree, container))
+    done = kept.look(make_pod())
+    assert {drift.path for drift in done.drift} == {kept.layout.directory(tree, container) for tree in trees}
+    assert {(drift.wanted, drift.found) for drift in done.drift} == {("a cgroup", "")}
+    assert done.outcome.failed == []
+    assert kept.look(make_pod()).outcome.done == []
+
+
+def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(kept, make_pod, make_container):
+    file = kept.weight(POD)
+    pods = make_pod(), make_pod(n=2)
+    kept.fs.refuse[file] = EBUSY
+    assert [str(failure.path) for failure in kept.look(*pods).outcome.failed] == [file]
+    assert kept.fs.is_dir(kept.layout.directory(kept.layout.tree_of["cpu"], POD.replace("001", "002")))
+    tries = []
+    end = kept.time.now + 300
+    while (due := kept.keeper.next_try()) < end:
+        waited = due - kept.time.now
+        done = kept.look(*pods, after=waited, reason="retry")
+        if file in kept.fs.changes:
+            tries.append(waited)
+            assert len(done.outcome.failed) == 1
+    assert tries[:7] == [1, 2, 4, 8, 16, 32, 60]
+    del kept.fs.refuse[file]
+    done = kept.look(*pods, after=INTERVAL)
+    assert done.outcome.failed == []
+    assert kept.keeper.next_try() is None
+
+
+def test_a_step_that_waits_is_not_attempted_and_counted(kept, make_pod):
+    file = kept.weight(POD)
+    kept.fs.refuse[file] = EINVAL
+    kept.look(make_pod())
+    done = kept.look(make_pod(), after=0.5)
+    assert (done.backed_off, done.outcome.failed, kept.fs.changes) == (1, [], [])
+
+
+def test_another_value_is_tried_at_once(kept, make_pod, make_container):
+    kept.look()
+    pod = "kubepods/burstable/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+    kept.fs.refuse[kept.weight(pod)] = EBUSY
+    kept.look(make_pod(make_container(requests={"cpu": "500m"})))
+    done = kept.look(make_pod(make_container(requests={"cpu": "1500m"})), after=0.1)
+    assert len(done.outcome.failed) == 1
+
+
+def test_a_fight_over_a_file_is_no_hot_loop_and_told_once(kept, make_pod):
+    kept.look(make_pod())
+    file = kept.weight(POD)
+    wanted = kept.read(file)
+    repaired, complaints, start = 0, [], kept.time.now
+    while kept.time.now < start + 100:
+        kept.write(file, "500")
+        done = kept.look(make_pod(), after=0.05, reason="drift", by={file: "runc (pid 9)"})
+        repaired += kept.read(file) == wanted
+        complaints += kept.complaints
+        assert len(done.drift) == (kept.read(file) == wanted)
+    assert repaired == 10  # 3 at once, then after 1, 2, 4, ... seconds
+    [complaint] = complaints
+    assert file in complaint.text
+    assert "runc (pid 9)" in complaint.text
+    kept.look(make_pod(), after=INTERVAL)
+    assert kept.read(file) == wanted
+
+
+def test_a_pod_that_is_gone_goes_with_its_processes(kept, make_pod):
+    kept.look(make_pod(), make_pod(n=2))
+    pid = kept.process_in(POD)
+    done = kept.look(make_pod(n=2), reason="pods")
+    assert done.killed == {POD: (pid,)}
+    assert (done.outcome.failed, done.kept) == ([], ())
+    assert kept.pods() == {"pod0aa1a5e2-0b3f-4d0e-8f31-000000000002"}
+
+
+@pytest.mark.parametrize("kept", [("v1", "5.10"), ("v2", "5.10")], ids="-".join, indirect=True)
+def test_processes_that_do_not_end_are_killed_again_later(kept, make_pod):
+    kept.look(make_pod())
+    pid = kept.process_in(POD)
+    kept.processes.stubborn.add(pid)
+    done = kept.look(reason="pods")
+    assert kept.processes.killed == [pid] * 5
+    assert done.kept == (f"/{POD}: process {pid} lives in it after SIGKILL",)
+    kept.look()
+    assert len(kept.processes.killed) == 5
+    kept.processes.stubborn.clear()
+    done = kept.look(after=kept.keeper.next_try() - kept.time.now, reason="retry")
+    assert done.killed == {POD: (pid,)}
+    assert kept.pods() == set()
+    assert kept.keeper.next_try() is None
+
+
+@pytest.mark.parametrize("kept", [("v1", "5.10")], ids="-".join, indirect=True)
+def test_a_frozen_pod_is_thawed_as_no_signal_reaches_it_else(kept, make_pod):
+    kept.look(make_pod())
+    pid = kept.process_in(POD)
+    for path in ("/freezer/kubepods", "/freezer/kubepods/besteffort", f"/freezer/{POD}"):
+        kept.kernel.mkdir(path)
+    kept.kernel.write(f"/freezer/{POD}/cgroup.procs", str(pid))
+    kept.kernel.write(f"/freezer/{POD}/freezer.state", "FROZEN")
+    assert kept.look(reason="pods").killed == {POD: (pid,)}
+    assert kept.read(f"freezer/{POD}/freezer.state") == "THAWED"
+
+
+def test_neither_itself_nor_the_first_process_is_ended(kept, make_pod):
+    kept.look(make_pod())
+    kept.processes.own = kept.process_in(POD)
+    done = kept.look(reason="pods")
+    assert done.killed == {}
+    assert done.kept == (f"/{POD}: this engine itself lives in it; start it elsewhere",)
+    assert kept.pods()
+
+
+def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
+    kept.look(make_pod())
+    kept.make(STRANGER)
+    pid = kept.process_in(STRANGER)
+    done = kept.look(make_pod())
+    assert [(drift.wanted, drift.found) for drift in done.drift] == [("", "a cgroup")]
+    assert done.killed == {}
+    done = kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now)
+    assert (done.killed, done.drift) == ({STRANGER: (pid,)}, ())
+    assert len(kept.pods()) == 1
+
+
+def test_a_pod_that_becomes_wanted_meanwhile_is_not_touched(kept, make_pod):
+    kept.look()
+    kept.make(POD)
+    kept.look()
+    pid = kept.process_in(POD)
+    done = kept.look(make_pod(), after=GRACE + 1)
+    assert done.killed == {}
+    assert str(pid) in kept.read(kept.file("memory", POD, "cgroup.procs"))
+
+
+def test_what_an_earlier_run_made_goes_at_once(make_node, make_pod):
+    kept = Kept(make_node(), "v2", "6.12", known=[STRANGER])
+    for cgroup in ("kubepods", "kubepods/besteffort", STRANGER):
+        kept.make(cgroup)
+    kept.look()
+    assert kept.pods() == set()
+
+
+def test_no_unknown_pod_goes_as_long_as_a_manifest_was_never_readable(kept, make_pod):
+    kept.look(make_pod())
+    kept.make(STRANGER)
+    for _ in range(3):
+        kept.look(after=GRACE, complete=False)
+    assert kept.pods() == {STRANGER.rpartition("/")[2]}  # the one that was seen before went
+
+
+def test_an_empty_container_that_a_runtime_is_just_making_stays(kept, make_pod):
+    kept.look(make_pod())
+    made = f"{POD}/{'ab' * 32}"
+    kept.make(made)
+    done = kept.look(make_pod())
+    assert (done.outcome.done, done.drift) == ([], ())
+    kept.look(make_pod(), after=GRACE + 1)
+    assert made.rpartition("/")[2] not in kept.names(POD)
+
+
+def test_the_processes_of_a_pod_that_changed_its_class_are_not_ended(kept, make_pod, make_container):
+    kept.look(make_pod())
+    pid = kept.process_in(POD)
+    done = kept.look(make_pod(make_container(requests={"cpu": "1"})), reason="pods")
+    assert done.killed == {}
+    assert done.kept == (f"/{POD}: not wanted, kept: process {pid} lives in it",)
+
+
+def test_a_root_that_is_gone_is_an_error_and_the_tree_stays(kept, make_pod):
+    kept.look(make_pod())
+    kept.gone = True
+    with pytest.raises(RootError):
+        kept.look()
+    kept.gone = False
+    assert kept.look(make_pod()).outcome.done == []
+
+
+def test_the_classes_are_right_before_the_pods_are(kept, make_pod, make_container):
+    kept.look()
+    done = kept.look(make_pod(make_container(requests={"cpu": "1"})), reason="pods")
+    paths = [step.cgroup for step in done.outcome.done]
+    assert paths.index("kubepods/burstable") < next(n for n, path in enumerate(paths) if "/pod" in path)
+
+
+def test_a_dry_run_only_looks_and_tells_drift_once(make_node, make_pod):
+    kept, dry = Kept(make_node(), "v2", "6.12"), Kept(make_node(), "v2", "6.12", dry_run=True)
+    dry.fs = kept.fs
+    kept.look(make_pod())
+    kept.write(kept.weight(POD), "500")
+    kept.make(STRANGER)
+    pid = kept.process_in(STRANGER)
+    done = dry.look(make_pod())
+    assert {drift.path for drift in done.drift} == {kept.weight(POD), STRANGER}
+    assert (done.planned, done.dry_run, done.outcome.done, kept.fs.changes) == (1, True, [], [])
+    assert dry.look(make_pod(), after=2 * GRACE).drift == ()
+    assert str(pid) in kept.read(f"{STRANGER}/cgroup.procs")
