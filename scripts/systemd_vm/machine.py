@@ -33,16 +33,30 @@ def run(kernel: Kernel, layout: str, script: str) -> tuple[str, int]:
     cgroup-engine is on its PATH; the checkout's examples are in the working directory. Raises OracleError when the
     machine does not come up or does not go off again in time.
     """
-    check_programs()
     with tempfile.TemporaryDirectory(prefix="fcg-systemd-") as name:
+        overlay = Path(name)
+        put_engine(overlay)
+        (overlay / "opt" / "script").write_text(script)
+        shutil.copytree(_REPOSITORY / "examples", overlay / "opt" / "examples")
+        return boot(kernel, image_of(kernel.series), overlay, f"systemd.unit=script.service {_LAYOUT[layout]}")
+
+
+def boot(kernel: Kernel, image: Path, overlay: Path, options: str) -> tuple[str, int]:
+    """Boots a kernel with an image as its root, and the files of ``overlay`` on top of it.
+
+    Gives what was written to the second serial port, until its last line, which is ``exit`` and an exit code. Raises
+    OracleError when there is none, or the machine does not go off in time.
+    """
+    check_programs()
+    with tempfile.TemporaryDirectory(prefix="fcg-machine-") as name:
         directory = Path(name)
         initrd = directory / "initrd"
-        pack(_overlay(directory / "overlay", script), initrd)
+        pack(overlay, initrd)
         with open(directory / "both", "wb") as both:
-            for part in (image_of(kernel.series), initrd):  # archives one after the other are one to the kernel
+            for part in (image, initrd):  # archives one after the other are one to the kernel
                 with open(part, "rb") as file:
                     shutil.copyfileobj(file, both)
-        command = _command(kernel, layout, directory)
+        command = _command(kernel, options, directory)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
             process.wait(PATIENCE)
@@ -59,13 +73,12 @@ def run(kernel: Kernel, layout: str, script: str) -> tuple[str, int]:
         return printed, int(code)
 
 
-def _overlay(tree: Path, script: str) -> Path:
+def put_engine(tree: Path) -> None:
+    """This checkout's engine, as /opt/bin/cgroup-engine and, with what it needs, in /opt/python."""
     opt = tree / "opt"
     (opt / "bin").mkdir(parents=True)
-    (opt / "script").write_text(script)
     (opt / "bin" / "cgroup-engine").write_text(_ENGINE)
     (opt / "bin" / "cgroup-engine").chmod(0o755)
-    shutil.copytree(_REPOSITORY / "examples", opt / "examples")
     for package in ("engine", "yaml", "jeepney", "inotify_simple", "prometheus_client"):
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
@@ -77,11 +90,10 @@ def _overlay(tree: Path, script: str) -> Path:
         # compiled parts are for this machine's Python; the packages do without
         ignored = shutil.ignore_patterns("*.so", "__pycache__", "tests")
         shutil.copytree(source.parent, opt / "python" / package, ignore=ignored)
-    return tree
 
 
-def _command(kernel: Kernel, layout: str, directory: Path) -> list[str]:
-    append = f"console=ttyS0 quiet panic=-1 swapaccount=1 systemd.unit=script.service {_LAYOUT[layout]}"
+def _command(kernel: Kernel, options: str, directory: Path) -> list[str]:
+    append = f"console=ttyS0 quiet panic=-1 swapaccount=1 {options}"
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", str(CPUS)]
     command += ["-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
     command += ["-serial", f"file:{directory / 'console'}", "-serial", f"file:{directory / 'output'}"]

@@ -1,0 +1,29 @@
+"""Run as a program inside a container: forks until it is refused, says how often it could and why it could not."""
+
+import errno
+import os
+import sys
+
+_MOST = 500
+
+
+def main() -> None:
+    reading, writing = os.pipe()
+    made, why = 0, "none"
+    while made < _MOST:
+        try:
+            child = os.fork()
+        except OSError as refused:
+            why = errno.errorcode[refused.errno]
+            break
+        if child == 0:
+            os.close(writing)
+            os.read(reading, 1)  # until the parent is gone
+            os._exit(0)
+        made += 1
+    print(made, why, flush=True)
+    sys.stdin.close()
+    os.read(reading, 1)  # until it is killed
+
+
+main()

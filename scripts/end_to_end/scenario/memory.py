@@ -1,0 +1,49 @@
+"""A container that takes more memory than its limit loses a process to the OOM killer, and no one else does."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+from .checks import Checks
+from .node import BACK_LIMIT, Node
+from .processes import SLEEP, Processes, alive
+from .tree import Tree
+
+_GREEDY, _OTHERS = "elastic/back", ("elastic/front", "steady/work", "batch/work", "spare/work")
+#: Seconds within which the kernel must have killed.
+_PATIENCE = 60
+#: Takes twice the limit, and ends by itself if it may.
+_TAKE = ["dd", "if=/dev/zero", "of=/dev/null", f"bs={2 * BACK_LIMIT}", "count=1", "status=none"]
+
+
+def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
+    told = node.explained()
+    path = told[_GREEDY]["cgroup"]
+    with Processes(tree) as processes:
+        others = {name: processes.start(told[name]["cgroup"], SLEEP) for name in _OTHERS}
+        neighbour = processes.start(path, SLEEP)
+        before = {name: tree.oom_kills(told[name]["cgroup"]) for name in (_GREEDY, *_OTHERS)}
+        greedy = processes.start(path, _TAKE)
+        try:
+            ended = greedy.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            ended = 0
+        checks.equal(f"{_GREEDY}: what takes twice the limit", _fate(ended), "killed")
+        kills = {name: tree.oom_kills(told[name]["cgroup"]) - count for name, count in before.items()}
+        checks.at_least(f"{_GREEDY}: OOM kills counted", kills[_GREEDY], 1)
+        # memory.oom.group, which only v2 has, takes the whole container along
+        together = tree.version == 2 and tree.value(path, "memory.oom.group") == "1"
+        if together:
+            neighbour.wait(_PATIENCE)
+        checks.equal(
+            f"{_GREEDY}: its other process",
+            "lives" if alive(neighbour) else "killed",
+            "killed" if together else "lives",
+        )
+        checks.equal("other containers: OOM kills", sum(kills[name] for name in _OTHERS), 0)
+        checks.equal("other containers: processes that live", sum(map(alive, others.values())), len(others))
+
+
+def _fate(code: int) -> str:
+    return "killed" if code == -signal.SIGKILL else f"exit {code}"

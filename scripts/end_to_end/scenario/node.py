@@ -1,0 +1,108 @@
+"""The node: its pods, and the calls of cgroup-engine that keep it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .engine import Called, call
+
+#: The node's CPUs: the pods ask for more than that, so that under load it is weights that share it out, not quotas.
+CPUS = 1
+PIDS = 24
+_CONFIG = """\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupRoot: /{root}
+failCgroupV1: false
+podPidsLimit: {pids}
+evictionHard: {{memory.available: "0"}}
+"""
+_MI = 1 << 20
+#: Bytes that container back may use, and that are asked of it.
+BACK_LIMIT = 48 * _MI
+PODS = {
+    "steady": {"work": ("500m", "64Mi", "500m", "64Mi")},  # Guaranteed
+    "elastic": {"front": ("450m", "32Mi", "1", "64Mi"), "back": ("150m", "32Mi", "1", str(BACK_LIMIT))},
+    "batch": {"work": ("400m", "32Mi", "400m", "64Mi")},
+    "spare": {"work": None},  # BestEffort
+}
+#: Container that comes and goes.
+EXTRA = {"late": {"work": ("50m", "16Mi", "50m", "32Mi")}}
+
+
+class Node:
+    """``root``: of the cgroups. ``cgroup_root``: the configuration's, "" for none. ``directory``: for its own files."""
+
+    def __init__(self, root: Path, cgroup_root: str, directory: Path) -> None:
+        self.root = root
+        self.cgroup_root = cgroup_root
+        self._state = ["--state-dir", str(directory / "state")]
+        self.pods = directory / "pods"
+        self.pods.mkdir()
+        self._explained: dict[int, dict[str, dict[str, Any]]] = {}
+        config = directory / "kubelet.yaml"
+        config.write_text(_CONFIG.format(root=cgroup_root, pids=PIDS))
+        self._node = ["--config", str(config), "--memory", "1Gi", "--swap", "0", "--max-pids", "4096"]
+        for number, (name, containers) in enumerate(PODS.items(), 1):
+            self.add(name, containers, number)
+
+    def add(self, name: str, containers: dict[str, Any], number: int) -> None:
+        """Writes a pod's manifest; JSON is YAML too."""
+        pod = json.dumps(_pod(name, containers, number), indent=1)
+        (self.pods / f"{name}.yaml").write_text(pod)
+        self._explained = {}
+
+    def remove(self, name: str) -> None:
+        (self.pods / f"{name}.yaml").unlink()
+
+    def apply(self) -> Called:
+        return call(["apply", *self._rooted(), *self._state, str(self.pods)])
+
+    def down(self) -> Called:
+        return call(["down", *self._rooted(), *self._state])
+
+    def differing(self) -> dict[str, str]:
+        """Path of a file or cgroup -> its state, of all that ``status`` does not find as wanted."""
+        rows = json.loads(_said("status", *self._rooted(), "-o", "json", str(self.pods)))["files"]
+        return {row["path"]: row["state"] for row in rows if row["state"] != "ok"}
+
+    def explained(self, cpus: int = CPUS) -> dict[str, dict[str, Any]]:
+        """POD and POD/CONTAINER -> what ``explain`` says of it on a node of so many CPUs."""
+        if cpus not in self._explained:
+            said = json.loads(_said("explain", *self._node, "--cpus", str(cpus), "-o", "json", str(self.pods)))
+            found = self._explained[cpus] = {}
+            for pod in said["pods"]:
+                name = pod["pod"].partition("/")[2]
+                found[name] = pod
+                found |= {f"{name}/{container['container']}": container for container in pod["containers"]}
+        return self._explained[cpus]
+
+    def _rooted(self) -> list[str]:
+        return ["--root", str(self.root), *self._node, "--cpus", str(CPUS)]
+
+
+def _said(*arguments: str) -> str:
+    called = call(arguments)
+    if called.code != 0:
+        raise RuntimeError(f"cgroup-engine {arguments[0]}: exit {called.code}: {(called.out + called.err).strip()}")
+    return called.out
+
+
+def _pod(name: str, containers: dict[str, Any], number: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": f"0aa1a5e2-0b3f-4d0e-8f31-{number:012}"},
+        "spec": {"containers": [_container(name, amounts) for name, amounts in containers.items()]},
+    }
+
+
+def _container(name: str, amounts: tuple[str, str, str, str] | None) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": name, "image": "none"}
+    if amounts is not None:
+        cpu, memory, most_cpu, most_memory = amounts
+        requests, limits = {"cpu": cpu, "memory": memory}, {"cpu": most_cpu, "memory": most_memory}
+        container["resources"] = {"requests": requests, "limits": limits}
+    return container
