@@ -81,6 +81,26 @@ def recorded_pods(wanted: Iterable[WantedCgroup]) -> tuple[RecordedPod, ...]:
     )
 
 
+def records_at(directory: Path, root: str, layout: Layout) -> tuple[list[Record], list[str]]:
+    """The records that count of all that is below a root, and a line for each file that is ignored.
+
+    :raises RecordError: the state directory cannot be used.
+    """
+    records, ignored = [], []
+    with _opened(directory, make=False) as handle:
+        names = sorted(name for name in os.listdir(handle) if name.endswith(".json")) if handle is not None else []
+        for name in names:
+            try:
+                kubepods = str(_loaded(handle, name)["kubepods"])
+            except _IgnoredError as why:
+                ignored.append(f"{directory / name}: {why}, ignored")
+                continue
+            file = RecordFile(directory, root, layout, kubepods)
+            record = file.read() if file.name == name else None
+            records += [record] if record is not None else []
+    return records, ignored
+
+
 def state_directory() -> Path:
     """Where records are if it is not said: /run/cgroup-engine for root, else a directory of the user's own."""
     if VARIABLE in os.environ:
@@ -101,7 +121,7 @@ class RecordFile:
     """
 
     def __init__(self, directory: Path, root: str, layout: Layout, kubepods: str) -> None:
-        self.directory = directory
+        self.directory = Path(directory)
         self.root = os.path.realpath(root)
         self.kubepods = kubepods
         self._trees = layout.trees
@@ -112,17 +132,14 @@ class RecordFile:
     def read(self) -> Record | None:
         """The record, None if there is none that counts."""
         self.ignored = ""
-        with self._opened(make=False) as directory:
-            text = self._text(directory) if directory is not None else None
-        if text is None:
-            return None
         try:
-            data = json.loads(text)
-            if data["version"] != _VERSION:
-                raise ValueError("is of another version")
+            with _opened(self.directory, make=False) as directory:
+                data = _loaded(directory, self.name)
             record = _parsed(data)
-        except (ValueError, TypeError, KeyError, RecursionError, UnsafeNameError):
-            self.ignored = f"{self.directory / self.name}: is no record of this version, ignored"
+        except FileNotFoundError:
+            return None
+        except _IgnoredError as why:
+            self.ignored = f"{self.directory / self.name}: {why}, ignored"
             return None
         if self._identity() != {key: data.get(key) for key in self._identity()}:
             return None  # of an earlier boot or mount
@@ -135,7 +152,7 @@ class RecordFile:
         """Replaces the record; makes the state directory if it is missing."""
         data = {"version": _VERSION, **self._identity(), **asdict(record)}
         text = json.dumps(data, separators=(",", ":"))
-        with self._opened(make=True) as directory:
+        with _opened(self.directory, make=True) as directory:
             new = f"{self.name}.new"
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -143,17 +160,17 @@ class RecordFile:
                     file.write(text)
                 os.rename(new, self.name, src_dir_fd=directory, dst_dir_fd=directory)
             except OSError as failed:
-                raise self._unusable(errno_name(failed.errno or 0), failed.errno) from None
+                raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
 
     def remove(self) -> None:
         """Removes the record; it is no error if there is none."""
-        with self._opened(make=False) as directory:
+        with _opened(self.directory, make=False) as directory:
             try:
                 if directory is not None:
                     os.unlink(self.name, dir_fd=directory)
             except OSError as failed:
                 if failed.errno != ENOENT:
-                    raise self._unusable(errno_name(failed.errno or 0), failed.errno) from None
+                    raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
 
     def inodes(self) -> dict[str, int]:
         """Of kubepods as it is now, by hierarchy; empty if it is not there."""
@@ -172,51 +189,72 @@ class RecordFile:
         device = os.stat(os.path.join(self.root, self._trees[0])).st_dev
         return {"boot": boot, "root": self.root, "device": device, "kubepods": self.kubepods}
 
-    @contextmanager
-    def _opened(self, *, make: bool) -> Iterator[int | None]:
-        """The state directory as a descriptor, None if there is none."""
-        try:
-            if make:
-                Path(self.directory).mkdir(mode=0o700, exist_ok=True)
-            handle = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError as failed:
-            if failed.errno == ENOENT and not make:
-                yield None
-                return
-            raise self._unusable(errno_name(failed.errno or 0), failed.errno) from None
-        try:
-            if why := _open_to_others(os.fstat(handle)):
-                raise self._unusable(why)
-            yield handle
-        finally:
-            os.close(handle)
 
-    def _text(self, directory: int) -> str | None:
-        try:
-            # without O_NONBLOCK a FIFO would wait for a writer
-            handle = os.open(self.name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=directory)
-        except OSError as failed:
-            if failed.errno == ENOENT:
-                return None
-            self.ignored = f"{self.directory / self.name}: {errno_name(failed.errno or 0)}, ignored"
-            return None
-        with open(handle, encoding="utf-8", errors="replace") as file:
-            found = os.fstat(handle)
-            why = _open_to_others(found)
-            if not why and (not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST):
-                why = "is no record"
-            if why:
-                self.ignored = f"{self.directory / self.name}: {why}, ignored"
-                return None
-            return file.read()
+class _IgnoredError(Exception):
+    """A file is no record; str() says why."""
 
-    def _unusable(self, why: str, number: int | None = None) -> RecordError:
-        return RecordError(
-            f"{self.directory}: cannot be used for state: {why}",
-            path=str(self.directory),
-            errno=number,
-            todo="give a directory of your own with --state-dir",
-        )
+
+@contextmanager
+def _opened(directory: Path, *, make: bool) -> Iterator[int | None]:
+    """The state directory as a descriptor, None if there is none.
+
+    :raises RecordError: it cannot be used.
+    """
+    try:
+        if make:
+            directory.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as failed:
+        if failed.errno == ENOENT and not make:
+            yield None
+            return
+        raise _unusable(directory, errno_name(failed.errno or 0), failed.errno) from None
+    try:
+        if why := _open_to_others(os.fstat(handle)):
+            raise _unusable(directory, why)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _unusable(directory: Path, why: str, number: int | None = None) -> RecordError:
+    return RecordError(
+        f"{directory}: cannot be used for state: {why}",
+        path=str(directory),
+        errno=number,
+        todo="give a directory of your own with --state-dir",
+    )
+
+
+def _loaded(directory: int | None, name: str) -> dict[str, Any]:
+    """The mapping in a file.
+
+    :raises FileNotFoundError: there is no such file, or no directory.
+    :raises _IgnoredError: it is none of ours.
+    """
+    if directory is None:
+        raise FileNotFoundError(ENOENT, name)
+    try:
+        # without O_NONBLOCK a FIFO would wait for a writer
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=directory)
+    except FileNotFoundError:
+        raise
+    except OSError as failed:
+        raise _IgnoredError(errno_name(failed.errno or 0)) from None
+    with open(handle, encoding="utf-8", errors="replace") as file:
+        found = os.fstat(handle)
+        if why := _open_to_others(found):
+            raise _IgnoredError(why)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise _IgnoredError("is no record")
+        text = file.read()
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _IgnoredError("is no record") from None
+    if not isinstance(data, dict) or data.get("version") != _VERSION or "kubepods" not in data:
+        raise _IgnoredError("is no record of this version")
+    return data
 
 
 def _open_to_others(found: os.stat_result) -> str:
@@ -228,18 +266,22 @@ def _open_to_others(found: os.stat_result) -> str:
     return ""
 
 
-def _parsed(data: Any) -> Record:
-    """:raises ValueError, TypeError, KeyError, UnsafeNameError: it is no record."""
-    inodes = {str(tree): int(inode) for tree, inode in dict(data["inodes"]).items()}
-    pods = []
-    for pod in data["pods"]:
-        containers = tuple(
-            RecordedContainer(_text_of(each, "name"), _path_of(each), int(each["oom_score_adj"]))
-            for each in pod["containers"]
-        )
-        uid = check_uid(_text_of(pod, "uid"))
-        pods.append(RecordedPod(_text_of(pod, "namespace"), _text_of(pod, "name"), uid, _path_of(pod), containers))
-    return Record(inodes, tuple(pods))
+def _parsed(data: dict[str, Any]) -> Record:
+    """:raises _IgnoredError: it is no record."""
+    try:
+        inodes = {str(tree): int(inode) for tree, inode in dict(data["inodes"]).items()}
+        return Record(inodes, tuple(_pod(pod) for pod in data["pods"]))
+    except (ValueError, TypeError, KeyError, AttributeError, UnsafeNameError):
+        raise _IgnoredError("is no record of this version") from None
+
+
+def _pod(data: Any) -> RecordedPod:
+    containers = tuple(
+        RecordedContainer(_text_of(each, "name"), _path_of(each), int(each["oom_score_adj"]))
+        for each in data["containers"]
+    )
+    uid = check_uid(_text_of(data, "uid"))
+    return RecordedPod(_text_of(data, "namespace"), _text_of(data, "name"), uid, _path_of(data), containers)
 
 
 def _text_of(data: Any, key: str) -> str:

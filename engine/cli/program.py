@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from engine.cli import apply, down, explain, plan, run, status
+from engine.cli import apply, attach, down, exec, explain, plan, run, status
 from engine.cli.messages import PROGRAM, complain
 from engine.errors import EngineError, RootError
 from engine.fs import CgroupFs, OsFs
@@ -41,6 +41,8 @@ _COMMANDS: dict[str, _Command] = {
     "run": run,
     "status": status,
     "explain": explain,
+    "exec": exec,
+    "attach": attach,
     "down": down,
 }
 

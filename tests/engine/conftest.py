@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from errno import EBUSY, EEXIST, EINVAL, ENOENT
 from pathlib import Path
@@ -250,6 +252,25 @@ def make_node() -> Callable[..., NodeConfig]:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def mounted(fuse: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """The mount point of a fake tree of a layout, which the tests of a process share; use a cgroupRoot of your own."""
+    command = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+    trees: dict[str, Path] = {}
+
+    def mount(layout: str) -> Path:
+        if layout not in trees:
+            tree = tmp_path_factory.mktemp(layout)
+            options = [str(tree), "--layout", layout, "--cpus", "3", "--memory", "8Gi"]
+            subprocess.run([*command, "mount", *options], check=True, capture_output=True)
+            trees[layout] = tree
+        return trees[layout]
+
+    yield mount
+    for tree in trees.values():
+        subprocess.run([*command, "umount", str(tree)], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="session")

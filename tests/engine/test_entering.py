@@ -1,0 +1,117 @@
+"""Processes enter the cgroup of a container, in every hierarchy or in none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from errno import ENOSPC, ESRCH
+
+import pytest
+
+from engine.entering import check_process, enter, set_oom_score_adj, trees_of
+from engine.errors import CgroupMissingError, InputError, StepFailedError
+from engine.layout import Layout
+
+LAYOUT = Layout(1, ("cpu,cpuacct", "memory"), {})
+
+
+class Hierarchies:
+    """v1 hierarchies that know in which cgroup each process is. ``refuse``: path of a cgroup -> errno."""
+
+    def __init__(self):
+        trees = ("cpu,cpuacct", "memory", "freezer", "net_cls")
+        self.there = {*trees, *(f"{tree}/pod" for tree in trees[:3]), "cpu", "cpu/pod", "memory/before"}
+        self.where = dict.fromkeys(trees, "")
+        self.refuse = {}
+        self.log = []
+
+    def listdir(self, path):
+        prefix = f"{path}/" if path else ""
+        below = [each[len(prefix) :] for each in self.there if each.startswith(prefix) and each != path]
+        return [name for name in below if "/" not in name]
+
+    def is_dir(self, path):
+        return path in self.there
+
+    def read(self, path):
+        tree, _, cgroup = path.removesuffix("/cgroup.procs").partition("/")
+        return "1\n7\n" if self.where[tree] == cgroup else "1\n"
+
+    def write(self, path, data):
+        tree, _, cgroup = path.removesuffix("/cgroup.procs").partition("/")
+        if f"{tree}/{cgroup}" in self.refuse:
+            raise OSError(self.refuse[f"{tree}/{cgroup}"], "refused")
+        assert data == "7"
+        self.where[tree] = cgroup
+        self.log.append(path)
+
+
+@pytest.fixture
+def trees():
+    return Hierarchies()
+
+
+def test_it_enters_every_hierarchy_that_has_the_cgroup_and_the_freezer_last(trees, tmp_path):
+    assert trees_of(trees, LAYOUT, "pod") == ["cpu,cpuacct", "memory", "freezer"]
+    enter(trees, LAYOUT, "pod", 7, tmp_path)
+    assert trees.where == {"cpu,cpuacct": "pod", "memory": "pod", "freezer": "pod", "net_cls": ""}
+
+
+def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees, tmp_path):
+    trees.where["memory"] = "before"
+    trees.refuse["freezer/pod"] = ENOSPC
+    with pytest.raises(StepFailedError) as refused:
+        enter(trees, LAYOUT, "pod", 7, tmp_path)
+    assert trees.where == {"cpu,cpuacct": "", "memory": "before", "freezer": "", "net_cls": ""}
+    assert refused.value.path == "freezer/pod/cgroup.procs"
+    assert refused.value.errno == ENOSPC
+    assert str(refused.value) == (
+        "freezer/pod/cgroup.procs: process 7 cannot enter: ENOSPC; its cpuset has no CPUs or no memory nodes"
+    )
+
+
+def test_a_process_that_cannot_go_back_is_told_of(trees, tmp_path):
+    trees.refuse = {"memory/pod": ESRCH, "cpu,cpuacct/": ESRCH}
+    with pytest.raises(StepFailedError, match=r"ESRCH \(and it stays in cpu,cpuacct\); the process has ended"):
+        enter(trees, LAYOUT, "pod", 7, tmp_path)
+
+
+def test_what_proc_says_is_looked_at_first(trees, tmp_path):
+    trees.where["memory"] = "before"
+    trees.refuse["freezer/pod"] = ENOSPC
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cgroup").write_text("3:memory:/before\n2:cpu,cpuacct:/elsewhere\n1:name=systemd:/x\n0::/y\n")
+    with pytest.raises(StepFailedError):
+        enter(trees, LAYOUT, "pod", 7, tmp_path)
+    assert (trees.where["memory"], trees.where["cpu,cpuacct"]) == ("before", "")
+
+
+def test_a_cgroup_that_is_not_in_every_hierarchy_is_not_entered(trees, tmp_path):
+    trees.there.remove("memory/pod")
+    with pytest.raises(CgroupMissingError, match="memory/pod: is not there; apply makes it"):
+        enter(trees, LAYOUT, "pod", 7, tmp_path)
+    assert trees.log == []
+
+
+def test_kernel_threads_and_processes_that_are_gone_are_refused():
+    check_process(os.getpid())
+    with pytest.raises(InputError, match="4194304: there is no such process"):
+        check_process(4194304)
+
+
+def test_a_thread_of_the_kernel_is_refused(tmp_path):
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / "stat").write_text("2 (kthreadd (x) y) S 0 0 0 0 -1 2129984 0 0\n")
+    with pytest.raises(InputError, match="2: is a thread of the kernel"):
+        check_process(2, tmp_path)
+
+
+def test_oom_score_adj_is_raised_and_what_is_refused_is_a_line():
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        try:
+            assert set_oom_score_adj(sleeper.pid, 900) == ""
+            with open(f"/proc/{sleeper.pid}/oom_score_adj", encoding="ascii") as file:
+                assert file.read() == "900\n"
+            assert "5000 was refused: EINVAL" in set_oom_score_adj(sleeper.pid, 5000)
+        finally:
+            sleeper.kill()
