@@ -9,6 +9,7 @@
     │   ├── ConfigError             the kubelet configuration, or a node option
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
     ├── ResizeRefusedError          a pod cannot be resized in place from what it is to what it shall be
+    ├── ApiServerError              an API server cannot be reached, refuses, or its answer cannot be used
     ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
     ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
@@ -20,7 +21,7 @@
     └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value than wanted
 
 Each carries ``path`` (file or cgroup, or None), ``value`` (what was given or written, or None), ``errno`` (the
-kernel's number, or None) and ``todo`` (what to do about it, or an empty string).
+kernel's number, of an API server the HTTP status, or None) and ``todo`` (what to do about it, or an empty string).
 """
 
 from __future__ import annotations
@@ -87,6 +88,12 @@ class UnsafeNameError(InputError):
 
 class ResizeRefusedError(EngineError):
     """An API server or a kubelet would refuse to resize a pod in place."""
+
+
+class ApiServerError(EngineError):
+    """An API server cannot be used; ``retry_after``: seconds that it asks to be left alone."""
+
+    retry_after = 0.0
 
 
 class RootError(EngineError):

@@ -24,7 +24,6 @@ from engine.static_pods.manifest import Manifests
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
-_HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MIRROR = "kubernetes.io/config.mirror"
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
@@ -45,6 +44,15 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
         if not found:
             raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
         pods += found
+    check_unique_uids(pods)
+    return pods
+
+
+def check_unique_uids(pods: Iterable[Pod]) -> None:
+    """Has every pod a UID of its own?
+
+    :raises PodError: two have the same.
+    """
     seen: dict[str, Pod] = {}
     for pod in pods:
         other = seen.setdefault(pod.uid, pod)
@@ -55,7 +63,6 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
                 value=pod.uid,
                 todo="give every pod its own UID",
             )
-    return pods
 
 
 def is_pod_file(name: str) -> bool:
@@ -204,9 +211,10 @@ class _Reader:
         return requests, limits
 
     def uid(self, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
-        # A mirror pod shows a static pod in the API; the cgroup has the static pod's UID, the kubelet's hash.
-        mirrored = annotations.get(_MIRROR, "")
-        uid = mirrored if _HASH.fullmatch(mirrored) else self.text(metadata, "metadata.uid", "")
+        # A mirror pod shows a static pod in the API; the cgroup has the static pod's UID (CreateMirrorPod, getPodHash).
+        field, uid = "metadata.annotations", annotations.get(_MIRROR, "")
+        if uid == "":
+            field, uid = "metadata.uid", self.text(metadata, "metadata.uid", "")
         if uid == "":
             raise self.error(
                 "metadata.uid",
@@ -216,7 +224,7 @@ class _Reader:
         try:
             return check_uid(uid)
         except UnsafeNameError as refused:
-            raise self.error("metadata.uid", refused.message, refused.todo, uid) from None
+            raise self.error(field, refused.message, refused.todo, uid) from None
 
     def containers(self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str]) -> tuple[Container, ...]:
         listed = spec.get(key) or []

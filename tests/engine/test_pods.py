@@ -72,10 +72,18 @@ def test_before_sidecars_every_init_container_finishes(make_pod, make_container)
     assert [container.name for container in pod.with_cgroup] == ["c"]
 
 
-def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object):
+@pytest.mark.parametrize("uid", ["0123456789abcdef" * 2, "given-in-the-manifest"])
+def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object, uid):
     item = make_object()
-    item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "0123456789abcdef" * 2}
-    assert pod_from_object(item, "test", NEW).uid == "0123456789abcdef" * 2
+    item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": uid}
+    assert pod_from_object(item, "test", NEW).uid == uid
+
+
+def test_a_mirror_pod_of_a_dangerous_uid_is_refused(make_object):
+    item = make_object()
+    item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "../x"}
+    with pytest.raises(PodError, match=r'metadata\.annotations: "\.\./x" is not a pod UID'):
+        pod_from_object(item, "test", NEW)
 
 
 @pytest.mark.parametrize(
