@@ -12,8 +12,8 @@ from engine.hugepages import page_size_of_file
 from engine.knobs import Knob, Setting, readable_knobs
 from engine.layout import Layout
 
-# an interface file belongs to one of these, and no cgroup of ours is called so
-_FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", "io.", "hugetlb.", "rdma.", "misc.",
+#: An interface file belongs to one of these, and no cgroup of ours is called so.
+FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", "io.", "hugetlb.", "rdma.", "misc.",
                   "irq.", "dmem.")  # fmt: skip
 _V1_FILES = ("tasks", "notify_on_release", "release_agent")
 
@@ -128,7 +128,7 @@ class FoundTree:
         for tree in trees:
             directory = self.layout.directory(tree, path)
             for name in self._names(directory):
-                if name in _V1_FILES or name.startswith(_FILE_PREFIXES):
+                if name in _V1_FILES or name.startswith(FILE_PREFIXES):
                     continue
                 if self.fs.is_dir(f"{directory}/{name}" if directory else name):
                     names.add(name)

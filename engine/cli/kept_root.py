@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
-from engine.claim import Claim
+from engine.claim import Claim, kubepods_path
 from engine.cli.claim import claim_of
 from engine.cli.inputs import at_root, systemd_of
 from engine.config import NodeConfig
@@ -15,17 +15,22 @@ from engine.found import FoundTree
 from engine.fs import OsFs
 from engine.layout import detect
 from engine.run.tree import Tree
+from engine.run.writers import Writers
 
 
 class KeptRoot:
-    """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed."""
+    """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed.
+
+    ``writers``: who else writes there, if the kernel tells.
+    """
 
     def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
         self._options = options
         self._node = node
         self._held = ExitStack()
-        self._device = 0
+        self._device = -1
         self._claim: Claim | None = None
+        self.writers: Writers | None = None
 
     @property
     def known(self) -> Sequence[str]:
@@ -54,6 +59,8 @@ class KeptRoot:
     def close(self) -> None:
         """Gives the lock back."""
         self._held.close()
+        if self.writers is not None:
+            self.writers.close()
 
     def _found(self) -> FoundTree:
         fs = self._options.open_root(self._options.root)
@@ -63,11 +70,21 @@ class KeptRoot:
         device = 0
         if isinstance(found.fs, OsFs):
             device = os.stat(os.path.join(self._options.root, found.layout.trees[0])).st_dev
-        if self._options.dry_run or (self._claim is not None and device == self._device):
+        if device == self._device:
             return
         self._held.close()
-        self._claim = None
-        fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
-        claim = claim_of(self._options, self._node, fresh, always=True, look="--dry-run only looks and tells")
-        self._claim = self._held.enter_context(claim)
+        self._device, self._claim = -1, None
+        if not self._options.dry_run:
+            fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
+            claim = claim_of(self._options, self._node, fresh, always=True, look="--dry-run only looks and tells")
+            self._claim = self._held.enter_context(claim)
+        self._follow_writers(found)
         self._device = device
+
+    def _follow_writers(self, found: FoundTree) -> None:
+        with suppress(OSError):  # it takes root
+            if self.writers is not None:
+                self.writers.mark(found.layout)
+            elif isinstance(found.fs, OsFs):
+                top = kubepods_path(self._node).split("/")[0]
+                self.writers = Writers(self._options.root, found.layout, top)

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
             keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
             listeners.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
-            Loop(keeper, source, listeners, signals, options.interval).run()
+            Loop(keeper, source, listeners, signals, options.interval, root.writers).run()
     return 0
 
 

@@ -38,10 +38,10 @@ class BackOff:
         self._strikes[path] = _Strikes(text, count, now, now + delay)
         return delay
 
-    def holds(self, path: str, text: str) -> bool:
-        """Is it too early to try this value again?"""
+    def holds(self, path: str, text: str | None = None) -> bool:
+        """Is it too early to try this value again, or any?"""
         known = self._strikes.get(path)
-        return known is not None and known.text == text and self._clock() < known.due
+        return known is not None and text in (None, known.text) and self._clock() < known.due
 
     def keep_only(self, paths: Iterable[str]) -> None:
         """Forgets all other paths: they are as wanted, or not wanted any more."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from engine.apply import Outcome
 from engine.found import FoundTree
+from engine.fs import CgroupFs
 from engine.knobs import Knob, Setting
 from engine.layout import Layout
 from engine.plan import Plan, Step, settings_of
@@ -25,6 +26,14 @@ class Left:
     layout: Layout
     cgroups: Mapping[str, WantedCgroup]
     unsettled: frozenset[str] = frozenset()
+
+    def cgroup_of(self, directory: str) -> WantedCgroup | None:
+        """The cgroup whose directory, relative to the root, this is."""
+        for tree in self.layout.trees:
+            prefix = f"{tree}/" if tree else ""
+            if directory.startswith(prefix) and (cgroup := self.cgroups.get(directory[len(prefix) :])) is not None:
+                return cgroup
+        return None
 
     def settled(self, cgroup: WantedCgroup) -> Iterator[tuple[Knob, Setting]]:
         """What a cgroup's files were left with. Not a limit that may follow what is in use (retrySetMemoryReserve)."""
@@ -87,3 +96,23 @@ def _files_changed(before: Left, cgroup: WantedCgroup, found: FoundTree) -> Iter
             path = before.layout.file(knob.controller, cgroup.path, file)
             if path not in before.unsettled and not knob.same(want, now, file):
                 yield Drift(path, cgroup.owner, want, now)
+
+
+def differs(left: Left, path: str, fs: CgroupFs) -> bool:
+    """Is a file, or a cgroup's directory, not as it was left? Also where that is not known: the path "" is any."""
+    if path in left.unsettled or path == "":
+        return path == ""
+    if left.cgroup_of(path) is not None:
+        return not fs.is_dir(path)
+    directory, _, name = path.rpartition("/")
+    cgroup = left.cgroup_of(directory)
+    try:
+        if name == "cgroup.subtree_control":
+            parents = {cgroup.parent for cgroup in left.cgroups.values()}
+            return directory in parents and not left.layout.tree_of.keys() <= set(fs.read(path).split())
+        for knob, setting in left.settled(cgroup) if cgroup is not None else ():
+            if name in knob.files:
+                return not knob.same(setting[knob.files.index(name)], fs.read(path).strip(), name)
+    except (OSError, ValueError):
+        return True
+    return False

@@ -6,17 +6,19 @@ Nothing here waits but for the moment that ended processes take; ``engine.run.lo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 
 from engine.apply import execute
 from engine.errors import RecordError
+from engine.fs import CgroupFs
 from engine.gc_pause import gc_paused
+from engine.layout import Layout
 from engine.plan import Plan, Step, make_plan
 from engine.qos import qos_class
 from engine.run.backoff import FIRST_DELAY, BackOff
-from engine.run.drift import A_CGROUP, Left, drift_since, left_by
+from engine.run.drift import A_CGROUP, Left, differs, drift_since, left_by
 from engine.run.events import Complaint, Drift, Reason, Reconciled
 from engine.run.killing import Killing, Processes
 from engine.run.orphans import Orphans, Verdict
@@ -58,6 +60,7 @@ class Keeper:
         self._failing = BackOff(interval, control.clock)
         self._fought_over = BackOff(interval, control.clock, PATIENCE_WITH_OTHERS)
         self._left: Left | None = None
+        self._fs: CgroupFs | None = None
         self._told: dict[str, Drift] = {}
         self._unrecorded = ""
 
@@ -65,6 +68,13 @@ class Keeper:
         """When something that waits may be tried again, by the clock; None if nothing waits."""
         waiting = (self._failing.due(), self._fought_over.due(), self._orphans.due())
         return min((due for due in waiting if due is not None), default=None)
+
+    def concerned(self, paths: Iterable[str]) -> bool:
+        """Does anything at these paths, of which "" is any, differ from how it was left, and may be put right now?"""
+        if self._left is None or self._fs is None:
+            return False
+        left, fs, fought_over = self._left, self._fs, self._fought_over
+        return any(differs(left, path, fs) and not fought_over.holds(path) for path in paths)
 
     def reconcile(self, reason: Reason, seen: Seen, by: Mapping[str, str]) -> tuple[Reconciled, list[Complaint]]:
         """Puts right what differs. ``by``: path -> who has written there, made or removed it.
@@ -77,6 +87,7 @@ class Keeper:
         with gc_paused(), ExitStack() as stack:
             with self._control.reading():
                 tree = stack.enter_context(self._open_tree())
+                self._fs = tree.found.fs
                 wanted = wanted_tree(tree.node, seen.pods or ())
                 verdict = self._orphans.judge(tree, wanted, seen)
             classes = Counter(qos_class(pod, tree.node.version) for pod in seen.pods or () if not pod.ended)
@@ -100,6 +111,7 @@ class Keeper:
         }
         new = [one for path, one in drift.items() if path not in self._told or self._told[path].found != one.found]
         self._told = drift
+        self._left = Left(tree.found.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(drift))
         return replace(blank, drift=(*new, *_made(verdict, tree, by)), kept=plan.kept, planned=len(plan.steps))
 
     def _put_right(
@@ -109,8 +121,9 @@ class Keeper:
         killed = self._orphans.end(verdict.doomed, killing) if verdict.doomed else {}
         with self._control.reading():
             plan = with_moves(_plan(tree, wanted, verdict), tree.node, tree.found)
+            plan = replace(plan, steps=(*plan.steps, *_left_elsewhere(verdict, killing, plan.layout)))
             drift = drift_since(self._left, plan, tree.found, by) if self._left is not None else []
-        contested = {one.path for one in drift if self._fought_over.holds(one.path, one.wanted)}
+        contested = {one.path for one in drift if self._fought_over.holds(one.path)}
         drift = [one for one in drift if one.path not in contested]
         waiting: list[Step] = []
 
@@ -173,6 +186,13 @@ def _plan(tree: Tree, wanted: Sequence[WantedCgroup], verdict: Verdict) -> Plan:
     if not verdict.staying:
         return plan
     return replace(plan, steps=tuple(step for step in plan.steps if not verdict.spares(step)))
+
+
+def _left_elsewhere(verdict: Verdict, killing: Killing, layout: Layout) -> Iterator[Step]:
+    for orphan in verdict.doomed:
+        if orphan.path not in killing.left:
+            for directory in killing.elsewhere(orphan.path, layout.trees):
+                yield Step("rmdir", directory, orphan.path, "its runtime left it", "", during="remove")
 
 
 def _made(verdict: Verdict, tree: Tree, by: Mapping[str, str]) -> list[Drift]:

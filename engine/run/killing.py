@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.errors import errno_name
@@ -60,7 +60,7 @@ class Killing:
         self._fs = fs
         self._control = control
         self._processes = processes
-        self._hierarchies = hierarchies(fs, layout)
+        self._hierarchies = _hierarchies(fs, layout)
         self._unified = layout.version == 2
         self.left: dict[str, str] = {}
 
@@ -77,6 +77,14 @@ class Killing:
         for path, pids in waiting.items():
             self.left.setdefault(path, f"/{path}: {who_lives(sorted(pids))} in it after SIGKILL")
         return {path: tuple(sorted(pids)) for path, pids in killed.items() if pids}
+
+    def elsewhere(self, path: str, but: Container[str]) -> list[str]:
+        """The directories of a cgroup and below it in hierarchies other than ``but``, children first.
+
+        A runtime has made them, and a kubelet removes them with the pod (libcontainer's Destroy).
+        """
+        others = [hierarchy for hierarchy in self._hierarchies if hierarchy not in but]
+        return [directory for other in others for directory in reversed(list(self._below(f"{other}/{path}")))]
 
     def _kill(self, path: str, pids: Iterable[int], killed: set[int]) -> bool:
         """False if there is nothing in it that can be ended."""
@@ -136,7 +144,7 @@ class Killing:
         return True
 
 
-def hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
+def _hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
     """Every hierarchy of a root, also those in which the engine makes nothing: a runtime puts processes into all."""
     if layout.version == 2:
         return ("",)

@@ -101,7 +101,8 @@ class Log:
 
     def _drift(self, drift: Drift) -> None:
         by = f", by {drift.by}" if drift.by else ""
-        text = f"{drift.path}: wanted {drift.wanted or 'none'}, found {drift.found or 'none'}{by}; of {drift.owner}"
+        of = f"; of {drift.owner}" if drift.owner else ""
+        text = f"{drift.path}: wanted {drift.wanted or 'none'}, found {drift.found or 'none'}{by}{of}"
         self._say(
             logging.WARNING, "drift", text,
             path=drift.path, owner=drift.owner, wanted=drift.wanted, found=drift.found, by=drift.by,

@@ -11,22 +11,38 @@ from engine.run.events import Complaint, Listener, Reason, Stopping, Waiting
 from engine.run.keeper import Keeper
 from engine.run.signals import Ended, Signals
 from engine.run.source import PodSource, Seen
+from engine.run.writers import Writers
 
 #: Seconds in which what belongs together arrives: the pods of one change, the writes of one stranger.
 _TOGETHER = {"pods": 0.075, "drift": 0.05}
+#: Strangers' writes have the tree looked at for no more than a third of the time.
+_REST = 2.0
+_MOST_CHANGES = 10_000
 _REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "interval")
 
 
 class Loop:
-    """``interval``: seconds from one look at the tree to the next if nothing happens."""
+    """``interval``: seconds from one look at the tree to the next if nothing happens.
+
+    ``writers``: who else writes there, None if that cannot be known; what they changed is found in time then.
+    """
 
     def __init__(
-        self, keeper: Keeper, source: PodSource, listener: Listener, signals: Signals, interval: float
+        self,
+        keeper: Keeper,
+        source: PodSource,
+        listener: Listener,
+        signals: Signals,
+        interval: float,
+        writers: Writers | None = None,
     ) -> None:
         self._keeper = keeper
         self._source = source
         self._listener = listener
         self._signals = signals
+        self._writers = writers
+        self._by: dict[str, str] = {}
+        self._rested = 0.0
         self._interval = interval
         self._due: dict[Reason, float] = {"start": time.monotonic()}
         self._seen = Seen(None)
@@ -38,6 +54,8 @@ class Loop:
         with selectors.DefaultSelector() as selector:
             selector.register(self._signals, selectors.EVENT_READ)
             selector.register(self._source, selectors.EVENT_READ)
+            if self._writers is not None:
+                selector.register(self._writers, selectors.EVENT_READ)
             try:
                 while not self._signals.ending:
                     self._turn(selector)
@@ -57,9 +75,11 @@ class Loop:
         for key, _ in selector.select(timeout):
             if key.fileobj is self._source:
                 self._follow(selector, False)  # it stays readable until it is looked at
-                self._soon("pods")
+                self._due.setdefault("pods", time.monotonic() + _TOGETHER["pods"])
             elif key.fileobj is self._signals:
                 self._signals.quiet()
+            elif self._keeper.concerned(self._listen()):
+                self._due.setdefault("drift", max(time.monotonic() + _TOGETHER["drift"], self._rested))
         if self._signals.hangup:
             self._signals.hangup = False
             self._due["reload"] = 0.0
@@ -71,8 +91,15 @@ class Loop:
             else:
                 selector.unregister(self._source)
 
-    def _soon(self, reason: Reason) -> None:
-        self._due.setdefault(reason, time.monotonic() + _TOGETHER[reason])
+    def _listen(self) -> dict[str, str]:
+        """Remembers who has written what until the next look; returns what is new."""
+        if self._writers is None:
+            return {}
+        changes = self._writers.read()
+        if len(self._by) > _MOST_CHANGES:
+            self._by = {}
+        self._by.update(changes)
+        return changes
 
     def _act(self, reason: Reason) -> None:
         seen = self._source.look()
@@ -90,13 +117,19 @@ class Loop:
 
     def _reconcile(self, reason: Reason) -> float | None:
         """Returns when to try again."""
+        self._listen()
+        by, self._by = self._by, {}
+        started = time.monotonic()
         try:
-            done, complaints = self._keeper.reconcile(reason, self._seen, {})
+            done, complaints = self._keeper.reconcile(reason, self._seen, by)
         except (EngineError, OSError) as failed:
             if str(failed) != self._complaint:
                 self._complaint = str(failed)
                 self._listener.hear(Complaint(f"{failed}; tried again, and the tree stays as it is", "root"))
             return time.monotonic() + self._unusable.strike("", "")
+        finally:
+            now = time.monotonic()
+            self._rested = now + _REST * (now - started)
         self._complaint = ""
         self._unusable.keep_only(())
         self._listener.hear(done)

@@ -1,0 +1,88 @@
+"""Who has written what: on this machine's own cgroups, and on a mounted fake."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+
+import pytest
+
+from engine.fs import OsFs
+from engine.layout import detect
+from engine.run.writers import Writers
+
+from .on_host import ROOT, needs_cgroup_v1
+
+
+class Following:
+    """What writers have told so far."""
+
+    def __init__(self, root, top):
+        layout = detect(OsFs(str(root)), str(root))
+        try:
+            self.writers = Writers(str(root), layout, top)
+        except PermissionError:
+            pytest.skip("fanotify of a whole file system is not permitted")
+        self.told = {}
+
+    def until(self, *paths):
+        end = time.monotonic() + 10
+        while not self.told.keys() >= set(paths):
+            assert time.monotonic() < end, f"told: {self.told}"
+            if select.select([self.writers], [], [], 0.1)[0]:
+                self.told.update(self.writers.read())
+
+
+def _shell(script):
+    """Runs a script in a shell that lives on for a moment; returns its pid."""
+    return subprocess.Popen(["sh", "-c", f"{script}; read line"], stdin=subprocess.PIPE)
+
+
+@needs_cgroup_v1
+def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup):
+    following = Following(ROOT, own_cgroup)
+    made = f"cpu/{own_cgroup}/made"
+    with _shell(f"cd {ROOT}; echo 100 > cpu/{own_cgroup}/cpu.shares; mkdir {made}; rmdir {made}") as shell:
+        following.until(f"cpu/{own_cgroup}/cpu.shares", made)
+        shell.stdin.close()
+    assert following.told[f"cpu/{own_cgroup}/cpu.shares"] == f"sh (pid {shell.pid})"
+    assert "pid" in following.told[made]
+    following.writers.close()
+
+
+@needs_cgroup_v1
+def test_own_writes_and_those_elsewhere_are_not_told(own_cgroup):
+    following = Following(ROOT, "fcg-somewhere-else")
+    with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
+        shell.stdin.close()
+    assert following.writers.read() == {}
+    following.writers.close()
+    following = Following(ROOT, own_cgroup)
+    (ROOT / "cpu" / own_cgroup / "cpu.shares").write_text("200")
+    assert following.writers.read() == {}
+    following.writers.close()
+
+
+@needs_cgroup_v1
+def test_nothing_stays_open(own_cgroup):
+    before = len(os.listdir("/proc/self/fd"))
+    following = Following(ROOT, own_cgroup)
+    with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
+        following.until(f"cpu/{own_cgroup}/cpu.shares")
+        shell.stdin.close()
+    following.writers.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="fanotify of a whole file system needs root")
+def test_a_writer_in_a_fake_is_named(mounted_fake):
+    tree = mounted_fake("v2")
+    (tree / "kubepods").mkdir()
+    following = Following(tree, "kubepods")
+    with _shell(f"echo 3 > {tree}/kubepods/cgroup.max.depth") as shell:
+        following.until("kubepods/cgroup.max.depth")
+        shell.stdin.close()
+    assert following.told == {"kubepods/cgroup.max.depth": f"sh (pid {shell.pid})"}
+    following.writers.close()
