@@ -14,7 +14,7 @@ import yaml
 
 from engine.knobs import Knob
 from engine.plan import Plan, Step
-from engine.status import Row
+from engine.status import Row, differs
 from engine.systemd.properties import plain
 from engine.systemd.units import UnitStep
 
@@ -158,7 +158,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Output) -> None:
-    drifted = [row for row in rows if row.state not in ("ok", "waiting")]
+    drifted = [row for row in rows if differs(row)]
     if output != "table":
         entries = [
             {

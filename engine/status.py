@@ -30,6 +30,11 @@ class Row:
     knob: Knob | None = None
 
 
+def differs(row: Row) -> bool:
+    """Is it other than wanted? What waits for its runtime is not."""
+    return row.state not in ("ok", "waiting")
+
+
 def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, by_systemd: bool = False) -> list[Row]:
     """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
 

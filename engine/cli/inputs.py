@@ -78,7 +78,8 @@ def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
         warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
     if layout.version == 1 and node.single_process_oom_kill is False:
         warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
-    if isinstance(fs, OsFs) and options.command in ("apply", "down", "run"):
+    changes = options.command in ("apply", "down") or (options.command == "run" and not options.dry_run)
+    if isinstance(fs, OsFs) and changes:
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
         for tree in layout.trees:
             path = os.path.join(options.root, tree) if tree else options.root

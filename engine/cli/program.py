@@ -63,9 +63,9 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for µ and × in locales without them
-    parser = _parser()
+    command_line = parser()
     try:
-        options = parser.parse_args(arguments)
+        options = command_line.parse_args(arguments)
         options.open_root = open_root
         with gc_paused():
             return _COMMANDS[options.command].run(options)
@@ -82,15 +82,16 @@ def _open_root(path: str) -> CgroupFs:
     return OsFs(path)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The command line, all commands with their options."""
+    program = argparse.ArgumentParser(
         prog=PROGRAM,
         description="The kubelet's cgroup hierarchy, computed from pods and node configuration, planned, applied and "
         "read back.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in _COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -100,4 +101,4 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(command)
-    return parser
+    return program

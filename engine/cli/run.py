@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import re
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +14,10 @@ from engine.cli.claim import add_claim
 from engine.cli.inputs import found_tree, node_of
 from engine.cli.kept_root import KeptRoot
 from engine.cli.options import add_node_options, add_pods, add_root
-from engine.run.events import Event, Listener, Started
+from engine.cli.watching import add_watching_options, watched
+from engine.run.events import Started
 from engine.run.files import pod_source
 from engine.run.keeper import Keeper
-from engine.run.log import Log
 from engine.run.loop import Loop
 from engine.run.signals import Signals
 from engine.run.tree import Control
@@ -27,7 +26,8 @@ SUMMARY = "keep it so: follow the pods, repair drift, until a signal ends it"
 EPILOG = (
     "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
     "else changes is put right and told. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP makes it look\n"
-    "at once. With --dry-run it only tells what it would do.\n\n"
+    "at once. With --dry-run it only tells what it would do. Metrics and health: see --listen; the log is on standard\n"
+    "error.\n\n"
     "example:\n  cgroup-engine run --root /sys/fs/cgroup --config kubelet.yaml --dry-run pods/"
 )
 
@@ -46,6 +46,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_node_options(command)
     add_pods(command)
     add_claim(command)
+    add_watching_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,27 +54,15 @@ def run(options: argparse.Namespace) -> int:
     gc.enable()  # it is paused for commands that end
     node, manifests = node_of(options)
     layout = found_tree(options, node).layout
-    listeners = Listeners([Log(sys.stdout)])
     paths = [Path(path) for path in options.pods]
     with Signals() as signals, closing(KeptRoot(options, node)) as root:
         root.take()
-        with closing(pod_source(paths, node.version, manifests)) as source:
+        with watched(options) as listener, closing(pod_source(paths, node.version, manifests)) as source:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
             keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
-            listeners.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
-            Loop(keeper, source, listeners, signals, options.interval, root.writers).run()
+            listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
+            Loop(keeper, source, listener, signals, options.interval, root.writers).run()
     return 0
-
-
-class Listeners:
-    """Several listeners as one."""
-
-    def __init__(self, listeners: list[Listener]) -> None:
-        self._listeners = listeners
-
-    def hear(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener.hear(event)
 
 
 def _seconds(text: str) -> float:

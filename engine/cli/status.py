@@ -8,12 +8,13 @@ import sys
 from engine.cli.inputs import at_root, by_systemd, found_tree, inputs
 from engine.cli.options import add_node_options, add_output, add_pods, add_root
 from engine.render import Printer, print_status
-from engine.status import compare
+from engine.status import compare, differs
 from engine.wanted import wanted_tree
 
 SUMMARY = "wanted against found, drift marked"
 EPILOG = (
-    'The exit code is 0 with and without drift; "drift" in the JSON output says which.\n\n'
+    'The exit code is 0 with and without drift; with --check it is 1 if anything differs. "drift" in the JSON output\n'
+    "says which as well. Containers that wait for their runtime are no drift.\n\n"
     "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
 )
 
@@ -21,6 +22,7 @@ EPILOG = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """What can be given to the command."""
     add_root(command)
+    command.add_argument("--check", action="store_true", help="exit with 1 if anything differs")
     add_output(command)
     add_node_options(command)
     add_pods(command)
@@ -33,4 +35,4 @@ def run(options: argparse.Namespace) -> int:
     node = at_root(options, node, found)
     rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
-    return 0
+    return 1 if options.check and any(differs(row) for row in rows) else 0

@@ -80,6 +80,11 @@ def test_status_of_an_empty_root_marks_what_is_missing(v2_root, example, capsys)
     assert {row["state"] for row in status["files"]} == {"missing"}
 
 
+def test_status_with_check_is_exit_code_1_if_anything_differs(v2_root, example, capsys):
+    assert main(["status", "--check", "--root", str(v2_root), *NODE, str(example / "three-pods.yaml")]) == 1
+    assert "differ" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("pods", "words"),
     [

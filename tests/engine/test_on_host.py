@@ -56,7 +56,7 @@ def test_apply_status_and_down_on_a_real_kernel(config, example, capsys):
     capsys.readouterr()
     assert main(["apply", *arguments, pods]) == 0
     assert "nothing to do" in capsys.readouterr().out
-    assert main(["status", *arguments, pods]) == 0
+    assert main(["status", "--check", *arguments, pods]) == 0
     assert "as wanted" in capsys.readouterr().out
     assert main(["down", *arguments]) == 0
     assert _trees(name) == []
