@@ -140,8 +140,7 @@ def _take(step: Step, fs: CgroupFs) -> None:
         if step.action == "rmdir":
             fs.rmdir(step.path)
             return
-        fs.write(step.path, step.text)
-        found = fs.read(step.path).strip()
+        found = fs.write_and_read(step.path, step.text).strip()
     except OSError as refused:
         number = refused.errno or 0
         if step.action == "mkdir" and number == EEXIST and fs.is_dir(step.path):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from errno import ENOENT
 
 from engine.found import FoundCgroup, FoundTree
+from engine.fs import CgroupFs
 from engine.layout import CONTROLLERS, Layout
 from engine.plan import settings_of
 from engine.wanted_cgroup import WantedCgroup
@@ -22,10 +23,10 @@ class AssumedTree(FoundTree):
 
     def _assumed(self, cgroup: WantedCgroup) -> FoundCgroup:
         settings = {knob.field: setting for knob, setting in settings_of(cgroup, self.layout)}
-        return FoundCgroup(cgroup.path, frozenset(self.layout.trees), settings)
+        return FoundCgroup(cgroup.path, frozenset(self.layout.trees), self, settings)
 
 
-class NoFiles:
+class NoFiles(CgroupFs):
     """A file system with nothing in it."""
 
     def mkdir(self, path: str) -> None:

@@ -129,7 +129,7 @@ class CgroupManager:
         :raises StepFailedError: the kernel refused a value or kept another one; values before it are set.
         """
         path = "/".join(self._parts(name))
-        if FoundTree(self.fs, self.layout).get(path) is None:
+        if FoundTree(self.fs, self.layout, sparse=True).get(path) is None:
             raise CgroupMissingError(f"/{path}: does not exist", path=path, todo="create it")
         self._set(path, limits)
 
@@ -255,8 +255,7 @@ class CgroupManager:
         """Every hierarchy of the root, also those in which nothing of ours is made: a runtime makes more."""
         if self.version == 2:
             return [""]
-        names = [name for name in self.fs.listdir("") if self.fs.is_dir(name)]
-        return sorted({*self.layout.trees, *names})
+        return sorted({*self.layout.trees, *self.fs.subdirectories("")})
 
     def _enable(self, path: str) -> None:
         file = f"{path}/cgroup.subtree_control".lstrip("/")
@@ -275,14 +274,14 @@ class CgroupManager:
 
     def _set(self, path: str, limits: CgroupLimits) -> None:
         limits = written(limits, self.kubelet)
-        found = FoundTree(self.fs, self.layout)
+        found = FoundTree(self.fs, self.layout, sparse=True)
         there = found.get(path)
         steps: list[Step] = []
         for knob in knobs_of(self.layout, limits):
             new = knob.setting(limits) if knob.given(limits) else None
             if new is None:
                 continue
-            old = there.settings.get(knob.field, knob.default) if there is not None else knob.default
+            old = (there.setting(knob) if there is not None else None) or knob.default
             for file, text in knob.writes(old, new):
                 steps.append(
                     Step("write", self.layout.file(knob.controller, path, file), path, "", "", text, knob=knob)
@@ -292,7 +291,7 @@ class CgroupManager:
 
     def _start(self, parts: tuple[str, ...], systemd: Systemd) -> None:
         """The units that are missing down to a slice (startUnit)."""
-        translation = Translation(FoundTree(self.fs, self.layout), systemd)
+        translation = Translation(FoundTree(self.fs, self.layout, sparse=True), systemd)
         for depth, unit in enumerate(parts):
             path = "/".join(parts[: depth + 1])
             if translation.unit_of(path) is None:
@@ -311,7 +310,7 @@ class CgroupManager:
             raise StepFailedError(
                 f"{path}: {who_lives(pids)} there", path=path, errno=EBUSY, todo="end them first, as systemd would"
             )
-        found = FoundTree(self.fs, self.layout)
+        found = FoundTree(self.fs, self.layout, sparse=True)
         translation = Translation(found, systemd)
         for cgroup in reversed(list(found.below(path))):
             steps = list(remove_steps([cgroup], self.layout, ""))

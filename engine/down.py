@@ -99,7 +99,7 @@ def _reset(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
         if cgroup.level != "reserved" or there is None:
             continue
         for knob, _ in settings_of(cgroup, found.layout):
-            have = there.settings.get(knob.field)
+            have = there.setting(knob)
             if have is None or (knob.field == "cpus" and found.layout.version == 1):
                 continue  # v1's list of CPUs has no default but who made the cgroup filled it
             for n, (file, default) in enumerate(zip(knob.files, knob.default, strict=True)):

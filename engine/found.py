@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
+from functools import cached_property
 
 from engine.errors import RootError, errno_name
 from engine.fs import CgroupFs
-from engine.hugepages import page_size_of_file
-from engine.knobs import Knob, Setting, readable_knobs
+from engine.knobs import Knob, Setting
 from engine.layout import Layout
 
-#: An interface file belongs to one of these, and no cgroup of ours is called so.
-FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", "io.", "hugetlb.", "rdma.", "misc.",
-                  "irq.", "dmem.")  # fmt: skip
-_V1_FILES = ("tasks", "notify_on_release", "release_agent")
 
-
-@dataclass(frozen=True)
 class FoundCgroup:
-    """One cgroup that exists in at least one tree.
+    """One cgroup that exists in at least one tree (``trees``). What is in it is read when asked for, each once.
 
-    ``trees``: where. ``settings``: field -> setting, of the knobs that could be read. ``enabled``: v2, the
-    controllers in its cgroup.subtree_control. ``children``: names of its child cgroups in any tree.
+    :raises RootError: by everything that is asked: it cannot be read.
     """
 
-    path: str
-    trees: frozenset[str]
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    enabled: frozenset[str] = frozenset()
-    children: tuple[str, ...] = ()
+    def __init__(
+        self, path: str, trees: frozenset[str], found: FoundTree, settings: Mapping[str, Setting] | None = None
+    ) -> None:
+        self.path = path
+        self.trees = trees
+        self._found = found
+        self._settings: dict[str, Setting | None] = dict(settings or {})
+
+    def setting(self, knob: Knob) -> Setting | None:
+        """What its files show of a knob; None if they are not there."""
+        if knob.field not in self._settings:
+            self._settings[knob.field] = self._found.setting(knob, self)
+        return self._settings[knob.field]
+
+    @cached_property
+    def enabled(self) -> frozenset[str]:
+        """v2: the controllers in its cgroup.subtree_control."""
+        return self._found.enabled(self.path)
+
+    @cached_property
+    def children(self) -> tuple[str, ...]:
+        """The names of its child cgroups in any tree."""
+        return self._found.children(self)
 
 
 class FoundTree:
-    """Reads cgroups when they are asked for, each once."""
+    """Reads cgroups when they are asked for, each once.
 
-    def __init__(self, fs: CgroupFs, layout: Layout) -> None:
+    ``sparse``: only few will be asked for, so that each is looked for by itself and not in its parent's directory.
+    """
+
+    def __init__(self, fs: CgroupFs, layout: Layout, *, sparse: bool = False) -> None:
         self.fs = fs
         self.layout = layout
+        self._sparse = sparse
         self._cache: dict[str, FoundCgroup | None] = {}
+        self._listed: dict[str, Sequence[str]] = {}
+        self._cpusets: dict[str, str] = {}
 
     def get(self, path: str) -> FoundCgroup | None:
         """A cgroup by its path below the root; None if it is in no tree.
@@ -78,38 +94,18 @@ class FoundTree:
         there = self.get(path)
         if there is None or self.layout.tree_of.get("cpuset") not in there.trees:
             return ""
-        return (self._text(self.layout.file("cpuset", path, file)) or "").strip()
+        file = self.layout.file("cpuset", path, file)
+        if file not in self._cpusets:
+            self._cpusets[file] = (self._text(file) or "").strip()
+        return self._cpusets[file]
 
-    def _read(self, path: str) -> FoundCgroup | None:
-        if self._cache.get(path.rpartition("/")[0], self) is None:
-            return None  # there is nothing below nothing
-        trees = frozenset(
-            tree for tree in self.layout.trees if path == "" or self.fs.is_dir(self.layout.directory(tree, path))
-        )
-        if not trees:
+    def setting(self, knob: Knob, cgroup: FoundCgroup) -> Setting | None:
+        """``FoundCgroup.setting``, read."""
+        if self.layout.tree_of[knob.controller] not in cgroup.trees:
             return None
-        settings: dict[str, Setting] = {}
-        for knob in readable_knobs(self.layout, self._page_sizes(path, trees)) if path else ():
-            if self.layout.tree_of[knob.controller] in trees:
-                setting = self._setting(knob, path)
-                if setting is not None:
-                    settings[knob.field] = setting
-        enabled: frozenset[str] = frozenset()
-        if self.layout.version == 2:
-            file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
-            enabled = frozenset((self._text(file) or "").split())
-        return FoundCgroup(path, trees, settings, enabled, self._children(path, trees))
-
-    def _page_sizes(self, path: str, trees: Iterable[str]) -> list[int]:
-        """The sizes of huge pages that have files in a cgroup."""
-        tree = self.layout.tree_of.get("hugetlb")
-        names = self._names(self.layout.directory(tree, path)) if tree is not None and tree in trees else ()
-        return [size for name in names if (size := page_size_of_file(name)) is not None]
-
-    def _setting(self, knob: Knob, path: str) -> Setting | None:
         texts = []
-        for file in knob.files:
-            text = self._text(self.layout.file(knob.controller, path, file))
+        for name in knob.files:
+            text = self._text(self.layout.file(knob.controller, cgroup.path, name))
             if text is None:
                 return None
             texts.append(text.strip())
@@ -117,26 +113,48 @@ class FoundTree:
             knob.size(tuple(texts))
         except ValueError:
             raise RootError(
-                f"{self.layout.file(knob.controller, path, knob.files[0])}: shows {texts!r}, which is no {knob.unit()}",
-                path=path,
+                f"{self.layout.file(knob.controller, cgroup.path, knob.files[0])}: shows {texts!r}, "
+                f"which is no {knob.unit()}",
+                path=cgroup.path,
                 todo="is this a cgroup file system?",
             ) from None
         return tuple(texts)
 
-    def _children(self, path: str, trees: Iterable[str]) -> tuple[str, ...]:
-        names: set[str] = set()
-        for tree in trees:
-            directory = self.layout.directory(tree, path)
-            for name in self._names(directory):
-                if name in _V1_FILES or name.startswith(FILE_PREFIXES):
-                    continue
-                if self.fs.is_dir(f"{directory}/{name}" if directory else name):
-                    names.add(name)
-        return tuple(sorted(names))
+    def enabled(self, path: str) -> frozenset[str]:
+        """``FoundCgroup.enabled``, read."""
+        if self.layout.version == 1:
+            return frozenset()
+        return frozenset((self._text(f"{path}/cgroup.subtree_control".lstrip("/")) or "").split())
 
-    def _names(self, directory: str) -> Sequence[str]:
+    def children(self, cgroup: FoundCgroup) -> tuple[str, ...]:
+        """``FoundCgroup.children``, read."""
+        directories = [self.layout.directory(tree, cgroup.path) for tree in cgroup.trees]
+        return tuple(sorted({name for directory in directories for name in self._subdirectories(directory)}))
+
+    def _read(self, path: str) -> FoundCgroup | None:
+        above, _, name = path.rpartition("/")
+        parent = self.get(above) if path else None
+        if path and parent is None:
+            return None  # there is nothing below nothing
+        candidates = self.layout.trees if parent is None else parent.trees
+        trees = frozenset(tree for tree in candidates if self._is_there(tree, path, above, name))
+        return FoundCgroup(path, trees, self) if trees else None
+
+    def _is_there(self, tree: str, path: str, above: str, name: str) -> bool:
+        if path == "":
+            return True
+        if self._sparse:
+            return self.fs.is_dir(self.layout.directory(tree, path))
+        return name in self._subdirectories(self.layout.directory(tree, above))
+
+    def _subdirectories(self, directory: str) -> Sequence[str]:
+        if directory not in self._listed:
+            self._listed[directory] = self._list(directory)
+        return self._listed[directory]
+
+    def _list(self, directory: str) -> Sequence[str]:
         try:
-            return self.fs.listdir(directory)
+            return self.fs.subdirectories(directory)
         except OSError as failed:
             if failed.errno in (ENOENT, ENODEV, ENOTDIR):
                 return ()

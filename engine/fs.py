@@ -1,39 +1,60 @@
 """Access to a cgroup file system: the few calls the engine makes, and the operating system as their default.
 
 Paths are relative to the cgroup root, "" being the root itself. Everything raises ``OSError`` with the kernel's
-errno. Another implementation can stand behind the engine, such as a model of the kernel in the same process.
+errno. Another implementation can stand behind the engine, such as a model of the kernel in the same process; if it
+inherits from ``CgroupFs``, it need not say what the other calls say as well.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from abc import abstractmethod
 from typing import Protocol
 
 
 class CgroupFs(Protocol):
     """What the engine needs of a cgroup file system."""
 
+    @abstractmethod
     def mkdir(self, path: str) -> None:
         """Makes a cgroup."""
 
+    @abstractmethod
     def rmdir(self, path: str) -> None:
         """Removes a cgroup."""
 
+    @abstractmethod
     def read(self, path: str) -> str:
         """The text of an interface file."""
 
+    @abstractmethod
     def write(self, path: str, data: str) -> None:
         """Writes a value in one write(2), without creating the file."""
 
+    def write_and_read(self, path: str, data: str) -> str:
+        """``write``, and what the file shows then."""
+        self.write(path, data)
+        return self.read(path)
+
+    @abstractmethod
     def listdir(self, path: str) -> list[str]:
         """The names in a cgroup's directory."""
 
+    def subdirectories(self, path: str) -> list[str]:
+        """The names of the directories in it, which are its child cgroups."""
+        return [name for name in self.listdir(path) if self.is_dir(f"{path}/{name}" if path else name)]
+
+    @abstractmethod
     def is_dir(self, path: str) -> bool:
         """Is there a directory? A symbolic link to one counts only directly below the root."""
 
 
-class OsFs:
+# kernfs makes a file's text a page at a time, and stops before a record that does not fit; none is half a page long
+_PAGE = 4096  # bytes
+
+
+class OsFs(CgroupFs):
     """The operating system's files below ``root``.
 
     Symbolic links are followed directly below the root only, where a v1 layout has ``cpu -> cpu,cpuacct``, and only
@@ -42,30 +63,50 @@ class OsFs:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
+        self._prefix = os.path.join(self.root, "")
 
     def mkdir(self, path: str) -> None:
-        os.mkdir(self._absolute(path), 0o755)
+        os.mkdir(self._prefix + path, 0o755)
 
     def rmdir(self, path: str) -> None:
-        os.rmdir(self._absolute(path))
+        os.rmdir(self._prefix + path)
 
     def read(self, path: str) -> str:
-        handle = os.open(self._absolute(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with open(handle, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        handle = os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            return _text(handle)
+        finally:
+            os.close(handle)
 
     def write(self, path: str, data: str) -> None:
-        handle = os.open(self._absolute(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(self._prefix + path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             os.write(handle, data.encode())
         finally:
             os.close(handle)
 
+    def write_and_read(self, path: str, data: str) -> str:
+        """On one descriptor: a read at its beginning makes the kernel show the file anew (seq_read_iter)."""
+        handle = os.open(self._prefix + path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            os.write(handle, data.encode())
+            return _text(handle)
+        finally:
+            os.close(handle)
+
     def listdir(self, path: str) -> list[str]:
-        return os.listdir(self._absolute(path))
+        return os.listdir(self._prefix + path)
+
+    def subdirectories(self, path: str) -> list[str]:
+        with os.scandir(self._prefix + path) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) or (not path and entry.is_symlink() and self.is_dir(entry.name))
+            ]
 
     def is_dir(self, path: str) -> bool:
-        absolute = self._absolute(path)
+        absolute = self._prefix + path
         if "/" not in path and os.path.islink(absolute):
             target = os.path.realpath(absolute)
             return os.path.dirname(target) == self.root and os.path.isdir(target)
@@ -74,5 +115,11 @@ class OsFs:
         except OSError:
             return False
 
-    def _absolute(self, path: str) -> str:
-        return os.path.join(self.root, path) if path else self.root
+
+def _text(handle: int) -> str:
+    """What a file shows from its beginning on."""
+    data = chunk = os.pread(handle, _PAGE, 0)
+    while len(chunk) >= _PAGE // 2:
+        chunk = os.pread(handle, _PAGE, len(data))
+        data += chunk
+    return data.decode("utf-8", "replace")

@@ -16,7 +16,7 @@ kernel/cgroup/pids.c):
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -81,14 +81,6 @@ def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -
     if version == 1 and swap and limits.swap is not None:
         return tuple(_MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
     return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
-
-
-def readable_knobs(layout: Layout, page_sizes: Iterable[int]) -> tuple[Knob, ...]:
-    """Every knob that a cgroup of a layout can have, with those of some sizes of huge pages (bytes)."""
-    hugetlb = tuple(hugetlb_knob(layout.version, size) for size in page_sizes)
-    both = (_MEMORY_AND_SWAP,) if layout.version == 1 and layout.swap else ()
-    every: tuple[Knob, ...] = (*KNOBS[layout.version], *both, *hugetlb, CPUS)
-    return tuple(knob for knob in every if knob.controller in layout.tree_of)
 
 
 def _changed(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:

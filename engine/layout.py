@@ -90,8 +90,8 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
 
 def _v2_swap(fs: CgroupFs) -> bool:
     """Has memory.swap.max? The root has no such file; a kernel without any cgroup yet is taken to have it."""
-    for name in fs.listdir(""):
-        if fs.is_dir(name) and _readable(fs, f"{name}/memory.max"):
+    for name in fs.subdirectories(""):
+        if _readable(fs, f"{name}/memory.max"):
             return _readable(fs, f"{name}/memory.swap.max")
     return True
 

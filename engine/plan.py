@@ -123,8 +123,8 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
         if layout.version == 1 and "cpuset" in layout.tree_of and cgroup.level != "reserved":
             yield from _filled(cgroup, found)
         for knob, new in settings_of(cgroup, layout):
-            old = _found_setting(there, knob)
-            is_new = there is None or knob.field not in there.settings
+            shown = there.setting(knob) if there is not None else None
+            old, is_new = shown or knob.default, shown is None
             if not _same(knob, old, new) and (is_new or not knob.size(new) < knob.size(old)):
                 yield from _writes(cgroup, knob, old, new, layout, "make")
         if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
@@ -153,15 +153,9 @@ def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
         if there is None:
             continue
         for knob, new in settings_of(cgroup, found.layout):
-            if knob.field not in there.settings:
-                continue
-            old = there.settings[knob.field]
-            if not _same(knob, old, new) and knob.size(new) < knob.size(old):
+            old = there.setting(knob)
+            if old is not None and not _same(knob, old, new) and knob.size(new) < knob.size(old):
                 yield from _writes(cgroup, knob, old, new, found.layout, "lower")
-
-
-def _found_setting(there: FoundCgroup | None, knob: Knob) -> Setting:
-    return knob.default if there is None else there.settings.get(knob.field, knob.default)
 
 
 def _same(knob: Knob, found: Setting, wanted: Setting) -> bool:

@@ -156,7 +156,7 @@ class _Resize:
             raise RootError(
                 f"/{cgroup.path}: does not exist, so it cannot be resized", path=cgroup.path, todo="apply the old pods"
             )
-        return there.settings.get(knob.field, knob.default)
+        return there.setting(knob) or knob.default
 
     def _writes(self, cgroup: WantedCgroup, knob: Knob, old: Setting, new: Setting, during: Pass) -> Iterator[Step]:
         shown = dict(zip(knob.files, old, strict=True))

@@ -54,7 +54,7 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
             if (there is None or tree not in there.trees) and cgroup.level != "reserved":
                 rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))
         for knob, setting in settings_of(cgroup, layout):
-            have = there.settings.get(knob.field) if there is not None else None
+            have = there.setting(knob) if there is not None else None
             if have is None and there is not None and not knob.given(cgroup.limits):
                 continue  # a file that this kernel does not have, and nothing to say there
             for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):

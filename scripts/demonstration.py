@@ -25,7 +25,7 @@ SHOWN = {
 }
 
 
-class ModelFs:
+class ModelFs(CgroupFs):
     """The engine's view of a tree that exists only in this process."""
 
     def __init__(self, kernel: Kernel) -> None:

@@ -91,7 +91,7 @@ def _directories_gone(before: Left, cgroup: WantedCgroup, missing: Container[str
 def _files_changed(before: Left, cgroup: WantedCgroup, found: FoundTree) -> Iterator[Drift]:
     there = found.get(cgroup.path)
     for knob, setting in before.settled(cgroup):
-        have = there.settings.get(knob.field) if there is not None else None
+        have = there.setting(knob) if there is not None else None
         for file, want, now in zip(knob.files, setting, have or (), strict=have is not None):
             path = before.layout.file(knob.controller, cgroup.path, file)
             if path not in before.unsettled and not knob.same(want, now, file):

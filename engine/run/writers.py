@@ -15,7 +15,6 @@ from contextlib import suppress
 from errno import EINVAL, ENODEV, EOPNOTSUPP
 from pathlib import Path
 
-from engine.found import FILE_PREFIXES
 from engine.layout import Layout
 
 # include/uapi/linux/fanotify.h
@@ -27,6 +26,9 @@ _EVENT = struct.Struct("=IBBHQii")  # length, version, reserved, length of this,
 _NAMED = struct.Struct("=BBHQIi")  # type, pad, length, fsid, bytes of the handle, its type; then the handle, the name
 _BATCHES, _BATCH = 64, 1 << 16
 _MOST_PLACES = 4096
+# an interface file belongs to one of these, and no cgroup of ours is called so
+_FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", "io.", "hugetlb.", "rdma.", "misc.",
+                   "irq.", "dmem.")  # fmt: skip
 
 
 class Writers:
@@ -126,7 +128,7 @@ class Writers:
         _, _, size, fsid, handle_bytes, _ = _NAMED.unpack_from(event, _EVENT.size)
         start = _EVENT.size + _NAMED.size
         name = os.fsdecode(event[start + handle_bytes : _EVENT.size + size].rstrip(b"\0"))
-        if not is_directory and not name.startswith(FILE_PREFIXES):
+        if not is_directory and not name.startswith(_FILE_PREFIXES):
             return None
         # struct file_handle: the size and the type that _NAMED has read too, then the handle
         place = self._place(fsid, event[start - 8 : start + handle_bytes])

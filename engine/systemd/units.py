@@ -167,7 +167,7 @@ class Translation:
         there = self.found.get(path)
         for knob in dict.fromkeys(step.knob for step in own if step.knob is not None):
             writes = {step.file: step for step in own if step.knob == knob}
-            before = there.settings.get(knob.field, knob.default) if there is not None else knob.default
+            before = (there.setting(knob) if there is not None else None) or knob.default
             texts = dict(zip(knob.files, before, strict=True)) | {file: step.text for file, step in writes.items()}
             found = resource_properties(texts, self.systemd.version, self.layout.version)
             if found is not None:

@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from engine import config, pods
 from engine.config import NodeConfig
+from engine.fs import CgroupFs
 from engine.kubelet_version import KubeletVersion
 from engine.pod import Pod
 
@@ -27,7 +28,7 @@ DATA = Path(__file__).parent / "data"
 UID = "0aa1a5e2-0b3f-4d0e-8f31-0000000000{:02d}"
 
 
-class StubKernel:
+class StubKernel(CgroupFs):
     """Directories and files with the rules that an order of writes can break, and nothing else.
 
     v1: hierarchies cpu, memory, pids; a CPU quota over the nearest limited ancestor's or below a limited

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import stat
 
+from engine.fs import CgroupFs
 
-class ModelFs:
+
+class ModelFs(CgroupFs):
     """A ``fakecgroup.Kernel`` as the engine's file system."""
 
     def __init__(self, kernel):

@@ -88,6 +88,10 @@ class _Busy:
             raise OSError(EBUSY, "busy")
         self.kernel.write(path, data)
 
+    def write_and_read(self, path, data):
+        self.write(path, data)
+        return self.read(path)
+
     def read(self, path):
         if path == "memory/kubepods/besteffort/memory.usage_in_bytes":
             return f"{self.usage}\n"

@@ -15,21 +15,7 @@ from engine.status import compare
 from engine.wanted import wanted_tree
 from fakecgroup import Kernel
 
-
-class ModelFs:
-    """The engine's files on the model in this process."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    def __getattr__(self, name):
-        return lambda path, *text: getattr(self.kernel, name)(f"/{path}", *text)
-
-    def is_dir(self, path):
-        try:
-            return (self.kernel.stat(f"/{path}").mode & 0o40000) != 0
-        except OSError:
-            return False
+from .model_fs import ModelFs
 
 
 @pytest.fixture
