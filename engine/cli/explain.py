@@ -49,7 +49,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     paths, name = list(options.pods), None
-    if len(paths) > 1 and not os.path.lexists(paths[-1]):
+    if paths and (options.pods_from or len(paths) > 1) and not os.path.lexists(paths[-1]):
         name = paths.pop()
     node, pods = inputs(options, paths)
     pod = _named(pods, name) if name is not None else None

@@ -22,6 +22,9 @@ from engine.plan import Plan, make_plan
 from engine.pod import Pod
 from engine.pod_checks import overflows
 from engine.pods import read_pods
+from engine.run.apiserver import apiserver_pods, apiserver_source
+from engine.run.files import pod_source
+from engine.run.source import PodSource
 from engine.static_pods.manifest import Manifests, node_name_of_machine
 from engine.systemd.bus import THE_MACHINES_OWN, Systemd, connect
 from engine.systemd.units import over_dbus
@@ -57,14 +60,46 @@ def inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeC
 
     :raises ConfigError: the configuration cannot be used.
     :raises PodError: a file or a pod in it cannot be used.
+    :raises ApiServerError: the API server cannot be asked.
     """
+    asked = asks_apiserver(options, pod_paths)
     node, manifests = node_of(options)
-    pods = read_pods([Path(path) for path in pod_paths], node.version, manifests)
+    if asked:
+        pods = apiserver_pods(_kubeconfig(options), manifests.node_name, node.version)
+    else:
+        pods = read_pods([Path(path) for path in pod_paths], node.version, manifests)
     warn_of(
         [f"{pod.source}: no metadata.uid: read as the static pod {pod}, UID {pod.uid}" for pod in pods if pod.hashed]
     )
     warn_of([line for pod in pods for line in overflows(pod)])
     return node, pods
+
+
+def pod_source_of(options: argparse.Namespace, node: NodeConfig, manifests: Manifests) -> PodSource:
+    """Where the node's pods come and go.
+
+    :raises PodError: a path does not exist.
+    :raises ApiServerError: there is no usable configuration for the API server.
+    """
+    if asks_apiserver(options, options.pods):
+        return apiserver_source(_kubeconfig(options), manifests.node_name, node.version)
+    return pod_source([Path(path) for path in options.pods], node.version, manifests)
+
+
+def asks_apiserver(options: argparse.Namespace, pod_paths: Sequence[str]) -> bool:
+    """Are the pods an API server's? Ends the program, as argparse does, if they are to come from two places or none."""
+    asked = getattr(options, "pods_from", None) is not None
+    if asked and pod_paths:
+        options.wrong("PODS and --pods apiserver exclude each other")
+    if not asked and not pod_paths:
+        options.wrong("the following arguments are required: PODS, or --pods apiserver")
+    if not asked and getattr(options, "kubeconfig", None) is not None:
+        options.wrong("--kubeconfig goes with --pods apiserver")
+    return asked
+
+
+def _kubeconfig(options: argparse.Namespace) -> Path | None:
+    return None if options.kubeconfig is None else Path(options.kubeconfig)
 
 
 def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:

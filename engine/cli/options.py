@@ -32,10 +32,22 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 
 def add_pods(command: argparse.ArgumentParser, metavar: str = "PODS") -> None:
-    """The pods, after all other options."""
+    """The pods, after all other options: files, or those of an API server."""
     command.add_argument(
-        "pods", nargs="+", metavar=metavar, help="files or directories with Pod, PodList or List, YAML or JSON"
+        "--pods",
+        dest="pods_from",
+        choices=("apiserver",),
+        help="instead of PODS, those that an API server has bound to the node --node-name",
     )
+    command.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="server and credentials for --pods apiserver (default: those of the pod that this runs in)",
+    )
+    command.add_argument(
+        "pods", nargs="*", metavar=metavar, help="files or directories with Pod, PodList or List, YAML or JSON"
+    )
+    command.set_defaults(wrong=command.error)
 
 
 def add_node_options(command: argparse.ArgumentParser) -> None:
@@ -52,7 +64,8 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         "--node-name",
         type=_node_name,
         metavar="NAME",
-        help="part of the UID of a static pod whose manifest gives none (default: this machine's)",
+        help="whose pods --pods apiserver are; part of the UID of a static pod whose manifest gives none (default: "
+        "this machine's)",
     )
     node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
     node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")

@@ -40,7 +40,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_output(command)
     add_node_options(command)
     add_pods(command)
-    command.set_defaults(wrong=command.error)
 
 
 def run(options: argparse.Namespace) -> int:

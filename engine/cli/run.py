@@ -7,16 +7,14 @@ import gc
 import re
 import time
 from contextlib import closing
-from pathlib import Path
 
 from engine.claim import kubepods_path
 from engine.cli.claim import add_claim
-from engine.cli.inputs import found_tree, node_of
+from engine.cli.inputs import asks_apiserver, found_tree, node_of, pod_source_of
 from engine.cli.kept_root import KeptRoot
 from engine.cli.options import add_node_options, add_pods, add_root
 from engine.cli.watching import add_watching_options, watched
 from engine.run.events import Started
-from engine.run.files import pod_source
 from engine.run.keeper import Keeper
 from engine.run.loop import Loop
 from engine.run.signals import Signals
@@ -52,12 +50,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     gc.enable()  # it is paused for commands that end
+    asks_apiserver(options, options.pods)  # before anything is opened
     node, manifests = node_of(options)
     layout = found_tree(options, node).layout
-    paths = [Path(path) for path in options.pods]
     with Signals() as signals, closing(KeptRoot(options, node)) as root:
         root.take()
-        with watched(options) as listener, closing(pod_source(paths, node.version, manifests)) as source:
+        with watched(options) as listener, closing(pod_source_of(options, node, manifests)) as source:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
             keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
             listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))

@@ -45,6 +45,7 @@ class Orphans:
     def __init__(self, control: Control, interval: float, known: Iterable[str] = ()) -> None:
         self._control = control
         self._known = set(known)
+        self._unseen = set(known)  # what this run has not wanted yet
         self._since: dict[str, float] = {}
         self._again = BackOff(interval, control.clock)
 
@@ -70,7 +71,10 @@ class Orphans:
         self._since = {path: self._since.get(path, now) for path in there if path not in self._known}
         self._known = {cgroup.path for cgroup in wanted} | (self._known & there.keys())
         self._again.keep_only(there)
+        self._unseen -= {cgroup.path for cgroup in wanted}
         staying = {path for path, since in self._since.items() if not seen.complete or now < since + GRACE}
+        if not seen.complete:
+            staying |= self._unseen & there.keys()
         doomed = tuple(
             orphan
             for path, orphan in there.items()

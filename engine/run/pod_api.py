@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import random
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.client import IncompleteRead
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -268,11 +266,14 @@ def _connected(kubeconfig: Path | None) -> tuple[Any, str]:
 
 def _reason(failed: BaseException) -> str:
     """What lies behind an exception of the libraries, in a few words."""
+    from http.client import IncompleteRead
+    from ssl import SSLCertVerificationError
+
     from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
 
     error: BaseException | None = failed
     while isinstance(error, BaseException):
-        if isinstance(error, ssl.SSLCertVerificationError):
+        if isinstance(error, SSLCertVerificationError):
             return f"its certificate is not trusted: {error.verify_message}"
         # NewConnectionError is a ConnectTimeoutError, whatever the reason
         timeout = isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import ssl
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -53,7 +54,7 @@ class ApiServer:
         class Handler(Request):
             server_of = api
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        self._server = _Server(("127.0.0.1", self._port), Handler)
         self._server.daemon_threads = True
         self._port = self._server.server_address[1]
         if self._certificate is not None:
@@ -164,6 +165,12 @@ class ApiServer:
                 since = self._version
             for kind, pod in events:
                 send({"type": kind, "object": pod} if kind else pod)
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # connections break; that is what is tested
+            super().handle_error(request, client_address)
 
 
 class Request(BaseHTTPRequestHandler):

@@ -347,6 +347,16 @@ def test_no_unknown_pod_goes_as_long_as_a_manifest_was_never_readable(kept, make
     assert kept.pods() == {STRANGER.rpartition("/")[2]}  # the one that was seen before went
 
 
+def test_what_an_earlier_run_made_stays_as_long_as_a_manifest_was_never_readable(make_node):
+    kept = Kept(make_node(), "v2", "6.12", known=[STRANGER])
+    for cgroup in ("kubepods", "kubepods/besteffort", STRANGER):
+        kept.make(cgroup)
+    kept.look(complete=False)
+    assert kept.pods() == {STRANGER.rpartition("/")[2]}
+    kept.look()
+    assert kept.pods() == set()
+
+
 def test_an_empty_container_that_a_runtime_is_just_making_stays(kept, make_pod):
     kept.look(make_pod())
     made = f"{POD}/{'ab' * 32}"

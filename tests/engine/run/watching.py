@@ -30,13 +30,13 @@ class Watching:
         return None if self.seen.pods is None else sorted(pod.name for pod in self.seen.pods)
 
     def until(self, condition: Callable[[], Any], seconds: float = DEADLINE) -> None:
-        """Looks each time the source can be read, until the condition holds."""
+        """Looks whenever the source can be read, until the condition holds."""
         poll, end = select.poll(), time.monotonic() + seconds
         poll.register(self.source.fileno(), select.POLLIN)
         while not condition():
             left = end - time.monotonic()
             assert left > 0, f"shown: {self.names}, complaints: {self.complaints}"
-            if poll.poll(left * 1000):
+            if poll.poll(min(left * 1000, 20)):  # what the condition looks at may be something else
                 self.look()
 
     def until_complaint(self, part: str) -> str:
