@@ -82,9 +82,8 @@ class Client:
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        stdin, stdout = child.process.stdin, child.process.stdout
-        assert stdin is not None and stdout is not None
-        self._stdin, self._stdout = stdin, stdout
+        assert child.process.stdin is not None
+        self._stdin = child.process.stdin
 
     def measure(self, operation: str, count: int) -> int:
         """The ns that `count` operations took. Raises BenchmarkError, StoppedError."""
@@ -93,11 +92,18 @@ class Client:
             self._stdin.flush()
         except BrokenPipeError:
             pass  # it has ended, and says nothing more
-        while not select.select([self._stdout], [], [], interruption.POLL)[0]:
-            interruption.check()
+        return int(answer(self._child))
+
+
+def answer(child: Child) -> str:
+    """The next line that a child says. Raises BenchmarkError with its complaint if it ends instead, StoppedError."""
+    stdout = child.process.stdout
+    assert stdout is not None
+    while not select.select([stdout], [], [], interruption.POLL)[0]:
         interruption.check()
-        answer = self._stdout.readline()
-        if not answer:
-            self._child.process.wait(_PATIENCE)
-            raise BenchmarkError(self._child.complaint())
-        return int(answer)
+    interruption.check()
+    line = stdout.readline()
+    if not line:
+        child.process.wait(_PATIENCE)
+        raise BenchmarkError(child.complaint())
+    return line

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import interruption, measure, planning, report
+from . import applying, interruption, measure, planning, report
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -46,6 +46,11 @@ ratio is null without the null column; client_us is the client's empty loop.
 --pods N,... measures something else: cgroup-engine plan -o json of so many pods in one call, beside only parsing the
 same file with PyYAML's C loader. A ratio is CPU time divided by that of parsing in the same round.
 
+--apply N measures cgroup-engine apply of N pods, from looking at the root to the last value read back: the first time,
+beside a bare loop of the mkdirs and of open, write and close that are needed; and a second time, which changes nothing,
+beside open, read and close of the files that it reads. On the fake, v1 and v2, and as root on this machine's own v1. A
+ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of the loop.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -62,7 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     interruption.watch()
     try:
-        result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
+        if options.apply:
+            result, table = _apply(options), applying.table
+        else:
+            result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -78,17 +86,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="bench",
-        description="Measures a mounted fake beside a file system that does nothing, or the planning of many pods.",
+        description="Measures a mounted fake beside a file system that does nothing, or many pods on the engine.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5)")
+    length.add_argument("--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5, --apply 3)")
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
-    parser.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
+    engine = parser.add_mutually_exclusive_group()
+    engine.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
+    engine.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -152,6 +162,12 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
     _pin(options.cpu)
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return planning.measure(options.pods, options.rounds or 5, Path(directory))
+
+
+def _apply(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return applying.measure(options.apply, options.rounds or 3, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

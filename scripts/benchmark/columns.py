@@ -17,7 +17,7 @@ from mount.attach import detach
 from mount.mountinfo import mount_at
 
 from . import build, interruption, tree
-from .child import Client, started
+from .child import Child, Client, started
 from .errors import UnavailableError
 
 _PATIENCE = 10.0  # seconds until a mount must answer
@@ -48,7 +48,7 @@ class Bench:
     def operating(self, work: Path, file: str, value: str, what: str) -> Iterator[Column]:
         """A column whose operations are system calls in the directory `work`."""
         command = [str(self.client)] if self.client else _python_client()
-        with started([*command, str(work), file, value], _environment()) as child:
+        with started([*command, str(work), file, value], scripts_environment()) as child:
             yield Column(Client(child), what, len(os.listdir(work)))
 
 
@@ -56,12 +56,13 @@ def _python_client() -> list[str]:
     return [sys.executable, "-m", "benchmark.python_client"]
 
 
-def _environment() -> dict[str, str]:
+def scripts_environment() -> dict[str, str]:
+    """The environment in which a Python process finds the benchmark."""
     return {**os.environ, "PYTHONPATH": str(_SCRIPTS)}
 
 
 @contextmanager
-def _mounted(at: Path, command: Sequence[str]) -> Iterator[Path]:
+def _mounted(at: Path, command: Sequence[str]) -> Iterator[Child]:
     """Runs a FUSE daemon that mounts at `at`. Raises UnavailableError with its complaint where it does not."""
     at.mkdir()
     before = at.stat().st_dev
@@ -75,11 +76,17 @@ def _mounted(at: Path, command: Sequence[str]) -> Iterator[Path]:
                 if time.monotonic() > give_up:
                     raise UnavailableError(f"nothing is mounted after {_PATIENCE:g} s")
                 time.sleep(0.02)
-            yield at
+            yield daemon
         finally:
             daemon.end()
             if mount_at(str(at)) is not None:  # it did not end as it should
                 detach(str(at), lazy=True)
+
+
+def mounting(at: Path, options: Sequence[str]) -> AbstractContextManager[Child]:
+    """The fake, mounted at `at` while the context lasts, by its daemon. Raises UnavailableError where it cannot be."""
+    python = (sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())")
+    return _mounted(at, [*python, "mount", str(at), "--foreground", *options])
 
 
 @contextmanager
@@ -87,7 +94,8 @@ def null(bench: Bench) -> Iterator[Column]:
     """nullfs.c, with as many files in each directory as the fake's have, under the same names."""
     program = build.compiled("nullfs", bench.directory, "fuse3")
     names = tree.model().listdir(f"/{tree.WORK}")
-    with _mounted(bench.directory / "null", [str(program), str(bench.directory / "null"), *names]) as root:
+    root = bench.directory / "null"
+    with _mounted(root, [str(program), str(root), *names]):
         work = root / tree.WORK
         work.mkdir()
         with bench.operating(work, tree.FILE, tree.VALUE, "a FUSE file system in C that does nothing") as column:
@@ -98,15 +106,14 @@ def null(bench: Bench) -> Iterator[Column]:
 def fake(bench: Bench, transport: str) -> Iterator[Column]:
     """The fake, mounted by one of its transports."""
     at = bench.directory / transport
-    command = [
-        *(sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())", "mount", str(at)),
-        *("--foreground", "--transport", transport, "--layout", tree.LAYOUT, "--kernel", tree.KERNEL),
+    options = [
+        *("--transport", transport, "--layout", tree.LAYOUT, "--kernel", tree.KERNEL),
         *("--cpus", str(tree.CPUS), "--memory", str(tree.MEMORY)),
     ]
     what = f"fakecgroup mount --transport {transport}"
     with (
-        _mounted(at, command) as root,
-        bench.operating(tree.mounted(root), tree.FILE, tree.VALUE, what) as column,
+        mounting(at, options),
+        bench.operating(tree.mounted(at), tree.FILE, tree.VALUE, what) as column,
     ):
         yield column
 
@@ -114,7 +121,7 @@ def fake(bench: Bench, transport: str) -> Iterator[Column]:
 @contextmanager
 def model(bench: Bench) -> Iterator[Column]:
     """The fake without a mount."""
-    with started(_python_client(), _environment()) as child:
+    with started(_python_client(), scripts_environment()) as child:
         yield Column(Client(child), "fakecgroup.Kernel, in process", len(tree.model().listdir(f"/{tree.WORK}")))
 
 

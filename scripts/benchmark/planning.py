@@ -38,7 +38,7 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
     result: dict[str, Any] = {}
     for count in counts:
         file = directory / f"{count}.yaml"
-        file.write_text("".join(_pod_list(count)))
+        file.write_text("".join(pod_list(count)))
         plan = ["plan", "--root", str(root), *_NODE, "-o", "json", str(file)]
         times: list[tuple[float, float]] = []
         for _ in range(rounds):
@@ -80,8 +80,8 @@ def _cpu_seconds(program: str, arguments: Sequence[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _pod_list(count: int) -> Iterator[str]:
-    """A List of pods of all classes with one to three containers, always the same."""
+def pod_list(count: int, most: int = 3) -> Iterator[str]:
+    """A List of pods of all classes with one to ``most`` containers, always the same."""
     chance = random.Random(1)
     yield "apiVersion: v1\nkind: List\nitems:\n"
     for number in range(count):
@@ -91,7 +91,7 @@ def _pod_list(count: int) -> Iterator[str]:
             f"    uid: {uid}\n    labels:\n      app: app-{number}\n      tier: backend\n"
             "  spec:\n    nodeName: node-1\n    containers:\n"
         )
-        for container in range(1 + number % 3):
+        for container in range(1 + number % most):
             yield (
                 f"    - name: c{container}\n      image: registry.example/app:{number}\n      ports:\n"
                 "      - containerPort: 8080\n        protocol: TCP\n      resources:"

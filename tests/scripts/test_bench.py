@@ -66,3 +66,18 @@ def test_planning_is_measured_beside_parsing(tmp_path: Path) -> None:
     assert list(figures) == ["3", "6"]
     assert all(each["ratio"]["median"] > 0 for each in figures.values())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fuse")
+def test_a_second_apply_makes_no_step_and_few_more_system_calls_than_a_bare_loop(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--apply", "5", "--rounds", "1", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert {*result["trees"], *result["missing"]} - {"system calls"} == {"v1", "v2", "host"}
+    for tree in result["trees"].values():
+        assert min(tree["mkdirs"], tree["writes"], tree["files"]) > 0
+        for phase in ("first", "idle"):
+            assert tree[phase]["ratio"]["median"] > 0
+            if "system calls" not in result["missing"]:
+                assert tree[phase]["calls"]["ratio"] < 2.5
+    assert list(tmp_path.iterdir()) == []
