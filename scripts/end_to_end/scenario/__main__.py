@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import cpu, drift, leaving, memory, pids
+from . import cpu, drift, keeping, leaving, memory, pids
 from .checks import Checks
 from .node import Node
 from .tree import Tree
@@ -50,6 +50,8 @@ def _run(options: argparse.Namespace, node: Node, tree: Tree, checks: Checks) ->
     pids.exhausted(node, tree, checks)
     checks.part = "drift"
     drift.repaired(node, tree, checks)
+    checks.part = "run"
+    keeping.kept(node, tree, checks)
     checks.part = "pod gone"
     leaving.pod_gone(node, tree, checks)
     checks.part = "down"

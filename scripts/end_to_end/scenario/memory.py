@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 
 from .checks import Checks
 from .node import BACK_LIMIT, Node
-from .processes import SLEEP, Processes, alive
+from .processes import SLEEP, Processes, alive, fate
 from .tree import Tree
 
 _GREEDY, _OTHERS = "elastic/back", ("elastic/front", "steady/work", "batch/work", "spare/work")
@@ -29,7 +28,7 @@ def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
             ended = greedy.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             ended = 0
-        checks.equal(f"{_GREEDY}: what takes twice the limit", _fate(ended), "killed")
+        checks.equal(f"{_GREEDY}: what takes twice the limit", fate(ended), "killed")
         kills = {name: tree.oom_kills(told[name]["cgroup"]) - count for name, count in before.items()}
         checks.at_least(f"{_GREEDY}: OOM kills counted", kills[_GREEDY], 1)
         # memory.oom.group, which only v2 has, takes the whole container along
@@ -43,7 +42,3 @@ def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
         )
         checks.equal("other containers: OOM kills", sum(kills[name] for name in _OTHERS), 0)
         checks.equal("other containers: processes that live", sum(map(alive, others.values())), len(others))
-
-
-def _fate(code: int) -> str:
-    return "killed" if code == -signal.SIGKILL else f"exit {code}"

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .engine import Called, call
+from .engine import Called, Running, call
 
 #: The node's CPUs: the pods ask for more than that, so that under load it is weights that share it out, not quotas.
 CPUS = 1
 PIDS = 24
+#: Seconds from one look of ``run`` to the next.
+INTERVAL = 1
 _CONFIG = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -38,6 +40,7 @@ class Node:
     def __init__(self, root: Path, cgroup_root: str, directory: Path) -> None:
         self.root = root
         self.cgroup_root = cgroup_root
+        self._directory = directory
         self._state = ["--state-dir", str(directory / "state")]
         self.pods = directory / "pods"
         self.pods.mkdir()
@@ -49,9 +52,10 @@ class Node:
             self.add(name, containers, number)
 
     def add(self, name: str, containers: dict[str, Any], number: int) -> None:
-        """Writes a pod's manifest; JSON is YAML too."""
-        pod = json.dumps(_pod(name, containers, number), indent=1)
-        (self.pods / f"{name}.yaml").write_text(pod)
+        """Puts a pod's manifest there at once, as a whole; JSON is YAML too."""
+        manifest = self._directory / name
+        manifest.write_text(json.dumps(_pod(name, containers, number), indent=1))
+        manifest.rename(self.pods / f"{name}.yaml")
         self._explained = {}
 
     def remove(self, name: str) -> None:
@@ -62,6 +66,11 @@ class Node:
 
     def down(self) -> Called:
         return call(["down", *self._rooted(), *self._state])
+
+    def keeper(self) -> Running:
+        """``run``, which looks at the tree every second."""
+        arguments = ["run", *self._rooted(), *self._state, "--interval", f"{INTERVAL}s", str(self.pods)]
+        return Running(arguments, self._directory / "run.log")
 
     def differing(self) -> dict[str, str]:
         """Path of a file or cgroup -> its state, of all that ``status`` does not find as wanted."""

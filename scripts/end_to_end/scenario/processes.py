@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -55,3 +56,8 @@ def end(process: subprocess.Popen[str]) -> None:
 
 def alive(process: subprocess.Popen[str]) -> bool:
     return process.poll() is None
+
+
+def fate(code: int) -> str:
+    """Of a process that ended, by its exit code as subprocess gives it."""
+    return "killed" if code == -signal.SIGKILL else f"exit {code}"
