@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import cpu, drift, keeping, leaving, memory, pids
+from . import cpu, drift, entering, keeping, leaving, memory, pids
 from .checks import Checks
 from .node import Node
 from .tree import Tree
@@ -41,6 +41,8 @@ def _run(options: argparse.Namespace, node: Node, tree: Tree, checks: Checks) ->
     if options.shares:
         tree.file(options.cgroup_root, "cpu.shares").write_text(options.shares)
     window, tolerance = options.window, options.tolerance / 100
+    checks.part = "exec"
+    entering.entered(node, tree, checks)
     checks.part = "cpu"
     cpu.shares(node, tree, checks, window, tolerance)
     cpu.quotas(node, tree, checks, window / 2, tolerance)

@@ -18,8 +18,8 @@ class Checks:
     def tell(self, **facts: object) -> None:
         print(json.dumps(facts), file=self._stream, flush=True)
 
-    def equal(self, what: str, found: Value, expected: Value) -> None:
-        self._tell(what, found, expected, ok=found == expected)
+    def equal(self, what: str, found: Value, expected: Value, note: str = "") -> None:
+        self._tell(what, found, expected, ok=found == expected, note=note)
 
     def near(self, what: str, found: float, expected: float, tolerance: float, note: str = "") -> None:
         """``tolerance``: the part of ``expected`` that ``found`` may be off by."""

@@ -27,9 +27,9 @@ def shares(node: Node, tree: Tree, checks: Checks, window: float, tolerance: flo
     cores = {name: about[field] for name, about in told.items()}
     paths = {name: about["cgroup"] for name, about in told.items()}
     expected = _parts(cores)
-    with Processes(tree) as processes:
+    with Processes(node) as processes:
         for name in _CONTAINERS:
-            processes.start(paths[name], BURN, cpu=max(os.sched_getaffinity(0)))
+            processes.start(name, BURN, cpu=max(os.sched_getaffinity(0)))
         time.sleep(_SETTLE)
         measured = {name: expected[name] for name in _MEASURED}
         found, note = _attempts(lambda: _parts(_cores(tree, paths, window)), measured, tolerance)
@@ -45,9 +45,9 @@ def quotas(node: Node, tree: Tree, checks: Checks, window: float, tolerance: flo
     pods = {"steady": "steady/work", "batch": "batch/work"}
     paths = {pod: told[pod]["cgroup"] for pod in pods}
     expected = {pod: told[pod]["cpu_cores_under_load"] for pod in pods}
-    with Processes(tree) as processes:
+    with Processes(node) as processes:
         for container in pods.values():
-            processes.start(told[container]["cgroup"], BURN)
+            processes.start(container, BURN)
         time.sleep(_SETTLE / 3)
         before = {pod: tree.throttled(path) for pod, path in paths.items()}
         found, note = _attempts(lambda: _cores(tree, paths, window), expected, tolerance)

@@ -67,8 +67,8 @@ def meddle(tree: Tree, told: Mapping[str, Mapping[str, Any]]) -> Meddled:
 
 def repaired(node: Node, tree: Tree, checks: Checks) -> None:
     told = node.explained()
-    with Processes(tree) as processes:
-        lives = [processes.start(told[name]["cgroup"], SLEEP) for name in ("steady/work", "elastic/front")]
+    with Processes(node) as processes:
+        lives = [processes.start(name, SLEEP) for name in ("steady/work", "elastic/front")]
         meddled = meddle(tree, told)
         marked = node.differing()
         right = len(meddled.marks.items() & marked.items())

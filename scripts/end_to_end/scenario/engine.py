@@ -8,12 +8,13 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
 
 from engine.cli import main
 
@@ -28,55 +29,75 @@ class Called:
 
 
 def call(arguments: Sequence[str]) -> Called:
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        _, status = os.waitpid(_fork(arguments, out, err), 0)
-        return Called(os.waitstatus_to_exitcode(status), _text(out), _text(err))
+    with tempfile.TemporaryDirectory(prefix="fcg-call-") as name:
+        out, err = Path(name) / "out", Path(name) / "err"
+        code = Running(arguments, out, err).wait()
+        return Called(code, out.read_text(), err.read_text())
 
 
 class Running:
-    """A call that goes on until it is ended, at the latest with the block."""
+    """A call that may go on, and what it prints, in files. It is killed at the end of the block, if there is one."""
 
-    def __init__(self, arguments: Sequence[str], log: Path) -> None:
-        self._log = log
-        with open(log, "wb") as file:
-            self._pid = _fork(arguments, file, file)
+    def __init__(self, arguments: Sequence[str], out: Path, err: Path | None = None) -> None:
+        self.out = out
         self._code: int | None = None
+        self._end, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _be(arguments, out, err or out)
+        os.close(writing)
 
     def __enter__(self) -> Running:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.end(signal.SIGKILL)
+        os.close(self._end)
 
-    def log(self) -> str:
-        """All that it has printed so far."""
-        return self._log.read_text()
+    def replaced(self) -> None:
+        """Waits until it has become another program, or has ended: a pipe closes then."""
+        os.read(self._end, 1)
 
-    def end(self, number: signal.Signals) -> int:
-        """Its exit code after a signal, negative if the signal killed it."""
+    def printed(self) -> str:
+        """So far."""
+        return self.out.read_text()
+
+    def poll(self) -> int | None:
+        """Its exit code, negative for the signal that killed it; None as long as it runs."""
         if self._code is None:
-            os.kill(self._pid, number)
-            self._code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._code = os.waitstatus_to_exitcode(status) if pid else None
         return self._code
 
+    def wait(self, seconds: float = float("inf")) -> int:
+        """:raises TimeoutError: it still runs."""
+        deadline = time.monotonic() + seconds
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"process {self.pid} still runs after {seconds:g} s")
+            time.sleep(0.01)
+        return code
 
-def _fork(arguments: Sequence[str], out: BinaryIO, err: BinaryIO) -> int:
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            code = main(arguments)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    return pid
+    def end(self, number: signal.Signals) -> int:
+        """Its exit code after a signal, or that with which it had ended before."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+        return self.wait()
 
 
-def _text(file: BinaryIO) -> str:
-    file.seek(0)
-    return file.read().decode()
+def _be(arguments: Sequence[str], out: Path, err: Path) -> None:
+    """The child: never returns."""
+    code = 1
+    try:
+        for path, number in ((out, 1), (err, 2)):
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.dup2(file, number)
+            os.close(file)
+        code = main(arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

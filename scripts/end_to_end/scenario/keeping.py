@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
+from urllib.request import urlopen
 
 from .checks import Checks
 from .drift import meddle
 from .engine import Running
-from .node import EXTRA, Node
+from .node import EXTRA, INTERVAL, Node
 from .processes import SLEEP, Processes, alive, fate
 from .tree import Tree
+from .waiting import PATIENCE, until
 
-#: Seconds after which what did not happen will not. A machine that is emulated on a busy one takes its time.
-_PATIENCE = 60.0
+#: Seconds that anything may take: the interval, and the time that a look takes in a machine that is emulated.
+_SOON = INTERVAL + 10.0
 
 
 def kept(node: Node, tree: Tree, checks: Checks) -> None:
-    told = node.explained()
-    with Processes(tree) as processes, node.keeper() as keeper:
-        lives = [processes.start(told[name]["cgroup"], SLEEP) for name in ("steady/work", "elastic/front")]
-        _until(lambda: "reconciled" in keeper.log())
-        checks.equal("on the tree of apply: nothing to do", "nothing to do" in keeper.log(), True)
+    with Processes(node) as processes, node.keeper() as keeper:
+        lives = [processes.start(name, SLEEP) for name in ("steady/work", "elastic/front")]
+        until(lambda: "reconciled" in keeper.printed())
+        checks.equal("on the tree of apply: nothing to do", "nothing to do" in keeper.printed(), True)
         checks.equal("apply meanwhile, a second engine: exit code", node.apply().code, 1)
         _stranger(node, tree, checks, keeper)
+        _watched(checks, keeper)
         _pod_comes_and_goes(node, tree, checks, processes)
         checks.equal("exit code after SIGTERM", keeper.end(signal.SIGTERM), 0)
         checks.equal("files and cgroups that differ after it", len(node.differing()), 0)
@@ -35,11 +36,22 @@ def kept(node: Node, tree: Tree, checks: Checks) -> None:
 
 def _stranger(node: Node, tree: Tree, checks: Checks, keeper: Running) -> None:
     meddled = meddle(tree, node.explained())
-    took = _until(meddled.undone)
-    checks.at_most("seconds until a stranger's changes are undone", took, _PATIENCE)
+    took = until(meddled.undone)
+    checks.at_most("seconds until a stranger's changes are undone", took, _SOON)
     count = len(meddled.before) + 1
-    _until(lambda: meddled.named(keeper.log()) == count)  # it tells afterwards
-    checks.equal("changes of a stranger that its log names", meddled.named(keeper.log()), count)
+    until(lambda: meddled.named(keeper.printed()) == count)  # it tells afterwards
+    checks.equal("changes of a stranger that its log names", meddled.named(keeper.printed()), count)
+
+
+def _watched(checks: Checks, keeper: Running) -> None:
+    address = re.search(r"http://127\.0\.0\.1:[0-9]+", keeper.printed())
+    assert address is not None, keeper.printed()
+    with urlopen(f"{address[0]}/readyz", timeout=PATIENCE) as answer:
+        checks.equal("/readyz: status", answer.status, 200)
+    with urlopen(f"{address[0]}/metrics", timeout=PATIENCE) as answer:
+        lines = answer.read().decode().splitlines()
+    drift = sum(float(line.split()[-1]) for line in lines if re.match(r"cgroup_engine_drift_total\b", line))
+    checks.at_least("/metrics: drift counted", drift, 6)
 
 
 def _pod_comes_and_goes(node: Node, tree: Tree, checks: Checks, processes: Processes) -> None:
@@ -47,18 +59,10 @@ def _pod_comes_and_goes(node: Node, tree: Tree, checks: Checks, processes: Proce
     node.add(name, EXTRA[name], 9)
     path = node.explained()[f"{name}/work"]["cgroup"]
     limit = tree.file(path, "memory.max" if tree.version == 2 else "memory.limit_in_bytes")
-    took = _until(lambda: limit.exists() and limit.read_text().strip() == str(32 << 20))
-    checks.at_most("seconds until a new pod has its limits", took, _PATIENCE)
-    lives = processes.start(path, SLEEP)
+    took = until(lambda: limit.exists() and limit.read_text().strip() == str(32 << 20))
+    checks.at_most("seconds until a new pod has its limits", took, _SOON)
+    lives = processes.start(f"{name}/work", SLEEP)
     node.remove(name)
-    took = _until(lambda: not tree.directories(str(Path(path).parent)))
-    checks.at_most("seconds until a pod that is gone has no cgroup", took, _PATIENCE)
+    took = until(lambda: not tree.directories(str(Path(path).parent)))
+    checks.at_most("seconds until a pod that is gone has no cgroup", took, _SOON)
     checks.equal("its process", "lives" if alive(lives) else fate(lives.wait()), "killed")
-
-
-def _until(done: Callable[[], bool]) -> float:
-    """Seconds until something is so; more than ``_PATIENCE`` if it did not become so."""
-    start = time.monotonic()
-    while (took := time.monotonic() - start) <= _PATIENCE and not done():
-        time.sleep(0.02)
-    return took

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from .checks import Checks
 from .node import EXTRA, Node
-from .processes import SLEEP, Processes, alive, end
+from .processes import SLEEP, Processes, alive
 from .tree import Tree
 
 
@@ -15,22 +16,21 @@ def pod_gone(node: Node, tree: Tree, checks: Checks) -> None:
     node.add(name, EXTRA[name], 9)
     checks.equal("apply with one pod more: exit code", node.apply().code, 0)
     path = node.explained()[f"{name}/work"]["cgroup"]
-    with Processes(tree) as processes:
-        lives = processes.start(path, SLEEP)
+    with Processes(node) as processes:
+        lives = processes.start(f"{name}/work", SLEEP)
         node.remove(name)
         called = node.apply()
         checks.equal("apply without it, while a process lives there: exit code", called.code, 1)
         checks.equal("it names the process", f"process {lives.pid} " in called.err, True)
         checks.equal("the process lives on", alive(lives), True)
-        end(lives)
+        lives.end(signal.SIGKILL)
         checks.equal("apply after its end: exit code", node.apply().code, 0)
     checks.equal("cgroups of the pod that are left", len(tree.directories(str(Path(path).parent))), 0)
 
 
 def all_gone(node: Node, tree: Tree, checks: Checks) -> None:
-    path = node.explained()["steady/work"]["cgroup"]
-    with Processes(tree) as processes:
-        lives = processes.start(path, SLEEP)
+    with Processes(node) as processes:
+        lives = processes.start("steady/work", SLEEP)
         checks.equal("down while a process lives there: exit code", node.down().code, 1)
         checks.equal("the process lives on", alive(lives), True)
     checks.equal("down: exit code", node.down().code, 0)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-
 from .checks import Checks
 from .node import BACK_LIMIT, Node
 from .processes import SLEEP, Processes, alive, fate
 from .tree import Tree
+from .waiting import PATIENCE
 
 _GREEDY, _OTHERS = "elastic/back", ("elastic/front", "steady/work", "batch/work", "spare/work")
-#: Seconds within which the kernel must have killed.
-_PATIENCE = 60
+
+
 #: Takes twice the limit, and ends by itself if it may.
 _TAKE = ["dd", "if=/dev/zero", "of=/dev/null", f"bs={2 * BACK_LIMIT}", "count=1", "status=none"]
 
@@ -19,14 +18,14 @@ _TAKE = ["dd", "if=/dev/zero", "of=/dev/null", f"bs={2 * BACK_LIMIT}", "count=1"
 def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
     told = node.explained()
     path = told[_GREEDY]["cgroup"]
-    with Processes(tree) as processes:
-        others = {name: processes.start(told[name]["cgroup"], SLEEP) for name in _OTHERS}
-        neighbour = processes.start(path, SLEEP)
+    with Processes(node) as processes:
+        others = {name: processes.start(name, SLEEP) for name in _OTHERS}
+        neighbour = processes.start(_GREEDY, SLEEP)
         before = {name: tree.oom_kills(told[name]["cgroup"]) for name in (_GREEDY, *_OTHERS)}
-        greedy = processes.start(path, _TAKE)
+        greedy = processes.start(_GREEDY, _TAKE)
         try:
-            ended = greedy.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
+            ended = greedy.wait(PATIENCE)
+        except TimeoutError:
             ended = 0
         checks.equal(f"{_GREEDY}: what takes twice the limit", fate(ended), "killed")
         kills = {name: tree.oom_kills(told[name]["cgroup"]) - count for name, count in before.items()}
@@ -34,7 +33,7 @@ def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
         # memory.oom.group, which only v2 has, takes the whole container along
         together = tree.version == 2 and tree.value(path, "memory.oom.group") == "1"
         if together:
-            neighbour.wait(_PATIENCE)
+            neighbour.wait(PATIENCE)
         checks.equal(
             f"{_GREEDY}: its other process",
             "lives" if alive(neighbour) else "killed",

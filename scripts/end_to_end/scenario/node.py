@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Node:
     def __init__(self, root: Path, cgroup_root: str, directory: Path) -> None:
         self.root = root
         self.cgroup_root = cgroup_root
-        self._directory = directory
+        self.directory = directory
         self._state = ["--state-dir", str(directory / "state")]
         self.pods = directory / "pods"
         self.pods.mkdir()
@@ -53,7 +54,7 @@ class Node:
 
     def add(self, name: str, containers: dict[str, Any], number: int) -> None:
         """Puts a pod's manifest there at once, as a whole; JSON is YAML too."""
-        manifest = self._directory / name
+        manifest = self.directory / name
         manifest.write_text(json.dumps(_pod(name, containers, number), indent=1))
         manifest.rename(self.pods / f"{name}.yaml")
         self._explained = {}
@@ -67,10 +68,17 @@ class Node:
     def down(self) -> Called:
         return call(["down", *self._rooted(), *self._state])
 
+    def entering(self, container: str, command: Sequence[str]) -> list[str]:
+        """The arguments of ``exec``, which finds POD/CONTAINER in the record of what was made."""
+        return ["exec", "--root", str(self.root), *self._state, container, "--", *command]
+
+    def attach(self, container: str, pid: int) -> Called:
+        return call(["attach", "--root", str(self.root), *self._state, container, str(pid)])
+
     def keeper(self) -> Running:
         """``run``, which looks at the tree every second."""
-        arguments = ["run", *self._rooted(), *self._state, "--interval", f"{INTERVAL}s", str(self.pods)]
-        return Running(arguments, self._directory / "run.log")
+        arguments = ["run", *self._rooted(), *self._state, "--interval", f"{INTERVAL}s"]
+        return Running([*arguments, "--listen", "127.0.0.1:0", str(self.pods)], self.directory / "run.log")
 
     def differing(self) -> dict[str, str]:
         """Path of a file or cgroup -> its state, of all that ``status`` does not find as wanted."""

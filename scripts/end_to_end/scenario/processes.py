@@ -1,63 +1,49 @@
-"""Processes in containers."""
+"""Processes in containers, started by ``cgroup-engine exec``."""
 
 from __future__ import annotations
 
-import os
+import itertools
 import signal
-import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from types import TracebackType
 
-from .tree import Tree
+from .engine import Running
+from .node import Node
 
 BURN = ["sh", "-c", "while :; do :; done"]
 SLEEP = ["sleep", "3600"]
-#: Lets the parent move the shell into a container before it becomes the command.
-_GATE = 'read -r go && exec "$@" </dev/null'
 
 
 class Processes:
-    """Starts processes in cgroups; those that are left are ended with the block."""
+    """Starts processes in containers; those that are left are killed with the block."""
 
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self._started: list[subprocess.Popen[str]] = []
+    _numbers = itertools.count(1)
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._left = ExitStack()
 
     def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for process in self._started:
-            end(process)
+        self._left.close()
 
-    def start(self, cgroup: str, command: Sequence[str], cpu: int | None = None) -> subprocess.Popen[str]:
-        """Starts a command inside a cgroup; ``cpu``: the only one that it may run on. Its output can be read."""
-        gated = ["sh", "-c", _GATE, "sh", *command]
-        process = subprocess.Popen(gated, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._started.append(process)
-        for directory in self._tree.directories(cgroup):
-            (directory / "cgroup.procs").write_text(str(process.pid))
-        if cpu is not None:
-            os.sched_setaffinity(process.pid, {cpu})  # entering a cpuset forgets it on 6.1, not on 6.18
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.close()
+    def start(self, container: str, command: Sequence[str], cpu: int | None = None) -> Running:
+        """Returns once the command runs in POD/CONTAINER; ``cpu``: the only one that it may run on."""
+        on = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        out = self._node.directory / f"process-{next(self._numbers)}"
+        process = Running(self._node.entering(container, [*on, *command]), out)
+        self._left.enter_context(process)
+        process.replaced()
         return process
 
 
-def end(process: subprocess.Popen[str]) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-def alive(process: subprocess.Popen[str]) -> bool:
+def alive(process: Running) -> bool:
     return process.poll() is None
 
 
 def fate(code: int) -> str:
-    """Of a process that ended, by its exit code as subprocess gives it."""
+    """Of a process that ended, by its exit code."""
     return "killed" if code == -signal.SIGKILL else f"exit {code}"
