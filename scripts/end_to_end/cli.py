@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         help="|".join((*machine.LAYOUTS, _HOST)) + " (default: the kernels; 5.10 has cgroup v1, the others v2)",
     )
     parser.add_argument("-o", dest="output", choices=("table", "json", "markdown"), default="table")
-    parser.add_argument("--window", type=float, default=16, metavar="SECONDS", help="of CPU on the host (default: 16)")
+    parser.add_argument("--window", type=float, default=10, metavar="SECONDS", help="of CPU on the host (default: 10)")
     parser.add_argument(
         "--tolerance", type=float, default=10, metavar="PERCENT", help="of a CPU figure on the host (default: 10)"
     )

@@ -14,6 +14,8 @@ from systemd_vm.root import image_of
 LAYOUTS = {"5.10": "v1", "6.1": "v2", "6.12": "v2", "7.2": "v2"}
 #: The series whose root all of them have: Debian's userland of 5.10 has no Python that the engine runs on.
 _ROOT = "6.1"
+#: Seconds after which a machine that is still on counts as wedged. On two idle CPUs it takes one and a half minutes.
+PATIENCE = 540.0
 _HERE = Path(__file__).parent
 
 
@@ -26,4 +28,4 @@ def run(kernel: Kernel) -> tuple[str, int]:
         shutil.copytree(_HERE / "scenario", package / "scenario", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(_HERE / "__init__.py", package)
         shutil.copy(_HERE / "init", overlay / "opt")
-        return boot(kernel, image_of(_ROOT), overlay, f"rdinit=/opt/init layout={LAYOUTS[kernel.series]}")
+        return boot(kernel, image_of(_ROOT), overlay, f"rdinit=/opt/init layout={LAYOUTS[kernel.series]}", PATIENCE)

@@ -41,11 +41,11 @@ def run(kernel: Kernel, layout: str, script: str) -> tuple[str, int]:
         return boot(kernel, image_of(kernel.series), overlay, f"systemd.unit=script.service {_LAYOUT[layout]}")
 
 
-def boot(kernel: Kernel, image: Path, overlay: Path, options: str) -> tuple[str, int]:
+def boot(kernel: Kernel, image: Path, overlay: Path, options: str, patience: float = PATIENCE) -> tuple[str, int]:
     """Boots a kernel with an image as its root, and the files of ``overlay`` on top of it.
 
     Gives what was written to the second serial port, until its last line, which is ``exit`` and an exit code. Raises
-    OracleError when there is none, or the machine does not go off in time.
+    OracleError when there is none, or the machine is not off again after ``patience`` seconds.
     """
     check_programs()
     with tempfile.TemporaryDirectory(prefix="fcg-machine-") as name:
@@ -59,9 +59,9 @@ def boot(kernel: Kernel, image: Path, overlay: Path, options: str) -> tuple[str,
         command = _command(kernel, options, directory)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
-            process.wait(PATIENCE)
+            process.wait(patience)
         except subprocess.TimeoutExpired:
-            raise OracleError(f"the machine was not done after {PATIENCE:.0f} s; {_last(directory)}") from None
+            raise OracleError(f"the machine was not done after {patience:.0f} s; {_last(directory)}") from None
         finally:
             if process.poll() is None:
                 process.kill()

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", type=Path, default=Path("/sys/fs/cgroup"))
     parser.add_argument("--cgroup-root", default="", metavar="NAME", help="kubepods goes below it (default: the root)")
     parser.add_argument("--shares", help="cpu.shares of cgroupRoot, so that what else runs leaves it some CPU")
-    parser.add_argument("--window", type=float, default=16, metavar="SECONDS", help="for which CPU is measured")
+    parser.add_argument("--window", type=float, default=10, metavar="SECONDS", help="for which CPU is measured")
     parser.add_argument("--tolerance", type=float, default=10, metavar="PERCENT", help="of a CPU figure")
     return parser
 

@@ -15,8 +15,8 @@ from .processes import SLEEP, Processes, alive, fate
 from .tree import Tree
 from .waiting import PATIENCE, until
 
-#: Seconds that anything may take: the interval, and the time that a look takes in a machine that is emulated.
-_SOON = INTERVAL + 10.0
+#: Seconds that anything may take: the interval, and what a few looks take in a machine emulated on a busy one.
+_SOON = INTERVAL + 30.0
 
 
 def kept(node: Node, tree: Tree, checks: Checks) -> None:
