@@ -45,7 +45,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address | None:
-    """``HOST:PORT`` with an IP address for a host, IPv6 in brackets; None for ``none``.
+    """``HOST:PORT`` with an IP address for a host, IPv6 in brackets, IPv4 as well if one likes; None for ``none``.
 
     :raises InputError: it is no such address.
     """
@@ -53,9 +53,9 @@ def parse_address(text: str) -> Address | None:
         return None
     host, _, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
-    host = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    host = host[1:-1] if bracketed else "127.0.0.1" if host == "localhost" else host
     try:
-        if bracketed != (ip_address(host).version == 6) or not port.isascii() or not port.isdigit():
+        if (ip_address(host).version == 6 and not bracketed) or not port.isascii() or not port.isdigit():
             raise ValueError
         if len(port) > 5 or int(port) > 65535:
             raise ValueError
