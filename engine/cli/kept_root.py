@@ -9,11 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from engine.claim import Claim, kubepods_path
 from engine.cli.claim import claim_of
-from engine.cli.inputs import at_root, systemd_of
+from engine.cli.inputs import at_root, node_of, systemd_of
 from engine.config import NodeConfig
+from engine.errors import InputError
 from engine.found import FoundTree
 from engine.fs import OsFs
 from engine.layout import detect
+from engine.run.events import Complaint
 from engine.run.tree import Tree
 from engine.run.writers import Writers
 
@@ -27,6 +29,7 @@ class KeptRoot:
     def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
         self._options = options
         self._node = node
+        self._configuration = _state_of(options.config)
         self._held = ExitStack()
         self._device = -1
         self._claim: Claim | None = None
@@ -52,9 +55,11 @@ class KeptRoot:
         """
         found = self._found()
         self._take(found)
+        complaints = self._follow_configuration()
         node = at_root(self._options, self._node, found)
         with systemd_of(self._options, node) as systemd:
-            yield Tree(node, found, systemd, self._claim.keep) if self._claim else Tree(node, found, systemd)
+            record = self._claim.keep if self._claim is not None else lambda wanted: None
+            yield Tree(node, found, systemd, record, complaints)
 
     def close(self) -> None:
         """Gives the lock back."""
@@ -81,6 +86,31 @@ class KeptRoot:
         self._follow_writers(found)
         self._device = device
 
+    def _follow_configuration(self) -> list[Complaint]:
+        """Reads --config again if it has changed. One that cannot be used leaves the former one in force."""
+        state = _state_of(self._options.config)
+        if state == self._configuration:
+            return []
+        self._configuration = state
+        try:
+            node, _ = node_of(self._options)
+        except InputError as wrong:
+            return [Complaint(f"{wrong}; the former configuration stays in force", "configuration")]
+        fixed = [
+            name
+            for name, old, new in (
+                ("cgroupRoot", self._node.cgroup_root, node.cgroup_root),
+                ("cgroupDriver", self._node.driver, node.driver),
+                ("featureGates", self._node.version, node.version),
+            )
+            if old != new
+        ]
+        if fixed:
+            text = f"{self._options.config}: {', '.join(fixed)} cannot change while this runs; start it again"
+            return [Complaint(f"{text}; the former configuration stays in force", "configuration")]
+        self._node = node
+        return []
+
     def _follow_writers(self, found: FoundTree) -> None:
         with suppress(OSError):  # it takes root
             if self.writers is not None:
@@ -88,3 +118,12 @@ class KeptRoot:
             elif isinstance(found.fs, OsFs):
                 top = kubepods_path(self._node).split("/")[0]
                 self.writers = Writers(self._options.root, found.layout, top)
+
+
+def _state_of(config: str | None) -> tuple[int, ...]:
+    """What changes when a file is written or replaced; nothing if there is none."""
+    try:
+        found = os.stat(config) if config is not None else None
+    except OSError:
+        return (-1,)
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found is not None else ()

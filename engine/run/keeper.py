@@ -96,7 +96,7 @@ class Keeper:
                 done = self._look(blank, tree, wanted, verdict, by)
             else:
                 done, complaints = self._put_right(blank, tree, wanted, verdict, by)
-        return replace(done, duration=self._control.clock() - started), complaints
+        return replace(done, duration=self._control.clock() - started), [*tree.complaints, *complaints]
 
     def _look(
         self, blank: Reconciled, tree: Tree, wanted: Sequence[WantedCgroup], verdict: Verdict, by: Mapping[str, str]

@@ -121,14 +121,13 @@ class Killing:
             yield from self._below(f"{hierarchy}/{path}" if hierarchy else path)
 
     def _below(self, directory: str) -> Iterator[str]:
-        if self._fs.is_dir(directory):
-            yield directory
-            try:
-                names = self._fs.listdir(directory)
-            except OSError:
-                return
-            for name in names:
-                yield from self._below(f"{directory}/{name}")
+        try:
+            names = self._fs.subdirectories(directory)
+        except OSError:  # it is not there
+            return
+        yield directory
+        for name in names:
+            yield from self._below(f"{directory}/{name}")
 
     def _text(self, file: str) -> str:
         try:
@@ -148,9 +147,9 @@ def _hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
     """Every hierarchy of a root, also those in which the engine makes nothing: a runtime puts processes into all."""
     if layout.version == 2:
         return ("",)
-    names = set(fs.listdir(""))
+    names = set(fs.subdirectories(""))
     aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
-    return tuple(sorted(name for name in names - aliases if fs.is_dir(name)))
+    return tuple(sorted(names - aliases))
 
 
 def _why_spared(pids: Iterable[int], own: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.config import NodeConfig
 from engine.found import FoundTree
+from engine.run.events import Complaint
 from engine.systemd.bus import Systemd
 from engine.wanted_cgroup import WantedCgroup
 
@@ -17,12 +18,14 @@ class Tree:
     """The node as its root has it, what is at the root, and systemd if it makes the units.
 
     ``record``: called with the wanted tree before the first change and after the last one; raises RecordError.
+    ``complaints``: about what could not be followed.
     """
 
     node: NodeConfig
     found: FoundTree
     systemd: Systemd | None = None
     record: Callable[[Sequence[WantedCgroup]], None] = lambda wanted: None
+    complaints: Sequence[Complaint] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import subprocess
 import sys
@@ -26,6 +27,15 @@ def own_cgroup() -> Iterator[str]:
     remove(name)
 
 
+def _fakecgroup(*arguments: str) -> None:
+    done = subprocess.run([*FAKE, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _mount(tree: Path, layout: str) -> None:
+    _fakecgroup("mount", str(tree), "--layout", layout, "--cpus", "3", "--memory", "8Gi")
+
+
 @pytest.fixture
 def mounted_fake(fuse: None) -> Iterator[Callable[[str], Path]]:
     """Mounts a fake of a layout; it is unmounted at the end."""
@@ -33,12 +43,25 @@ def mounted_fake(fuse: None) -> Iterator[Callable[[str], Path]]:
 
     def mount(layout: str) -> Path:
         tree = Path(tempfile.mkdtemp(prefix="fakecgroup-run-"))
-        arguments = [*FAKE, "mount", str(tree), "--layout", layout, "--cpus", "3", "--memory", "8Gi"]
-        subprocess.run(arguments, cwd=REPOSITORY, check=True, capture_output=True, timeout=60)
+        _mount(tree, layout)
         mounted.append(tree)
         return tree
 
     yield mount
     for tree in mounted:
-        subprocess.run([*FAKE, "umount", str(tree)], cwd=REPOSITORY, check=True, capture_output=True, timeout=60)
+        _fakecgroup("umount", str(tree))
         tree.rmdir()
+
+
+@pytest.fixture
+def remount() -> Callable[..., None]:
+    """Unmounts a fake although somebody uses it, waits, and mounts another one in its place."""
+    if os.geteuid() != 0:
+        pytest.skip("takes root")
+
+    def again(tree: Path, layout: str, before: Callable[[], object]) -> None:
+        subprocess.run(["umount", "--lazy", str(tree)], check=True)
+        before()
+        _mount(tree, layout)
+
+    return again
