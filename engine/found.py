@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 from functools import cached_property
 
@@ -54,7 +54,7 @@ class FoundTree:
         self.layout = layout
         self._sparse = sparse
         self._cache: dict[str, FoundCgroup | None] = {}
-        self._listed: dict[str, Sequence[str]] = {}
+        self._listed: dict[str, frozenset[str]] = {}
         self._cpusets: dict[str, str] = {}
 
     def get(self, path: str) -> FoundCgroup | None:
@@ -147,17 +147,17 @@ class FoundTree:
             return self.fs.is_dir(self.layout.directory(tree, path))
         return name in self._subdirectories(self.layout.directory(tree, above))
 
-    def _subdirectories(self, directory: str) -> Sequence[str]:
+    def _subdirectories(self, directory: str) -> frozenset[str]:
         if directory not in self._listed:
             self._listed[directory] = self._list(directory)
         return self._listed[directory]
 
-    def _list(self, directory: str) -> Sequence[str]:
+    def _list(self, directory: str) -> frozenset[str]:
         try:
-            return self.fs.subdirectories(directory)
+            return frozenset(self.fs.subdirectories(directory))
         except OSError as failed:
             if failed.errno in (ENOENT, ENODEV, ENOTDIR):
-                return ()
+                return frozenset()
             raise self._unreadable(directory, failed) from None
 
     def _text(self, file: str) -> str | None:

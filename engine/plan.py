@@ -159,7 +159,9 @@ def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
 
 
 def _same(knob: Knob, found: Setting, wanted: Setting) -> bool:
-    return all(knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True))
+    return found == wanted or all(
+        knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True)
+    )
 
 
 def _writes(

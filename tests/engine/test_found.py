@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from engine.apply import execute
 from engine.errors import RootError
 from engine.found import FoundTree
 from engine.knobs import KNOBS
 from engine.layout import detect
+from engine.plan import make_plan
+from engine.wanted import wanted_tree
 
 
 def _found(kernel):
@@ -62,3 +65,39 @@ def test_a_file_that_shows_no_number_is_said(stub):
     kernel.files["kubepods/memory.max"] = "lots"
     with pytest.raises(RootError, match=r"kubepods/memory\.max: shows .*lots"):
         _shown(_found(kernel).get("kubepods"), 2)
+
+
+class _Counted:
+    """A kernel that counts what is asked of it."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+        self.asked = []
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            self.asked.append((name, arguments[0]))
+            return getattr(self.kernel, name)(*arguments)
+
+        return ask
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_nothing_is_asked_of_what_is_not_there(stub, version, make_node, make_pod):
+    kernel = _Counted(stub(version))
+    found, wanted = _found(kernel), wanted_tree(make_node(), [make_pod(n=n) for n in range(1, 4)])
+    kernel.asked.clear()
+    make_plan(wanted, found, "cgroupfs")
+    assert not [path for _, path in kernel.asked if "kubepods" in path]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_each_file_and_each_directory_is_read_once(stub, version, make_node, make_pod):
+    wanted = wanted_tree(make_node(), [make_pod(n=n) for n in range(1, 4)])
+    kernel = _Counted(stub(version))
+    execute(make_plan(wanted, _found(kernel), "cgroupfs"), kernel.kernel)
+    found = _found(kernel)
+    kernel.asked.clear()
+    assert make_plan(wanted, found, "cgroupfs").steps == ()
+    assert {name for name, _ in kernel.asked} == {"read", "subdirectories"}
+    assert len(set(kernel.asked)) == len(kernel.asked)
