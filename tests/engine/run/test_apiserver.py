@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -455,6 +456,50 @@ def test_a_mirror_pod_is_its_static_pod(server, follow, pod):
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
     assert watching.seen.pods[0].uid == uid
+
+
+def spoilt(raw: bytes, random: Random) -> bytes:
+    """Some bytes of it changed, left out or doubled, or only its beginning."""
+    body = bytearray(raw)
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(body))
+        match random.randrange(4):
+            case 0:
+                body[at] = random.randrange(256)
+            case 1:
+                del body[at : at + random.randint(1, 20)]
+            case 2:
+                body[at:at] = body[at : at + random.randint(1, 40)]
+            case _:
+                body[at:at] = random.choice([b"null", b"[]", b"{}", b"1e999", b'"', b"\n", b"\xff", b"[" * 2000])
+    return bytes(body) or b"x"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(server, follow, pod, seed):
+    random = Random(seed)
+
+    def listed_badly(request: Request) -> None:
+        request.answer(200, spoilt(json.dumps(request.server_of.page(request.query)).encode(), random))
+
+    def watched_badly(request: Request) -> None:
+        request.begin_chunks()
+        for n in range(3):
+            changed = pod(n + 1, resourceVersion=str(random.randint(1, 200)))
+            event = {"type": random.choice(["ADDED", "MODIFIED", "DELETED"]), "object": changed}
+            request.chunk(spoilt(json.dumps(event).encode(), random) + b"\n")
+        request.end_chunks()
+
+    for n in range(1, 4):
+        server.put(pod(n))
+    server.lists, server.watches = [listed_badly] * 25, [watched_badly] * 25
+    watching = follow(Patience(first=0.001, most=0.005))
+    watching.until(lambda: not server.lists and not server.watches)
+    server.delete("p1")
+    server.forget()
+    server.end()
+    watching.until(lambda: watching.names == ["p2", "p3"] and watching.seen.complete)
+    assert all("\n" not in text and len(text) < 500 for text in watching.complaints)
 
 
 def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(server, follow):

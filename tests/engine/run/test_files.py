@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -365,3 +367,49 @@ def test_without_inotify_files_are_looked_at_now_and_then(pods, put, follow, mon
     assert watching.seen.complete
     put(pods / "a.yaml", 1)
     watching.until(lambda: watching.names == ["p1"])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_history_what_is_in_force_is_what_each_file_said_last(pods, put, follow, monkeypatch, seed):
+    monkeypatch.setattr("engine.run.files.QUIET", 0.02)
+    random = Random(seed)
+    watching = follow(pods)
+    said: dict[str, set[str]] = {}
+    away = pods.with_name("away")
+    for _ in range(25):
+        name, n = random.choice("abc") + ".yaml", random.randint(1, 3)
+        numbers = {"a.yaml": (n,), "b.yaml": (n + 10, n + 20), "c.yaml": (n + 30,)}[name]
+        file = pods / name
+        match random.choice(["put", "put", "remove", "break", "write", "link", "away", "replace"]):
+            case "put":
+                put(file, *numbers)
+                said[name] = {f"p{number}" for number in numbers}
+            case "write" if file.exists():
+                put(pods / "x", *numbers)
+                file.write_text((pods / "x").read_text())
+                said[name] = {f"p{number}" for number in numbers}
+            case "remove":
+                file.unlink(missing_ok=True)
+                said.pop(name, None)
+            case "break":
+                file.unlink(missing_ok=True)
+                file.write_text(random.choice(["", "{", "kind: Pod", "\x00", "[" * 600]))
+            case "link":
+                (pods / "hidden").mkdir(exist_ok=True)
+                put(pods / "hidden" / name, *numbers)
+                file.unlink(missing_ok=True)
+                file.symlink_to(random.choice([f"hidden/{name}", pods / "hidden" / name]))
+                said[name] = {f"p{number}" for number in numbers}
+            case "away":
+                pods.rename(away)
+                watching.until(lambda: not select.select([watching.source], [], [], 0.1)[0])
+                away.rename(pods)
+            case "replace" if said:
+                pods.rename(away)
+                pods.mkdir()
+                watching.until(lambda: not select.select([watching.source], [], [], 0.1)[0])
+                shutil.copytree(away, pods, symlinks=True, dirs_exist_ok=True)
+                shutil.rmtree(away)
+        watching.until(lambda: not select.select([watching.source], [], [], 0.1)[0])
+        assert watching.names == sorted(set().union(*said.values()))
+    assert all("\n" not in text for text in watching.complaints)
