@@ -268,6 +268,9 @@ def _todo(step: Step, number: int) -> str:
         return "the kernel allows no quota over the parent's or below a child's; status shows who differs"
     if number == EBUSY and step.file == "cgroup.subtree_control":
         return "processes live in this cgroup itself; move them into a child first"
+    if number == EPERM and step.file in ("cgroup.subtree_control", "cgroup.procs"):
+        # cpuset_can_attach asks security_task_setscheduler
+        return "root needs CAP_SYS_NICE too where processes come into another cpuset"
     return _ADVICE.get(number, "")
 
 

@@ -43,7 +43,7 @@ class Health:
         elif isinstance(event, Reconciled):
             failed = event.outcome.failed
             why = f"{len(failed)} steps failed, such as {failed[0]}" if failed else ""
-            self._ready = Answer(not failed, why or "the tree was as wanted")
+            self._ready = Answer(not failed, why or "a look at the tree succeeded")
         elif isinstance(event, Complaint):
             self._ready = Answer(False, event.text)
 
