@@ -66,6 +66,8 @@ def execute(
             break
         if failed and any(_depends(step, other) for other in failed):
             outcome.skipped.append(step)
+            if "cpus" in _fields(step):
+                failed.append(step)  # nor do those below get CPUs that it was to get
             continue
         if held(step):
             failed.append(step)
@@ -153,7 +155,7 @@ def _take(step: Step, fs: CgroupFs) -> None:
             path=step.path,
             value=step.text or None,
             errno=number,
-            todo=_todo(step, number),
+            todo=step.obstacle or _todo(step, number),
         ) from None
     if not _kept(step, found):
         raise StepFailedError(
@@ -250,11 +252,13 @@ def _depends(step: Step, failed: Step) -> bool:
         return disables or (step.action == "rmdir" and failed.path.startswith(step.path + "/"))
     if failed.knob is None and failed.action == "write":  # cgroup.subtree_control: the children have no files
         return step.action == "write" and (below or failed.cgroup == "") and step.cgroup != failed.cgroup
-    if not _fields(step) & _fields(failed) or step.during != failed.during:
+    if not _fields(step) & _fields(failed):
         return False
-    if step.cgroup == failed.cgroup:
-        return True  # quota and period belong together
-    return below if step.during == "make" else above
+    if step.cgroup == failed.cgroup or (step.obstacle and step.obstacle == failed.obstacle):
+        return True  # quota and period belong together; what is in the way of one is in the way of the other
+    if step.during == "make":
+        return (below and failed.during == "make") or (above and "cpus" in _fields(step))
+    return above
 
 
 def _fields(step: Step) -> set[str]:
@@ -265,7 +269,14 @@ def _fields(step: Step) -> set[str]:
 
 def _todo(step: Step, number: int) -> str:
     if number == EINVAL and step.knob is not None and step.knob.field == "quota":
-        return "the kernel allows no quota over the parent's or below a child's; status shows who differs"
+        return (
+            "v1 allows no quota over the parent's or below a child's, and no kernel one below the burst "
+            "(cpu.cfs_burst_us, cpu.max.burst); status shows who differs"
+        )
+    if number == EINVAL and step.knob is not None and step.knob.field == "shares":
+        return "with cpu.idle 1 it takes no other value: write 0 there"
+    if step.file == "cpuset.cpus" and number == EBUSY:
+        return "a child has CPUs that are to go, which v1 allows never, and v2 not before 6.1; take them from it first"
     if number == EBUSY and step.file == "cgroup.subtree_control":
         return "processes live in this cgroup itself; move them into a child first"
     if number == EPERM and step.file in ("cgroup.subtree_control", "cgroup.procs"):

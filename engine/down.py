@@ -8,7 +8,7 @@ What ``down`` gives back, and what it cannot know:
 * cgroupRoot is removed if nothing else is in it. The engine makes a missing cgroupRoot and keeps no record of
   whether it did.
 * The reserved cgroups are the operator's and stay; the values that the configuration names there are set to the
-  kernel's defaults, as the former values are not recorded.
+  kernel's defaults, as the former values are not recorded; but for a list of CPUs that processes there need.
 * v2: the controllers that were enabled for children are disabled where no child is left that could use them, else
   they stay enabled.
 """
@@ -45,7 +45,7 @@ def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
         *remove_steps(removed, found.layout, "made by this engine"),
         *_disable(wanted, found, gone),
     ]
-    return Plan(found.layout, tuple(steps), tuple(_left(wanted, found, gone)))
+    return Plan(found.layout, tuple(steps), (*_left(wanted, found, gone), *_keeping_cpus(wanted, found)))
 
 
 def _check_ours(subtree: Sequence[FoundCgroup], top: str, qos: Sequence[str], driver: Driver) -> None:
@@ -100,13 +100,35 @@ def _reset(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
             continue
         for knob, _ in settings_of(cgroup, found.layout):
             have = there.setting(knob)
-            if have is None or (knob.field == "cpus" and found.layout.version == 1):
-                continue  # v1's list of CPUs has no default but who made the cgroup filled it
+            if have is None or (knob.field == "cpus" and _needs_cpus(there, found)):
+                continue
             for n, (file, default) in enumerate(zip(knob.files, knob.default, strict=True)):
                 if not knob.same(default, have[n], file):
                     path = found.layout.file(knob.controller, cgroup.path, file)
                     why = "the kernel's default; the former value is not recorded"
                     yield Step("write", path, cgroup.path, why, cgroup.owner, default, have[n], knob)
+
+
+def _needs_cpus(reserved: FoundCgroup, found: FoundTree) -> bool:
+    """v1's list of CPUs has no default but who made the cgroup filled it.
+
+    v2's is not emptied over processes (validate_change: ENOSPC before 7.2) nor children's lists (EBUSY before 6.1).
+    """
+    if found.layout.version == 1:
+        return True
+    below = list(found.below(reserved.path))
+    return any(found.processes(each.path) for each in below) or any(
+        found.cpuset(each.path, "cpuset.cpus") for each in below if each.path != reserved.path
+    )
+
+
+def _keeping_cpus(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[str]:
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        if cgroup.level == "reserved" and cgroup.limits.cpus is not None and there is not None:
+            have = found.cpuset(cgroup.path, "cpuset.cpus")
+            if found.layout.version == 2 and have and _needs_cpus(there, found):
+                yield f"/{cgroup.path}: cpuset.cpus stays {have}, as processes or cgroups in it need a list"
 
 
 def _disable(wanted: Sequence[WantedCgroup], found: FoundTree, gone: set[str]) -> Iterator[Step]:

@@ -16,6 +16,7 @@ kernel/cgroup/pids.c):
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -31,6 +32,7 @@ from engine.wanted_cgroup import Field
 Setting = tuple[str, ...]
 _PAGE_SIZES = (4096, 16384, 65536)  # of the kernels that there are
 _V1_NO_LIMIT = (1 << 63) - 65536  # what any page size makes of 2^63-1, or less
+_MAX_QUOTA_US = (1 << 44) - 1  # the kernel refuses more
 
 
 class Knob(Protocol):
@@ -79,7 +81,7 @@ def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -
     if CPUS.given(limits):
         knobs += (CPUS,)
     if version == 1 and swap and limits.swap is not None:
-        return tuple(_MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
+        return tuple(MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
     return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
 
 
@@ -135,7 +137,7 @@ class _V2Weight(_V1Shares):
 
 @dataclass(frozen=True)
 class _V1Quota(_Plain):
-    """cpu.cfs_quota_us and cpu.cfs_period_us.
+    """cpu.cfs_quota_us and cpu.cfs_period_us; -1 is no quota.
 
     The kernel refuses a quota/period of a cgroup over that of its nearest limited ancestor, and below that of a
     limited descendant (tg_cfs_schedulable_down), after each of the two writes.
@@ -161,26 +163,50 @@ class _V1Quota(_Plain):
         # the kernel compares floor(quota << 20 / period) in integers
         return math.inf if quota < 0 else (quota << 20) // period
 
-    def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
+    def writes(self, old: Setting, new: Setting, below: float = math.inf, above: float = 0.0) -> list[tuple[str, str]]:
+        """As ``Knob.writes``; ``below``: the greatest size of a descendant, ``above``: that of the nearest limited
+        ancestor, if they are known.
+
+        Where the period and the quota change, the quota that is there while the period changes is the one with which
+        the size leaves the range of both least: the old, the new, one that has the size of one of them in the period
+        of the other, or none, which is legal everywhere and is what is above.
+        """
         quota_file, period_file = self.files
         (old_quota, old_period), (quota, period) = old, new
         if old_period == period or old_quota == quota:
             return _changed(self.files, old, new)
-        quota_write, period_write = (quota_file, quota), (period_file, period)
         if int(quota) < 0:
-            return [quota_write, period_write]
+            return [(quota_file, quota), (period_file, period)]
         if int(old_quota) < 0:
-            return [period_write, quota_write]
+            return [(period_file, period), (quota_file, quota)]
         low, high = sorted((self.size(old), self.size(new)))
-        if low <= self.size((quota, old_period)) <= high:
-            return [quota_write, period_write]
-        if low <= self.size((old_quota, period)) <= high:
-            return [period_write, quota_write]
-        # neither order stays between the two: lift the limit for a moment, which is legal everywhere
-        return [(quota_file, "-1"), period_write, quota_write]
+
+        def strays(passing: str) -> float:
+            """By what factor it leaves the range; infinite where the kernel refuses it."""
+            sizes = [self.size((passing, each)) for each in (old_period, period)]
+            if passing == "-1":
+                return max(1.0, above / high) if above else sys.float_info.max
+            if min(sizes) < min(low, below) or max(sizes) > max(high, above):
+                return math.inf
+            return max(1.0, max(sizes) / high, low / min(sizes))
+
+        candidates = ["-1", old_quota, quota]
+        for number, here, there in ((quota, period, old_period), (old_quota, old_period, period)):
+            exact = int(number) * int(there)
+            candidates += [str(exact // int(here)), str(-(-exact // int(here)))]
+        least = min(int(old_quota), int(quota))  # what both are not below, a burst is not over
+        usable = [each for each in candidates if each == "-1" or least <= int(each) <= _MAX_QUOTA_US]
+
+        passing = min(usable, key=lambda each: (strays(each), each not in (old_quota, quota), each == "-1"))
+        first = [(quota_file, passing)] if passing != old_quota else []
+        last = [(quota_file, quota)] if passing != quota else []
+        return [*first, (period_file, period), *last]
 
     def unit(self) -> str:
         return "µs"
+
+
+V1_QUOTA = _V1Quota()
 
 
 @dataclass(frozen=True)
@@ -265,7 +291,7 @@ class _V1MemoryAndSwap(_V1Memory):
         return list(reversed(changed)) if room else changed
 
 
-_MEMORY_AND_SWAP = _V1MemoryAndSwap()
+MEMORY_AND_SWAP = _V1MemoryAndSwap()
 
 
 @dataclass(frozen=True)
@@ -406,7 +432,7 @@ CPUS = _Cpus()
 MEMS = _Cpus("mems", files=("cpuset.mems",))  # NUMA nodes; written only where v1 wants it filled
 
 KNOBS: dict[int, tuple[Knob, ...]] = {
-    1: (_V1Shares(), _V1Quota(), _V1_MEMORY, _Pids()),
+    1: (_V1Shares(), V1_QUOTA, _V1_MEMORY, _Pids()),
     2: (
         _V2Weight(),
         _V2Max(),

@@ -1,19 +1,17 @@
 """The plan: the ordered steps from the found tree to the wanted one, every state between them legal.
 
-Three passes:
+1. ``remove``, from the leaves up: the pods and containers that are not wanted any more, if no process lives there.
+2. ``lower``, from the leaves up: what becomes smaller.
+3. ``make``, from the root down: what is missing, with its values at once, controllers for children (v2), and what
+   becomes larger.
+4. ``settle``, from the leaves up: the lists of CPUs that had to hold more than is wanted for a moment (v1).
 
-1. From the root down: make what is missing, with its values at once, enable controllers for children (v2), and raise
-   what becomes larger. A child is never above its parent: the parent was raised before it.
-2. From the leaves up: remove the pods and containers that are not wanted any more, as far as no process lives there.
-3. From the leaves up: lower what becomes smaller. A parent is never below its child: the child was lowered before it.
-
-Only cgroup v1's CPU quota is refused otherwise; for memory and pids the order keeps a limit from hitting for a moment
-where neither the old nor the new tree would.
+Why no step is refused, and no limit looser or tighter than both before and after, is said in ``order``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,11 +19,12 @@ from engine.found import FoundCgroup, FoundTree
 from engine.knobs import CPUS, MEMS, Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
+from engine.order import Legs, Order, Pass, Write
 from engine.reserved import check_reserved
 from engine.wanted_cgroup import WantedCgroup
 
 Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three of systemd's units
-Pass = Literal["make", "remove", "lower"]
+_UNMANAGED = ("root", "system", "runtime")
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,9 @@ class Step:
 
     ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
     cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
-    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``.
+    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``. ``need``: why
+    what is there then is looser or tighter than both before and after. ``obstacle``: what is in the way so that the
+    kernel will refuse it, and what to do.
     """
 
     action: Action
@@ -47,6 +48,8 @@ class Step:
     knob: Knob | None = None
     during: Pass = "make"
     usage: str = ""
+    need: str = ""
+    obstacle: str = ""
 
     @property
     def file(self) -> str:
@@ -65,7 +68,7 @@ class Plan:
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
-    if cgroup.level in ("root", "system", "runtime"):
+    if cgroup.level in _UNMANAGED:
         return
     for knob in knobs_of(layout, cgroup.limits):
         if cgroup.level == "reserved" and not knob.given(cgroup.limits):
@@ -87,10 +90,12 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     for cgroup in wanted:
         if cgroup.level == "reserved":
             check_reserved(cgroup, found, ours)
-    made = list(_make(wanted, found))
     removed, kept = unwanted(wanted, found, driver)
-    lowered = list(_lower(wanted, found))
-    return Plan(layout, (*made, *removed, *lowered), tuple(kept))
+    writes = _Writes(wanted, found, {step.cgroup for step in removed})
+    lowered = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "lower")]
+    made = list(_make(wanted, found, writes))
+    settled = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "settle")]
+    return Plan(layout, (*removed, *lowered, *made, *settled), tuple(kept))
 
 
 def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
@@ -108,7 +113,58 @@ def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
     return replace(cgroup, limits=replace(cgroup.limits, memory=usage or None))
 
 
-def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
+class _Writes:
+    """The writes of every cgroup in each pass, as steps."""
+
+    def __init__(self, wanted: Sequence[WantedCgroup], found: FoundTree, gone: Collection[str]) -> None:
+        self.found = found
+        self.layout = found.layout
+        self._shown: dict[str, str] = {}
+        by_path = {cgroup.path: cgroup for cgroup in wanted}
+        order = Order(by_path, found, gone, lambda path, knob: _wanted_setting(by_path.get(path), knob, self.layout))
+        self._legs = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
+
+    def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[Legs]:
+        fills = self.layout.version == 1 and "cpuset" in self.layout.tree_of
+        if fills and (cpus := order.cpus.wanted(cgroup.path)) is not None:
+            yield order.cpus.legs(cgroup, cpus)
+        for knob, new in settings_of(cgroup, self.layout):
+            if not (fills and knob is CPUS):
+                yield order.legs(cgroup, knob, new)
+
+    def steps(self, cgroup: WantedCgroup, during: Pass) -> Iterator[Step]:
+        for legs in self._legs[cgroup.path]:
+            for write in legs.of(during):
+                path = self.layout.file(write.knob.controller, cgroup.path, write.file)
+                yield Step(
+                    "write", path, cgroup.path, _why(cgroup, write.knob), cgroup.owner, write.text,
+                    self._before(cgroup.path, path, write), write.knob, during,
+                    _usage_file(cgroup, write.knob, self.layout), write.need, write.obstacle,
+                )  # fmt: skip
+                self._shown[path] = write.text
+
+    def _before(self, cgroup: str, path: str, write: Write) -> str:
+        if path in self._shown:
+            return self._shown[path]
+        there, knob = self.found.get(cgroup), write.knob
+        setting = (there.setting(knob) if there is not None else None) or knob.default
+        return setting[knob.files.index(write.file)]
+
+
+def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob, layout: Layout) -> Setting | None:
+    """What is wanted of a knob whose field no other knob sets."""
+    if cgroup is None or cgroup.level in _UNMANAGED or (cgroup.level == "reserved" and not knob.given(cgroup.limits)):
+        return None
+    return knob.setting(cgroup.limits)
+
+
+def _why(cgroup: WantedCgroup, knob: Knob) -> str:
+    if knob.field == "cpus" and not knob.given(cgroup.limits):
+        return "v1: what the cgroup above has, as no task gets in without"
+    return cgroup.rules.get(knob.field, "the kernel's default")
+
+
+def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> Iterator[Step]:
     layout = found.layout
     parents = {cgroup.parent for cgroup in wanted}
     if layout.version == 2:
@@ -121,59 +177,25 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
                     continue  # the operator's; the trees without values are not needed
                 yield Step("mkdir", layout.directory(tree, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner)
         if layout.version == 1 and "cpuset" in layout.tree_of and cgroup.level != "reserved":
-            yield from _filled(cgroup, found)
-        for knob, new in settings_of(cgroup, layout):
-            shown = there.setting(knob) if there is not None else None
-            old, is_new = shown or knob.default, shown is None
-            if not _same(knob, old, new) and (is_new or not knob.size(new) < knob.size(old)):
-                yield from _writes(cgroup, knob, old, new, layout, "make")
+            yield from _with_memory_nodes(cgroup, found)
+        yield from writes.steps(cgroup, "make")
         if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
             yield from _enable(cgroup.path, cgroup.owner, found)
 
 
-def _filled(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
-    """cpuset.cpus and cpuset.mems as far as they are empty: what the nearest cgroup above has.
+def _with_memory_nodes(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
+    """cpuset.mems, if it is empty: what the nearest cgroup above has.
 
-    On v1 no task can enter a cgroup without them, so libcontainer fills them (``fs/cpuset.go``, ensureCpusAndMems).
+    On v1 no task can enter a cgroup without, so libcontainer fills it (``fs/cpuset.go``, ensureCpusAndMems).
     """
-    for knob in (CPUS, MEMS):
-        [file] = knob.files
-        if (knob is CPUS and knob.given(cgroup.limits)) or found.cpuset(cgroup.path, file):
-            continue
-        above = cgroup.path
-        while above and not (text := found.cpuset(above := above.rpartition("/")[0], file)):
-            pass
-        path = found.layout.file("cpuset", cgroup.path, file)
-        yield Step("write", path, cgroup.path, "v1 lets no task in without", cgroup.owner, text, "", knob)
-
-
-def _lower(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
-    for cgroup in reversed(wanted):
-        there = found.get(cgroup.path)
-        if there is None:
-            continue
-        for knob, new in settings_of(cgroup, found.layout):
-            old = there.setting(knob)
-            if old is not None and not _same(knob, old, new) and knob.size(new) < knob.size(old):
-                yield from _writes(cgroup, knob, old, new, found.layout, "lower")
-
-
-def _same(knob: Knob, found: Setting, wanted: Setting) -> bool:
-    return found == wanted or all(
-        knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True)
-    )
-
-
-def _writes(
-    cgroup: WantedCgroup, knob: Knob, old: Setting, new: Setting, layout: Layout, during: Pass
-) -> Iterator[Step]:
-    shown = dict(zip(knob.files, old, strict=True))
-    for file, text in knob.writes(old, new):
-        path = layout.file(knob.controller, cgroup.path, file)
-        why = cgroup.rules.get(knob.field, "the kernel's default")
-        usage = _usage_file(cgroup, knob, layout)
-        yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during, usage)
-        shown[file] = text
+    [file] = MEMS.files
+    if found.cpuset(cgroup.path, file):
+        return
+    above = cgroup.path
+    while above and not (text := found.cpuset(above := above.rpartition("/")[0], file)):
+        pass
+    path = found.layout.file("cpuset", cgroup.path, file)
+    yield Step("write", path, cgroup.path, "v1 lets no task in without", cgroup.owner, text, "", MEMS)
 
 
 def _usage_file(cgroup: WantedCgroup, knob: Knob, layout: Layout) -> str:

@@ -130,11 +130,18 @@ def _print_steps(printer: Printer, plan: Plan) -> None:
             step.path,
             with_unit(step.text, step.knob),
             with_unit(step.before, step.knob) or "-",
-            step.why,
+            _why(step),
         )
         for number, step in enumerate(plan.steps, 1)
     ]
     printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), rows, _ACTION_COLOUR)
+
+
+def _why(step: Step) -> str:
+    notes = [step.why, step.need]
+    if step.obstacle:
+        notes.append(f"will be refused: {step.obstacle}")
+    return "; ".join(note for note in notes if note)
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
@@ -151,6 +158,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         if step.action == "write":
             unit = step.knob.unit() if step.knob is not None else "controllers"
             entry |= {"value": step.text, "before": step.before, "unit": unit}
+        entry |= {name: text for name, text in (("need", step.need), ("obstacle", step.obstacle)) if text}
         if step.owner:
             entry["for"] = step.owner
         steps.append(entry)

@@ -31,7 +31,8 @@ from engine.config import NodeConfig
 from engine.errors import ResizeRefusedError, RootError, errno_name
 from engine.found import FoundTree
 from engine.knobs import Knob, Setting, knobs_of
-from engine.plan import Pass, Plan, Step, remove_steps
+from engine.order import Pass
+from engine.plan import Plan, Step, remove_steps
 from engine.pod import Container, Pod
 from engine.quantity import ZERO, Quantity
 from engine.resize_checks import check_memory_in_use, check_resize, pairs

@@ -20,6 +20,7 @@ from engine.found import FoundTree
 from engine.knobs import Knob
 from engine.layout import Layout
 from engine.names import expand_slice
+from engine.order import Pass
 from engine.plan import Plan, Step, settings_of
 from engine.systemd.bus import Systemd, Unit
 from engine.systemd.properties import (
@@ -57,16 +58,21 @@ def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, syst
         path: list(group)
         for path, group in groupby((step for step in plan.steps if step.during == "make"), lambda step: step.cgroup)
     }
+    levels = {cgroup.path: cgroup.level for cgroup in wanted}
+
+    def others(*passes: Pass) -> Iterator[Step]:
+        for path, group in groupby((step for step in plan.steps if step.during in passes), lambda step: step.cgroup):
+            own = list(group)
+            if own[0].action == "rmdir":
+                yield from translation.removed(path, own)
+            elif levels.get(path) != "container" or translation.unit_of(path) is not None:
+                yield from translation.changed(path, own)
+
+    steps += others("remove", "lower")
     steps += translation.files_only(made.pop("", []))
     for cgroup in wanted:
         steps += translation.made(cgroup, made.pop(cgroup.path, []))
-    levels = {cgroup.path: cgroup.level for cgroup in wanted}
-    for path, group in groupby((step for step in plan.steps if step.during != "make"), lambda step: step.cgroup):
-        own = list(group)
-        if own[0].action == "rmdir":
-            steps += translation.removed(path, own)
-        elif levels.get(path) != "container" or translation.unit_of(path) is not None:
-            steps += translation.changed(path, own)
+    steps += others("settle")
     # systemd writes OOMPolicy there with every change of a scope, and takes OOMPolicy only when it starts one
     steps.sort(key=lambda step: step.file == "memory.oom.group")
     return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
@@ -99,6 +105,7 @@ class Translation:
         self.waiting: list[str] = []
         self._units: dict[str, Unit | None] = {}
         self._staying: set[str] = set()
+        self._shown: dict[tuple[str, str], dict[str, str]] = {}  # the files of a knob of a cgroup, as planned so far
 
     def unit_of(self, path: str) -> Unit | None:
         """The active unit whose cgroup this is."""
@@ -168,7 +175,9 @@ class Translation:
         for knob in dict.fromkeys(step.knob for step in own if step.knob is not None):
             writes = {step.file: step for step in own if step.knob == knob}
             before = (there.setting(knob) if there is not None else None) or knob.default
-            texts = dict(zip(knob.files, before, strict=True)) | {file: step.text for file, step in writes.items()}
+            shown = self._shown.setdefault((path, knob.field), dict(zip(knob.files, before, strict=True)))
+            shown |= {file: step.text for file, step in writes.items()}
+            texts = dict(shown)
             found = resource_properties(texts, self.systemd.version, self.layout.version)
             if found is not None:
                 properties += found
