@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from mount.conformance import recording
@@ -86,6 +87,13 @@ def _parser() -> argparse.ArgumentParser:
     random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     random.set_defaults(run=_fuzz)
+    planned = commands.add_parser("plans", help="the engine's plans between random trees: is a step refused?")
+    planned.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    planned.add_argument("--layout", choices=("v1", "v2"), default="v2")
+    planned.add_argument("--trees", type=int, default=300, metavar="N", help="at least so many (default: 300)")
+    planned.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other trees (default: 1)")
+    planned.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
+    planned.set_defaults(run=_plans)
     again = commands.add_parser("verify", help="ask recorded cases again and compare with the recording")
     again.add_argument("--kernel", choices=list(SUITES), default="6.12")
     again.add_argument("--layout", choices=LAYOUTS, default="v2")
@@ -164,6 +172,33 @@ def _fuzz(options: argparse.Namespace) -> int:
     if options.output == "table":
         _print_cases(outcome)
     return 1 if outcome.shortest else 0
+
+
+def _plans(options: argparse.Namespace) -> int:
+    if options.trees < 1:
+        raise OracleError(f"--trees {options.trees}: random trees are counted from 1")
+    try:
+        from .plans import plans  # the engine's own dependencies are in the virtual environment alone
+    except ModuleNotFoundError as missing:
+        raise OracleError(f"plans needs {missing.name}: run .venv/bin/python scripts/oracle plans") from None
+    kernel = kernels.load(options.kernel)
+    outcome = plans(kernel, options.layout, options.trees, options.seed, _progress)
+    if options.output == "json":
+        about = {"layout": options.layout, "kernel": options.kernel, "seed": options.seed}
+        print(json.dumps(about | asdict(outcome), indent=2))
+        return 0 if outcome.ok else 1
+    heads = ("LAYOUT", "KERNEL", "TREES", "STEPS", "REFUSED", "IN THE WAY", "VALUES", "DIFFERING")
+    refused, differing = len(outcome.refused), len(outcome.differing)
+    counts = (outcome.trees, outcome.steps, refused, outcome.obstacles, outcome.values, differing)
+    row = (options.layout, options.kernel, *map(str, counts))
+    widths = [max(map(len, cells)) for cells in zip(heads, row, strict=True)]
+    for cells in (heads, row):
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+    for line in (*outcome.refused, *outcome.differing, *outcome.others):
+        print(line)
+    if outcome.stopped:
+        print(f"stopped the machine: {', '.join(outcome.stopped)}")
+    return 0 if outcome.ok else 1
 
 
 def _print_cases(outcome: Outcome) -> None:
