@@ -36,13 +36,18 @@ class Claim:
     def keep(self, wanted: Sequence[WantedCgroup]) -> None:
         """Records the tree that is wanted: call it before the first change and after the last one.
 
-        What is recorded already is not written again.
+        Pods that were recorded and are not wanted stay in the record as long as their cgroup is there. What is
+        recorded already is not written again.
 
         :raises RecordError: the state directory cannot be used.
         """
         if self._file is None:
             return
-        record = Record(self._file.inodes(), recorded_pods(wanted))
+        pods = recorded_pods(wanted)
+        named = {pod.path for pod in pods}
+        before = self._last.pods if self._last is not None else ()
+        leaving = tuple(pod for pod in before if pod.path not in named and self._file.is_there(pod.path))
+        record = Record(self._file.inodes(), pods + leaving)
         if record != self._last:
             self._file.write(record)
             self._last = record

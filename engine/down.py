@@ -2,9 +2,9 @@
 
 What ``down`` gives back, and what it cannot know:
 
-* Without kubepods there is nothing to do. kubepods and everything below it is removed, children first, once no
-  process lives there. A cgroup in it that has not the name of a QoS class, a pod or a container is someone else's,
-  and then nothing is removed.
+* Without kubepods there is nothing to do, unless an apply or a down was cut short. kubepods and everything below it is
+  removed, children first, once no process lives there. A cgroup in it that has not the name of a QoS class, a pod or a
+  container is someone else's, and then nothing is removed.
 * cgroupRoot is removed if nothing else is in it. The engine makes a missing cgroupRoot and keeps no record of
   whether it did.
 * The reserved cgroups are the operator's and stay; the values that the configuration names there are set to the
@@ -24,8 +24,11 @@ from engine.plan import Plan, Step, misplaced, remove_steps, settings_of, who_li
 from engine.wanted_cgroup import WantedCgroup
 
 
-def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
+def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, recorded: bool = False) -> Plan:
     """The steps that remove the hierarchy; ``wanted`` is the tree of a node without pods.
+
+    ``recorded``: it is known to be this engine's, so that without kubepods what is above it is still to be put back:
+    an apply did not get as far as kubepods, or a down was cut short after it.
 
     :raises BusyCgroupError: processes or someone else's cgroups are in it.
     :raises RootError: something there cannot be read.
@@ -34,7 +37,7 @@ def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     qos = [cgroup.path for cgroup in wanted if cgroup.level == "qos"]
     subtree = list(found.below(node.path))
     outside = list(misplaced(wanted, found))
-    if not subtree and not outside:
+    if not subtree and not outside and not recorded:
         return Plan(found.layout, ())
     _check_ours(subtree, node.path, qos, driver)
     _check_idle([*outside, *subtree], found)

@@ -163,14 +163,18 @@ class RecordFile:
                 raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
 
     def remove(self) -> None:
-        """Removes the record; it is no error if there is none."""
+        """Removes the record, and what a crash left of one; it is no error if there is none."""
         with _opened(self.directory, make=False) as directory:
-            try:
-                if directory is not None:
-                    os.unlink(self.name, dir_fd=directory)
-            except OSError as failed:
-                if failed.errno != ENOENT:
-                    raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
+            for name in (f"{self.name}.new", self.name) if directory is not None else ():
+                try:
+                    os.unlink(name, dir_fd=directory)
+                except OSError as failed:
+                    if failed.errno != ENOENT:
+                        raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
+
+    def is_there(self, path: str) -> bool:
+        """Is there a cgroup of this path below the root in any hierarchy?"""
+        return any(os.path.lexists(os.path.join(self.root, tree, path)) for tree in self._trees)
 
     def inodes(self) -> dict[str, int]:
         """Of kubepods as it is now, by hierarchy; empty if it is not there."""

@@ -37,12 +37,13 @@ def run(options: argparse.Namespace) -> int:
     node = at_root(options, node, found)
     look = "status only looks"
     with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
-        plan = down_plan(wanted_tree(node, []), found, node.driver)
+        plan = down_plan(wanted_tree(node, []), found, node.driver, recorded=claim.recorded)
         if systemd is not None:
             plan = down_over_dbus(plan, found, systemd)
         for note in plan.kept:
             print(note)
         idle = f"nothing to remove ({found.layout.name})"
         code = execute_and_tell(Plan(plan.layout, plan.steps), found.fs, idle, systemd)
-        claim.drop()
+        if code == 0:
+            claim.drop()
         return code

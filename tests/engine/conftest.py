@@ -19,6 +19,7 @@ from engine.config import NodeConfig
 from engine.fs import CgroupFs
 from engine.kubelet_version import KubeletVersion
 from engine.pod import Pod
+from mount.attach import detach
 
 # a busy machine is no failure
 settings.register_profile("no deadline", deadline=None)
@@ -271,7 +272,7 @@ def mounted(fuse: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
 
     yield mount
     for tree in trees.values():
-        subprocess.run([*command, "umount", str(tree)], check=True, capture_output=True)
+        detach(str(tree), lazy=True)
 
 
 @pytest.fixture(scope="session")

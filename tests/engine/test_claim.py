@@ -84,6 +84,19 @@ def test_what_is_recorded_is_not_written_again(claim, tmp_path, make_node, make_
         assert file.exists()
 
 
+def test_a_pod_that_is_not_wanted_is_recorded_until_its_cgroup_is_gone(claim, root, tmp_path, make_node, make_pod):
+    (root / "kubepods" / "besteffort").mkdir()
+    with claim(refuse_foreign=False) as claimed:
+        claimed.keep(wanted_tree(make_node(), [make_pod(), make_pod(n=2)]))
+        pods = [path for path in claimed.paths if path.count("/") == 2]
+        (root / pods[0]).mkdir()
+        claimed.keep(wanted_tree(make_node(), []))
+        assert [path for path in claimed.paths if path.count("/") == 2] == pods[:1]
+        (root / pods[0]).rmdir()
+        claimed.keep(wanted_tree(make_node(), []))
+        assert claimed.paths == []
+
+
 def test_the_record_goes_with_kubepods_and_not_before(claim, root, tmp_path, make_node):
     with claim() as claimed:
         claimed.keep(wanted_tree(make_node(), []))

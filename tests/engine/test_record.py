@@ -50,6 +50,7 @@ def test_what_was_written_is_read(file, tmp_path):
 
 def test_it_is_removed_without_a_trace_and_twice(file, tmp_path):
     file.write(Record({}, ()))
+    (tmp_path / "state" / f"{file.name}.new").write_text("what a crash left")
     file.remove()
     file.remove()
     assert list((tmp_path / "state").iterdir()) == []

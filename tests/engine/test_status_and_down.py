@@ -13,7 +13,7 @@ from engine.errors import BusyCgroupError
 from engine.found import FoundTree
 from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
-from engine.plan import make_plan
+from engine.plan import Plan, make_plan
 from engine.pods import pod_from_object
 from engine.status import compare
 from engine.wanted import wanted_tree
@@ -132,6 +132,20 @@ def test_without_kubepods_there_is_nothing_to_do(stub, make_node):
     kernel = stub(2)
     kernel.files["cgroup.subtree_control"] = "cpu"
     assert _down(kernel, make_node()).done == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_a_down_that_was_cut_short_has_left_is_put_back(stub, make_node, version):
+    kernel, node = stub(version), make_node(cgroupRoot="/fcg-x")
+    before = _everything(kernel)
+    _apply(kernel, node, [])
+    plan = down_plan(wanted_tree(node, []), _found(kernel), node.driver)
+    cut = next(n for n, step in enumerate(plan.steps) if step.path.endswith("fcg-x"))
+    execute(Plan(plan.layout, plan.steps[:cut]), kernel)
+    assert down_plan(wanted_tree(node, []), _found(kernel), node.driver).steps == ()
+    plan = down_plan(wanted_tree(node, []), _found(kernel), node.driver, recorded=True)
+    assert execute(plan, kernel).failed == []
+    assert _everything(kernel) == before
 
 
 def test_a_container_with_a_short_id_is_removed_too(stub, make_node, make_object):
