@@ -1,4 +1,4 @@
-"""Ends every process in a cgroup and below it, as ``killOnlyProcess`` of a kubelet does, or cgroup.kill where it is.
+"""Ends every process in a cgroup and below it, as ``killOnePid`` of a kubelet does, or by cgroup.kill where it is.
 
 Source: ``pkg/kubelet/cm/pod_container_manager_linux.go`` (tryKillingCgroupProcesses: up to five rounds over all
 processes), the same from 1.24 to 1.36. Unlike there, a frozen v1 cgroup is thawed first, as no signal reaches it else.

@@ -1,7 +1,8 @@
 """Cgroups of pods that are gone: which of them may go now, and the end of what lives in them.
 
-A cgroup that no pod of this run ever had may be that of a pod which its source does not show yet, or a container
-which its runtime is just making: it stays for a while.
+A cgroup that no pod of this engine ever had may be that of a pod which its source does not show (yet), such as a static
+pod without its mirror, or a container which its runtime is just making: it stays for a while and as long as something
+lives in it. A kubelet ends what lives in every pod's cgroup it does not know, but nobody makes cgroups beside it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from engine.run.source import Seen
 from engine.run.tree import Control, Tree
 from engine.wanted_cgroup import WantedCgroup
 
-#: Seconds that a cgroup of unknown origin stays although nobody wants it.
-GRACE = 10.0
+#: Seconds that a cgroup of unknown origin stays although nobody wants it and nothing lives in it.
+GRACE = 60.0
 _ENDING = "its processes are ended"
 
 
@@ -79,6 +80,7 @@ class Orphans:
             orphan
             for path, orphan in there.items()
             if path not in staying
+            and path not in self._since
             and _is_pod(path, driver)
             and _uid(path, driver) not in uids  # a pod that has changed its QoS class is not ended for it
             and not self._again.holds(path, _ENDING)

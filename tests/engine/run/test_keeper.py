@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from contextlib import contextmanager
 from dataclasses import replace
 from errno import EBUSY, EINVAL
@@ -312,12 +314,25 @@ def test_neither_itself_nor_the_first_process_is_ended(kept, make_pod):
 def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
     kept.look(make_pod())
     kept.make(STRANGER)
-    pid = kept.process_in(STRANGER)
-    done = kept.look(make_pod())
-    assert [(drift.wanted, drift.found) for drift in done.drift] == [("", "a cgroup")]
-    assert done.killed == {}
+    done = kept.look(make_pod(), by={kept.layout.directory(kept.layout.trees[0], STRANGER): "kubelet (pid 7)"})
+    assert [(drift.wanted, drift.found, drift.by) for drift in done.drift] == [("", "a cgroup", "kubelet (pid 7)")]
+    assert len(kept.pods()) == 2
     done = kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now)
-    assert (done.killed, done.drift) == ({STRANGER: (pid,)}, ())
+    assert done.drift == ()
+    assert len(kept.pods()) == 1
+
+
+def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended(kept, make_pod):
+    kept.look(make_pod())
+    kept.make(STRANGER)
+    pid = kept.process_in(STRANGER)
+    for _ in range(3):
+        done = kept.look(make_pod(), after=GRACE + 1)
+        assert done.killed == {}
+        assert done.kept == (f"/{STRANGER}: not wanted, kept: process {pid} lives in it",)
+    assert kept.keeper.next_try() is None
+    kept.processes.end(pid)
+    kept.look(make_pod())
     assert len(kept.pods()) == 1
 
 
@@ -403,3 +418,27 @@ def test_a_dry_run_only_looks_and_tells_drift_once(make_node, make_pod):
     assert (done.planned, done.dry_run, done.outcome.done, kept.fs.changes) == (1, True, [], [])
     assert dry.look(make_pod(), after=2 * GRACE).drift == ()
     assert str(pid) in kept.read(f"{STRANGER}/cgroup.procs")
+
+
+def test_many_looks_leave_nothing_behind(make_node, make_pod):
+    kept = Kept(make_node(), "v2", "6.12")
+    pods = [make_pod(n=n) for n in range(6)]
+
+    def look(turns):
+        for turn in range(turns):
+            shown = pods[turn % 3 : turn % 3 + 3]
+            kept.write(kept.weight("kubepods"), str(200 + turn % 50))
+            kept.look(*shown, after=7.0, by={kept.weight("kubepods"): f"sh (pid {turn})"})
+
+    kept.look(*pods)
+    look(20)
+    gc.collect()
+    tracemalloc.start()
+    look(10)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    look(40)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 20_000, grown
