@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import cpu, drift, entering, keeping, leaving, memory, pids
+from . import applied, cpu, drift, entering, keeping, leaving, memory, pids
 from .checks import Checks
 from .node import Node
 from .tree import Tree
@@ -37,6 +37,7 @@ def _run(options: argparse.Namespace, node: Node, tree: Tree, checks: Checks) ->
     checks.part = "apply"
     checks.equal("apply: exit code", node.apply().code, 0)
     checks.equal("files and cgroups that differ after it", len(node.differing()), 0)
+    applied.shown(node, tree, checks)
     checks.equal("a second apply: nothing to do", "nothing to do" in node.apply().out, True)
     if options.shares:
         tree.file(options.cgroup_root, "cpu.shares").write_text(options.shares)

@@ -86,10 +86,10 @@ class Node:
         return {row["path"]: row["state"] for row in rows if row["state"] != "ok"}
 
     def explained(self, cpus: int = CPUS) -> dict[str, dict[str, Any]]:
-        """POD and POD/CONTAINER -> what ``explain`` says of it on a node of so many CPUs."""
+        """POD, POD/CONTAINER, node and QoS class -> what ``explain`` says of it on a node of so many CPUs."""
         if cpus not in self._explained:
             said = json.loads(_said("explain", *self._node, "--cpus", str(cpus), "-o", "json", str(self.pods)))
-            found = self._explained[cpus] = {}
+            found = self._explained[cpus] = {about["owner"]: about for about in said["cgroups"]}
             for pod in said["pods"]:
                 name = pod["pod"].partition("/")[2]
                 found[name] = pod

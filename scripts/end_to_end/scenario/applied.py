@@ -1,0 +1,24 @@
+"""What ``explain`` says of every cgroup is what the kernel shows there, read without the engine."""
+
+from __future__ import annotations
+
+from .checks import Checks
+from .node import Node
+from .tree import Tree
+
+#: What v1 shows for no limit of memory, which is written as -1: the most pages there can be, in bytes.
+_NO_LIMIT = str((1 << 63) - 4096)
+
+
+def shown(node: Node, tree: Tree, checks: Checks) -> None:
+    pairs = []
+    for about in node.explained().values():
+        files = {file: text for value in about["values"] for file, text in value[f"v{tree.version}"].items()}
+        paths = {tree.file(about["cgroup"], file): text for file, text in files.items()}
+        # a kernel need not have them all, such as those of hugetlb
+        pairs += [(_plain(path.read_text().strip()), text) for path, text in paths.items() if path.exists()]
+    checks.equal("values in the kernel's files that explain names", sum(a == b for a, b in pairs), len(pairs))
+
+
+def _plain(text: str) -> str:
+    return "-1" if text == _NO_LIMIT else text
