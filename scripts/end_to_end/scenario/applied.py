@@ -6,8 +6,8 @@ from .checks import Checks
 from .node import Node
 from .tree import Tree
 
-#: What v1 shows for no limit of memory, which is written as -1: the most pages there can be, in bytes.
-_NO_LIMIT = str((1 << 63) - 4096)
+#: What the kernel shows for no limit, as explain has it. v1: the most pages there can be, in bytes.
+_NO_LIMIT = {str((1 << 63) - 4096): "-1"}
 
 
 def shown(node: Node, tree: Tree, checks: Checks) -> None:
@@ -16,9 +16,6 @@ def shown(node: Node, tree: Tree, checks: Checks) -> None:
         files = {file: text for value in about["values"] for file, text in value[f"v{tree.version}"].items()}
         paths = {tree.file(about["cgroup"], file): text for file, text in files.items()}
         # a kernel need not have them all, such as those of hugetlb
-        pairs += [(_plain(path.read_text().strip()), text) for path, text in paths.items() if path.exists()]
+        shown = {path: path.read_text().strip() for path in paths if path.exists()}
+        pairs += [(_NO_LIMIT.get(text, text), paths[path]) for path, text in shown.items()]
     checks.equal("values in the kernel's files that explain names", sum(a == b for a, b in pairs), len(pairs))
-
-
-def _plain(text: str) -> str:
-    return "-1" if text == _NO_LIMIT else text
