@@ -40,6 +40,8 @@ class Running:
 
     def __init__(self, arguments: Sequence[str], out: Path, err: Path | None = None) -> None:
         self.out = out
+        for path in (out, err or out):
+            path.touch()
         self._code: int | None = None
         self._end, writing = os.pipe()
         self.pid = os.fork()
@@ -91,7 +93,7 @@ def _be(arguments: Sequence[str], out: Path, err: Path) -> None:
     code = 1
     try:
         for path, number in ((out, 1), (err, 2)):
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.open(path, os.O_WRONLY | os.O_APPEND)
             os.dup2(file, number)
             os.close(file)
         code = main(arguments)
