@@ -6,8 +6,8 @@ from .checks import Checks
 from .node import Node
 from .tree import Tree
 
-#: What the kernel shows for no limit, as explain has it. v1: the most pages there can be, in bytes.
-_NO_LIMIT = {str((1 << 63) - 4096): "-1"}
+#: Bytes from which on a figure is no limit: what kubelet and kernel write for that, they round differently.
+_NO_LIMIT = 1 << 61
 
 
 def shown(node: Node, tree: Tree, checks: Checks) -> None:
@@ -17,5 +17,10 @@ def shown(node: Node, tree: Tree, checks: Checks) -> None:
         paths = {tree.file(about["cgroup"], file): text for file, text in files.items()}
         # a kernel need not have them all, such as those of hugetlb
         shown = {path: path.read_text().strip() for path in paths if path.exists()}
-        pairs += [(_NO_LIMIT.get(text, text), paths[path]) for path, text in shown.items()]
+        pairs += [(_plain(text), _plain(paths[path])) for path, text in shown.items()]
     checks.equal("values in the kernel's files that explain names", sum(a == b for a, b in pairs), len(pairs))
+
+
+def _plain(text: str) -> str:
+    unlimited = text == "-1" or (text.isdecimal() and int(text) >= _NO_LIMIT)
+    return "max" if unlimited else text
