@@ -46,11 +46,12 @@ def left_by(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup], contes
     """What a plan that was executed leaves behind it; what is ``contested`` was settled, and somebody changed it."""
     done = {step.path for step in outcome.done}
     steps = [step for step in plan.steps if step.path not in done]
-    paths = {path for step in (*steps, *outcome.skipped) for path in _paths_of(step) if path not in contested}
+    paths = {path for step in (*steps, *outcome.skipped) for path in paths_of(step) if path not in contested}
     return Left(plan.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(paths))
 
 
-def _paths_of(step: Step) -> Iterable[str]:
+def paths_of(step: Step) -> Iterable[str]:
+    """The files that a step changes, or its directory; with the unit's name where systemd does it."""
     return (step.path, *(file.path for file in step.files)) if isinstance(step, UnitStep) else (step.path,)
 
 

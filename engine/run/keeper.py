@@ -18,7 +18,7 @@ from engine.layout import Layout
 from engine.plan import Plan, Step, make_plan
 from engine.qos import qos_class
 from engine.run.backoff import FIRST_DELAY, BackOff
-from engine.run.drift import A_CGROUP, Left, differs, drift_since, left_by
+from engine.run.drift import A_CGROUP, Left, differs, drift_since, left_by, paths_of
 from engine.run.events import Complaint, Drift, Reason, Reconciled
 from engine.run.killing import Killing, Processes
 from engine.run.orphans import Orphans, Verdict
@@ -128,7 +128,7 @@ class Keeper:
         waiting: list[Step] = []
 
         def held(step: Step) -> bool:
-            holds = step.path in contested or self._failing.holds(step.path, step.text)
+            holds = not contested.isdisjoint(paths_of(step)) or self._failing.holds(step.path, step.text)
             if holds:
                 waiting.append(step)
             return holds

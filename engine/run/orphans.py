@@ -21,6 +21,8 @@ from engine.wanted_cgroup import WantedCgroup
 
 #: Seconds that a cgroup of unknown origin stays although nobody wants it and nothing lives in it.
 GRACE = 60.0
+#: Seconds until processes that do not end are killed again, at most; a kubelet comes by every two (housekeeping).
+_LONGEST = 4.0
 _ENDING = "its processes are ended"
 
 
@@ -48,7 +50,7 @@ class Orphans:
         self._known = set(known)
         self._unseen = set(known)  # what this run has not wanted yet
         self._since: dict[str, float] = {}
-        self._again = BackOff(interval, control.clock)
+        self._again = BackOff(min(interval, _LONGEST), control.clock)
 
     def due(self) -> float | None:
         """When to look again at what stays or does not end, by the clock."""

@@ -1,0 +1,88 @@
+"""What ``run`` keeps where systemd makes the cgroups, against a fake systemd on a fake tree."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+
+import pytest
+
+from engine.found import FoundTree
+from engine.layout import detect
+from engine.run.keeper import Keeper
+from engine.run.source import Seen
+from engine.run.tree import Control, Tree
+from engine.systemd import bus
+
+from .fake_systemd import FakeSystemd
+
+POD = "kubepods-besteffort-pod0aa1a5e2_0b3f_4d0e_8f31_000000000001.slice"
+WEIGHT = f"kubepods.slice/kubepods-besteffort.slice/{POD}/cpu.weight"
+
+
+class Kept:
+    def __init__(self, kernel, fake, node):
+        self.kernel, self.fake, self.node, self.now = kernel, fake, node, 1000.0
+        self.keeper = Keeper(self.opened, Control(lambda: self.now, self.sleep), 60.0)
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    @contextmanager
+    def opened(self):
+        with closing(bus.connect("fake")) as systemd:
+            yield Tree(self.node, FoundTree(self.kernel, detect(self.kernel, "fake")), systemd)
+
+    def look(self, *pods):
+        """What was done and what was told."""
+        self.now += 0.5
+        done, _ = self.keeper.reconcile("interval", Seen(pods), {})
+        assert done.outcome.failed == []
+        return done
+
+
+@pytest.fixture
+def kept(stub, make_node, tmp_path, monkeypatch):
+    booted = tmp_path / "booted"
+    booted.mkdir()
+    monkeypatch.setattr(bus, "_BOOTED", str(booted))
+    kernel = stub(2)
+    fake = FakeSystemd(kernel, tmp_path)
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", fake.address)
+    yield Kept(kernel, fake, make_node(driver="systemd"))
+    fake.close()
+
+
+def test_the_second_look_calls_nothing(kept, make_pod):
+    kept.look(make_pod())
+    calls = len(kept.fake.calls)
+    done = kept.look(make_pod())
+    assert (done.outcome.done, done.drift, len(kept.fake.calls)) == ([], (), calls)
+
+
+def test_drift_in_a_unit_is_told_by_file_and_set_back(kept, make_pod):
+    kept.look(make_pod())
+    kept.kernel.write(WEIGHT, "500")
+    done = kept.look(make_pod())
+    assert [(drift.path, drift.wanted, drift.found) for drift in done.drift] == [(WEIGHT, "1", "500")]
+    assert [step.action for step in done.outcome.done] == ["set"]
+
+
+def test_a_fight_over_a_unit_is_no_hot_loop(kept, make_pod):
+    kept.look(make_pod())
+    calls = len(kept.fake.calls)
+    for _ in range(60):  # 30 seconds
+        kept.kernel.write(WEIGHT, "500")
+        kept.look(make_pod())
+    assert len(kept.fake.calls) - calls <= 9
+
+
+def test_a_pod_that_is_gone_is_stopped_and_a_slice_that_was_stopped_is_started_again(kept, make_pod):
+    kept.look(make_pod(), make_pod(n=2))
+    other = POD.replace("01.slice", "02.slice")
+    kept.look(make_pod(n=2))
+    assert [unit for method, unit, _ in kept.fake.calls if method == "StopUnit"] == [POD]
+    with closing(bus.connect("fake")) as systemd:
+        systemd.stop(other)
+    done = kept.look(make_pod(n=2))
+    assert [(drift.wanted, drift.found) for drift in done.drift] == [("a cgroup", "")]
+    assert [(step.action, step.path) for step in done.outcome.done] == [("start", other)]
