@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import selectors
 import time
 
@@ -43,6 +44,7 @@ class Loop:
         self._writers = writers
         self._by: dict[str, str] = {}
         self._rested = 0.0
+        self._deaf_until = math.inf
         self._interval = interval
         self._due: dict[Reason, float] = {"start": time.monotonic()}
         self._seen = Seen(None)
@@ -68,28 +70,27 @@ class Loop:
         reason = next((reason for reason in _REASONS if self._due.get(reason, now + 1) <= now), None)
         if reason is not None:
             if "pods" in self._due or reason == "start":
-                self._follow(selector, True)
+                _follow(selector, self._source, True)
             self._act(reason)
-        timeout = max(0.0, min(self._due.values()) - time.monotonic())
+        if self._deaf_until <= now and self._writers is not None:
+            _follow(selector, self._writers, True)
+            self._deaf_until = math.inf
+        timeout = max(0.0, min([*self._due.values(), self._deaf_until]) - time.monotonic())
         self._listener.hear(Waiting(timeout))
         for key, _ in selector.select(timeout):
             if key.fileobj is self._source:
-                self._follow(selector, False)  # it stays readable until it is looked at
+                _follow(selector, self._source, False)  # it stays readable until it is looked at
                 self._due.setdefault("pods", time.monotonic() + _TOGETHER["pods"])
             elif key.fileobj is self._signals:
                 self._signals.quiet()
-            elif self._keeper.concerned(self._listen()):
-                self._due.setdefault("drift", max(time.monotonic() + _TOGETHER["drift"], self._rested))
+            elif self._writers is not None:
+                _follow(selector, self._writers, False)  # who writes all the time shall not wake it each time
+                self._deaf_until = time.monotonic() + _TOGETHER["drift"]
+                if self._keeper.concerned(self._listen()):
+                    self._due.setdefault("drift", max(self._deaf_until, self._rested))
         if self._signals.hangup:
             self._signals.hangup = False
             self._due["reload"] = 0.0
-
-    def _follow(self, selector: selectors.BaseSelector, following: bool) -> None:
-        if following != (self._source in selector.get_map()):
-            if following:
-                selector.register(self._source, selectors.EVENT_READ)
-            else:
-                selector.unregister(self._source)
 
     def _listen(self) -> dict[str, str]:
         """Remembers who has written what until the next look; returns what is new."""
@@ -136,3 +137,11 @@ class Loop:
         for complaint in complaints:
             self._listener.hear(complaint)
         return self._keeper.next_try()
+
+
+def _follow(selector: selectors.BaseSelector, readable: PodSource | Writers, following: bool) -> None:
+    if following != (readable in selector.get_map()):
+        if following:
+            selector.register(readable, selectors.EVENT_READ)
+        else:
+            selector.unregister(readable)
