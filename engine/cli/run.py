@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     layout = found_tree(options, node).layout
     with Signals() as signals, closing(KeptRoot(options, node)) as root:
         root.take()
-        with watched(options) as listener, closing(pod_source_of(options, node, manifests)) as source:
+        with closing(pod_source_of(options, node, manifests)) as source, watched(options) as listener:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
             keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
             listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
