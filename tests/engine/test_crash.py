@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
+from engine.run.loop import Loop
 
 from .killing import run_until
 
@@ -74,14 +76,22 @@ class Node:
 
     def arguments(self, command: str, *pods: str) -> list[str]:
         state = ["--state-dir", str(self.place / "state"), "--config", str(self.place / "kubelet.yaml")]
-        return [command, "--root", str(self.root), *state, *NODE, *pods]
+        silent = ["--listen", "none"] if command == "run" else []
+        return [command, "--root", str(self.root), *state, *NODE, *silent, *pods]
+
+    def main(self, command: str, *pods: str) -> int:
+        """A command in this process; ``run`` ends when it has looked at the tree once."""
+        look = Loop._reconcile
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Loop, "_reconcile", lambda *asked: (look(*asked), signal.raise_signal(signal.SIGTERM))[0])
+            return main(self.arguments(command, *pods))
 
     def run(self, command: str, *pods: str) -> str:
         """What a command says, which must end well."""
         out, err = StringIO(), StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            code = main(self.arguments(command, *pods))
-        assert (code, err.getvalue()) == (0, ""), out.getvalue() + err.getvalue()
+            code = self.main(command, *pods)
+        assert code == 0 and (command == "run" or err.getvalue() == ""), out.getvalue() + err.getvalue()
         return out.getvalue()
 
     def tree(self) -> dict[str, str]:
@@ -135,14 +145,15 @@ def _killed_everywhere(
     node.run(*killed)
     node.run(*after)
     wanted, record = node.tree(), node.record()
-    assert ("nothing to " in node.run(*after)) and len(record) == (after[0] == "apply")
+    assert len(record) == (after[0] != "down")
+    assert "nothing to " in node.run(*(after if after[0] != "run" else ("apply", *after[1:])))
     last, times = 0, 0
     while True:
         last += 1 if EVERY_CALL else STRIDE[node.layout]
         for each in start:
             node.run(*each)
         assert node.tree() == beginning, f"{killed[0]} was killed at call {last} before"
-        ended = run_until(lambda: main(node.arguments(*killed)), last, changes=not EVERY_CALL)
+        ended = run_until(lambda: node.main(*killed), last, changes=not EVERY_CALL)
         node.run(*after)
         assert (node.tree(), node.record()) == (wanted, record), f"{killed[0]} was killed at call {last}"
         if ended.code is not None:
@@ -172,6 +183,16 @@ def test_an_apply_that_removes_orphans(node):
 
 def test_a_first_apply_that_is_not_wanted_any_more(node):
     _killed_everywhere(node, [("down",)], ("apply", node.pods(a=SMALL)), ("down",))
+
+
+def test_a_first_reconcile_of_run(node):
+    pods = node.pods(a=SMALL)
+    _killed_everywhere(node, [("down",)], ("run", pods), ("apply", pods))
+
+
+def test_a_reconcile_of_run_that_removes_orphans(node):
+    before, after = node.pods(a=SMALL, b=EQUAL), node.pods(a=SMALL)
+    _killed_everywhere(node, [("down",), ("apply", before)], ("run", after), ("run", after))
 
 
 def test_a_down(node):
