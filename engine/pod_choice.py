@@ -20,9 +20,11 @@ def chosen(text: str, pods: Sequence[RecordedPod]) -> tuple[RecordedPod, Recorde
         raise InputError(f"{shown(text)}: {_unknown(text, pods)}", value=text)
     if len(meant) > 1:
         names = [f"{pod}/{container.name}" if container else f"{pod} ({pod.uid})" for pod, container in meant]
-        raise InputError(
-            f"{shown(text)}: can be {_few(names)}", value=text, todo="write NAMESPACE/POD/CONTAINER, or the pod's UID"
-        )
+        todo = "write NAMESPACE/POD/CONTAINER, or the pod's UID"
+        if len(set(names)) < len(names):  # the same pods below several cgroupRoots
+            names = [f"/{container.path if container else pod.path}" for pod, container in meant]
+            todo = "give --pods and the --config of one of them"
+        raise InputError(f"{shown(text)}: can be {_few(names)}", value=text, todo=todo)
     [(pod, container)] = meant
     if container is not None:
         return pod, container

@@ -82,7 +82,7 @@ def recorded_pods(wanted: Iterable[WantedCgroup]) -> tuple[RecordedPod, ...]:
 
 
 def records_at(directory: Path, root: str, layout: Layout) -> tuple[list[Record], list[str]]:
-    """The records that count of all that is below a root, and a line for each file that is ignored.
+    """The records of every kubepods that is below a root, and a line for each file that is ignored.
 
     :raises RecordError: the state directory cannot be used.
     """
@@ -97,7 +97,7 @@ def records_at(directory: Path, root: str, layout: Layout) -> tuple[list[Record]
                 continue
             file = RecordFile(directory, root, layout, kubepods)
             record = file.read() if file.name == name else None
-            records += [record] if record is not None else []
+            records += [record] if record is not None and file.inodes() else []
     return records, ignored
 
 

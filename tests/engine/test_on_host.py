@@ -90,3 +90,25 @@ def test_down_refuses_while_a_process_lives_there(config, example, capsys):
             sleeper.kill()
     assert main(["down", *arguments]) == 0
     assert _trees(name) == []
+
+
+def test_a_process_that_one_hierarchy_refuses_stays_where_it_was(config, example, capsys):
+    path, name = config
+    main(["apply", "--root", str(ROOT), "--config", path, *NODE, str(example / "three-pods.yaml")])
+    pod = ROOT / "cpuset" / name / "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000003"
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        try:
+            places = Path(f"/proc/{sleeper.pid}/cgroup")
+            before = places.read_text()
+            [container] = (each for each in pod.iterdir() if each.is_dir())
+            (container / "cpuset.cpus").write_text("\n")
+            capsys.readouterr()
+            attach = ["attach", "--root", str(ROOT), "pod-besteffort-1", str(sleeper.pid)]
+            assert main(attach) == 1
+            assert f"process {sleeper.pid} cannot enter: ENOSPC; its cpuset has no CPUs" in capsys.readouterr().err
+            assert places.read_text() == before
+            (container / "cpuset.cpus").write_text((pod / "cpuset.cpus").read_text())
+            assert main(attach) == 0
+            assert f"cpuset:/{container.relative_to(ROOT / 'cpuset')}\n" in places.read_text()
+        finally:
+            sleeper.kill()

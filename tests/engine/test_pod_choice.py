@@ -59,6 +59,13 @@ def test_a_namespace_that_is_called_like_a_pod():
     assert chosen("web/a/c", pods)[0] == pods[0]
 
 
+def test_the_same_pod_below_two_cgroup_roots():
+    with pytest.raises(
+        InputError, match="can be /kubepods/podu1, /kubepods/podu1; give --pods and the --config of one"
+    ):
+        chosen("web", [WEB, WEB])
+
+
 def test_without_pods_there_is_nothing_to_choose_from():
     with pytest.raises(InputError, match="there are no pods"):
         chosen("web", [])
