@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.found import FoundCgroup, FoundTree
-from engine.knobs import CPUS, MEMS, Knob, Setting, knobs_of
+from engine.knobs import CPUS, MEMS, V1_QUOTA, Knob, Setting, knobs_of
 from engine.layout import Layout
 from engine.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
 from engine.order import Legs, Order, Pass, Write
@@ -95,7 +95,21 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     lowered = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "lower")]
     made = list(_make(wanted, found, writes))
     settled = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "settle")]
-    return Plan(layout, (*removed, *lowered, *made, *settled), tuple(kept))
+    lifted = _lifted(removed, found) if driver == "cgroupfs" else ()
+    return Plan(layout, (*lifted, *removed, *lowered, *made, *settled), tuple(kept))
+
+
+def _lifted(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
+    """v1: no quota of what is removed, which the kernel's check counts for some milliseconds after the rmdir."""
+    if found.layout.version == 2:
+        return
+    for path in dict.fromkeys(step.cgroup for step in removed):
+        there = found.get(path)
+        setting = there.setting(V1_QUOTA) if there is not None else None
+        if setting is not None and int(setting[0]) >= 0:
+            file = found.layout.file("cpu", path, V1_QUOTA.files[0])
+            why = "is removed, but would count for a moment"
+            yield Step("write", file, path, why, "", "-1", setting[0], V1_QUOTA, "remove")
 
 
 def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
