@@ -18,6 +18,8 @@ import yaml
 
 from engine.cli import main
 
+from .api_server import NODE as API_NODE
+from .api_server import ApiServer
 from .on_host import ROOT, needs_cgroup_v1
 
 COMMAND = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
@@ -48,8 +50,9 @@ class Running:
         where = ["--root", str(self.root), "--config", str(self.config), "--state-dir", str(self.state)]
         return [command, *where, *NODE, *more]
 
-    def start(self, *more: str) -> subprocess.Popen[bytes]:
-        arguments = COMMAND + self.arguments("run", "--log", "json", "--listen", "none", *more, str(self.pods))
+    def start(self, *more: str, pods: bool = True) -> subprocess.Popen[bytes]:
+        paths = [str(self.pods)] if pods else []
+        arguments = COMMAND + self.arguments("run", "--log", "json", "--listen", "none", *more, *paths)
         with self.log.open("ab") as log:
             self.processes.append(subprocess.Popen(arguments, stdout=log, stderr=log))
         return self.processes[-1]
@@ -244,6 +247,25 @@ def test_a_root_that_goes_is_complained_of_once_and_the_next_one_is_kept(on_fake
     on_fake.until(lambda: on_fake.shares(1).is_file())
     on_fake.end()
     assert [complaint["about"] for complaint in on_fake.told("complaint")] == ["root"]
+
+
+def test_the_pods_of_an_api_server_come_and_go_and_stay_while_it_is_dead(
+    on_fake: Running, make_object: Any, tmp_path: Path
+) -> None:
+    server = ApiServer(tmp_path)
+    for n in (1, 2):
+        server.put(make_object(n=n, nodeName=API_NODE))
+    asked = ["--pods", "apiserver", "--kubeconfig", str(server.kubeconfig()), "--node-name", API_NODE]
+    on_fake.start(*asked, pods=False)
+    first, second = (on_fake.cgroup("cpu", "BestEffort", n) for n in (1, 2))
+    on_fake.until(lambda: first.is_dir() and second.is_dir())
+    server.delete("p2")
+    on_fake.until(lambda: not second.exists())
+    server.stop()
+    on_fake.until(lambda: on_fake.told("complaint"))
+    assert first.is_dir()
+    on_fake.end()
+    assert {complaint["about"] for complaint in on_fake.told("complaint")} == {"pods"}
 
 
 def test_a_path_that_does_not_exist_is_one_line(on_fake: Running) -> None:
