@@ -27,7 +27,7 @@ def attach(path: str, *, allow_other: bool) -> int:
     """
     if os.geteuid() != 0:
         return _attach_with_helper(path, allow_other)
-    fd = _open_device()
+    fd = open_device()
     data = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     if _libc.mount(SOURCE.encode(), os.fsencode(path), FSTYPE.encode(), flags, data.encode()):
@@ -39,7 +39,8 @@ def attach(path: str, *, allow_other: bool) -> int:
     return fd
 
 
-def _open_device() -> int:
+def open_device() -> int:
+    """/dev/fuse, to serve a mount with. Raises MountError."""
     try:
         return os.open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -61,7 +62,7 @@ def _attach_with_helper(path: str, allow_other: bool) -> int:
     program = helper()
     if program is None:
         raise MountError("fusermount3 is missing, and only root can mount without it: install fuse3 (Debian package)")
-    os.close(_open_device())  # fusermount3 opens it with the user's rights
+    os.close(open_device())  # fusermount3 opens it with the user's rights
     options = f"fsname={SOURCE},subtype={FSTYPE.partition('.')[2]},nosuid,nodev,noexec"
     if allow_other:
         options += ",allow_other"

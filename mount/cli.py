@@ -11,7 +11,6 @@ from typing import NoReturn
 
 from . import daemon
 from .attach import detach
-from .conformance import command
 from .errors import MountError
 from .mountinfo import mount_at
 from .serve import TRANSPORTS, serve
@@ -20,7 +19,15 @@ from .umount import umount
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser whose complaint is one line."""
+    """An argparse parser whose complaint is one line. `fill`, if set, adds its options once it is the one to parse."""
+
+    fill: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        if self.fill is not None:
+            self.fill(self)
+            self.fill = None
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -71,15 +78,42 @@ def _parser() -> argparse.ArgumentParser:
     )
     unmounting.add_argument("dir", metavar="DIR")
     unmounting.set_defaults(run=_umount)
+    running = commands.add_parser(
+        "run",
+        help="run a command that finds a tree at /sys/fs/cgroup",
+        usage="%(prog)s [-h] [TREE OPTIONS] [--] CMD [ARG...]",
+        description="Runs a command that finds a tree at /sys/fs/cgroup, as do all that it starts, and for which "
+        "nothing tells of FUSE: statfs, /proc/PID/cgroup, mountinfo and mounts, /proc/cgroups, new mounts of cgroup "
+        "file systems, clone3 into a cgroup and file handles answer as with a real one. Needs no root.",
+        epilog="The command is root in a user namespace of its own; for root all other users are there too, for "
+        "anyone else nobody is. It sees this machine's CPUs and memory everywhere but in the tree. The exit status is "
+        "the command's, 128+N where signal N killed it, 126 or 127 where it cannot be executed or found; where "
+        "the tree or the namespaces cannot be made it is 1, after a line on stderr that begins with 'fakecgroup run:'. "
+        "What the command leaves running is killed when it ends.",
+    )
+    running.fill = _fill_run
     conformance = commands.add_parser(
         "conformance",
         help="compare with what real kernels answered",
         description="Runs the recorded cases on a target and compares each answer with the kernel's. Exit status 1 "
         "where some differ and are no known gaps.",
     )
-    command.add_options(conformance)
-    conformance.set_defaults(run=command.run)
+    conformance.fill = _fill_conformance
     return parser
+
+
+def _fill_run(parser: argparse.ArgumentParser) -> None:
+    from .run import command
+
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
+
+
+def _fill_conformance(parser: argparse.ArgumentParser) -> None:
+    from .conformance import command  # with all its cases, which take a while to load
+
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
 
 
 def _mount(options: argparse.Namespace) -> int:

@@ -21,11 +21,12 @@ def log_path() -> Path:
     return Path(state) / "fakecgroup" / "daemon.log"
 
 
-def start(run: Callable[[Callable[[], None]], None]) -> int:
+def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None) -> int:
     """Runs `run(ready)` in a daemon; returns its pid once it has called `ready`.
 
-    The daemon has a session of its own, / as its directory, /dev/null for input and output and no other file of ours,
-    so that nobody waits for it. Raises MountError with the daemon's own message where it fails before it is ready.
+    The daemon has a session of its own, / as its directory, /dev/null for input and output and no other file of ours
+    but the descriptor `keep`, so that nobody waits for it. Raises MountError with the daemon's own message where it
+    fails before it is ready.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -35,7 +36,7 @@ def start(run: Callable[[Callable[[], None]], None]) -> int:
         try:
             if os.fork() == 0:
                 os.close(reading)
-                os._exit(_daemon(run, writing))
+                os._exit(_daemon(run, writing, keep))
             os._exit(0)
         except BaseException:
             os._exit(1)
@@ -48,7 +49,7 @@ def start(run: Callable[[Callable[[], None]], None]) -> int:
     return int(said[1:])
 
 
-def _daemon(run: Callable[[Callable[[], None]], None], writing: int) -> int:
+def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int | None) -> int:
     """The life of the daemon; returns its exit status."""
     heard = False
 
@@ -66,7 +67,7 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int) -> int:
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         for fd in map(int, os.listdir("/proc/self/fd")):
-            if fd > 2 and fd != writing:
+            if fd > 2 and fd not in (writing, keep):
                 try:
                     os.close(fd)
                 except OSError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from fakecgroup import OpenFile
 from fakecgroup.caller import EventFd
 
-from .mountinfo import mount_at, mounts
+from .mountinfo import mounts
 
 _PIDFD_GETFD = 438  # on every architecture; Linux 5.6
 _EVENTFD = "anon_inode:[eventfd]"
@@ -18,14 +18,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Descriptors:
-    """The open files of the programs that use the mount at `path`; `ours` gives what is open of the model.
+    """The open files of the programs that use a mount; `ours` gives what is open of the model, `device` the mount's
+    device ("0:42") or None where it is gone.
 
     Nothing here asks the mount itself, whose only server waits for the answer. A file of the mount is known by its
     mount and inode number in /proc/PID/fdinfo (Linux 5.14).
     """
 
-    def __init__(self, path: str, ours: Callable[[], Iterable[OpenFile]]) -> None:
-        self._path = path
+    def __init__(self, device: Callable[[], str | None], ours: Callable[[], Iterable[OpenFile]]) -> None:
+        self._device = device
         self._ours = ours
 
     def of(self, tid: int) -> Callable[[int], object]:
@@ -47,11 +48,11 @@ class Descriptors:
         """The model's inode; None for a file that is not of this mount."""
         with open(f"/proc/{tid}/fdinfo/{descriptor}") as file:
             fields = dict(line.split(":", 1) for line in file if ":" in line)
-        mount = mount_at(self._path)
+        device = self._device()
         number = int(fields["mnt_id"])
-        if mount is None or "ino" not in fields:
+        if device is None or "ino" not in fields:
             return None
-        if not any(one.number == number and one.device == mount.device for one in mounts(tid)):
+        if not any(one.number == number and one.device == device for one in mounts(tid)):
             return None
         ino = int(fields["ino"])
         return next((file.inode for file in self._ours() if file.inode.ino == ino), None)

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from errno import EINVAL, EIO, ENOENT
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -31,7 +32,7 @@ from fakecgroup.inode import Inode, Stat
 from .descriptors import Descriptors
 from .errors import MountError
 from .idmap import IdMap
-from .mountinfo import FSTYPE, SOURCE
+from .mountinfo import FSTYPE, SOURCE, device_at
 from .native import DAEMON_XATTR
 from .processes import HostProcesses
 
@@ -134,7 +135,7 @@ class Tree:
         self._processes = processes
         self._ready = ready
         self._files: dict[int, OpenFile] = {}
-        self._descriptors = Descriptors(path, self._files.values)
+        self._descriptors = Descriptors(partial(device_at, path), self._files.values)
         self._handles = count(1)
 
     def __call__(self, operation: str, *arguments: Any) -> Any:

@@ -45,5 +45,11 @@ def mount_at(path: str) -> Mount | None:
     return found
 
 
+def device_at(path: str) -> str | None:
+    """The device of the uppermost mount on `path`; None where there is none."""
+    found = mount_at(path)
+    return None if found is None else found.device
+
+
 def _unescape(field: bytes) -> str:
     return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))

@@ -18,9 +18,11 @@ import logging
 import os
 import select
 import sys
+import threading
 import time
 from collections.abc import Callable
 from errno import EAGAIN, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from functools import partial
 from io import FileIO
 from itertools import count
 from struct import Struct
@@ -35,6 +37,7 @@ from .descriptors import Descriptors
 from .idmap import IdMap
 from .listing import DT_DIR, Listing
 from .modified import Modifications
+from .mountinfo import device_at
 from .processes import HostProcesses
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
@@ -98,9 +101,16 @@ class Node:
 
 
 class Session:
-    """The mount at `path`: answers the requests of `fd`, an open /dev/fuse, until it is unmounted."""
+    """The mount at `path`: answers the requests of `fd`, an open /dev/fuse, until it is unmounted.
 
-    def __init__(self, fd: int, path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses) -> None:
+    `path` may lead into another mount namespace; then `device` says what the mount's is ("0:42"). Whoever uses the
+    model or the processes from another thread than the one in `serve` holds `lock`, but never while it asks the mount.
+    """
+
+    def __init__(
+        self, fd: int, path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, *, device: str | None = None
+    ) -> None:
+        self.lock = threading.Lock()
         self._fd = fd
         self._kernel = kernel
         self._vfs = kernel.vfs
@@ -115,7 +125,8 @@ class Session:
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
-        self._descriptors = Descriptors(path, self._files.values)
+        find_device = partial(device_at, path) if device is None else lambda: device
+        self._descriptors = Descriptors(find_device, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
         self._modifications = Modifications(path, kernel)
@@ -129,6 +140,7 @@ class Session:
         fd = self._fd
         buffer = self._buffer
         handlers = self._handlers
+        lock = self.lock
         processes = self._processes
         watched = processes.watched
         exits = processes.exits.fileno()
@@ -143,7 +155,8 @@ class Session:
                 ready = dict(poller.poll(_ZOMBIES if processes.dead else None))
                 if exits in ready or processes.dead:  # told before any request that was made later
                     try:
-                        processes.report(self._kernel)
+                        with lock:
+                            processes.report(self._kernel)
                     except Exception:
                         log.exception("a process has exited")
                 if fd not in ready:
@@ -165,7 +178,8 @@ class Session:
                     callers.clear()
                 caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
             try:
-                reply = handlers[opcode](unique, node_id, caller, size)
+                with lock:
+                    reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
                 reply = wire.OUT_HEADER.pack(_OUT, -(error.errno or EIO), unique)
             except Exception:
@@ -177,6 +191,10 @@ class Session:
                 except OSError as error:
                     if error.errno not in (ENOENT, ENODEV):  # nobody waits for this answer any more
                         raise
+
+    def inode(self, ino: int) -> Inode | None:
+        """The inode with this number, if a program has it open or in use in another way."""
+        return next((inode for inode in list(self._node_of) if inode.ino == ino), None)
 
     def stop(self) -> None:
         """Cuts the connection: what is under way fails, and a `serve` that a signal wakes up returns."""

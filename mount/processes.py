@@ -159,6 +159,22 @@ class HostProcesses:
         self._tags[value], self._tag_of[tag] = tag, value
         self._tagged[tgid] = value
 
+    def lend(self, tgid: int, places: Places) -> int:
+        """Gives the process a tag that nobody else has, for a child that starts in `places`, until it is told to
+        `follow` others; returns the tag.
+        """
+        soft, hard = resource.prlimit(tgid, _LOCKS)
+        known = self._tags.get(soft)
+        value = next(self._next_tag)
+        self._tags[value] = Tag(places, soft if known is None else known.limit)
+        resource.prlimit(tgid, _LOCKS, (_at_most(value, hard), hard))
+        self._tagged[tgid] = value
+        return value
+
+    def has_passed_on(self, tgid: int, tag: int) -> bool:
+        """Whether a child is known that has the tag from this process."""
+        return any(value == tag and child != tgid for child, value in self._tagged.items())
+
     def forked(self) -> list[tuple[TaskInfo, Places]]:
         """Those with a tag that the model does not know, by the time of their start. Nothing is done without tags."""
         if not self._tags:
@@ -194,7 +210,7 @@ class HostProcesses:
         for tgid in self._tagged.keys() - alive:
             del self._tagged[tgid]
         for value in self._tags.keys() - self._tagged.values():
-            del self._tag_of[self._tags.pop(value)]
+            self._tag_of.pop(self._tags.pop(value), None)
 
     # -- freezing ---------------------------------------------------------------------------------
 

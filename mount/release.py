@@ -23,9 +23,10 @@ _ANSWER = 4096  # bytes, at most
 
 
 class ReleaseAgents:
-    """Starts agents in the order in which they are asked for."""
+    """Starts agents in the order in which they are asked for, in the mount namespace at the path `mounts` if given."""
 
-    def __init__(self) -> None:
+    def __init__(self, mounts: str | None = None) -> None:
+        self._mounts = mounts
         self._runs: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._failed = ""
@@ -42,7 +43,7 @@ class ReleaseAgents:
         while True:
             agent, path = self._runs.get()
             try:
-                starter = starter or _start()
+                starter = starter or _start(self._mounts)
                 starter.send(os.fsencode(agent) + b"\0" + os.fsencode(path))
                 answer = starter.recv(_ANSWER)
             except OSError as error:
@@ -58,12 +59,12 @@ class ReleaseAgents:
             log.warning("release agent %r for cgroup %r: %s", agent, path, why)
 
 
-def _start() -> socket.socket:
+def _start(mounts: str | None) -> socket.socket:
     """The connection to a new starter, which ends when it is closed."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         subprocess.Popen(
-            [sys.executable, "-IS", _STARTER],
+            [sys.executable, "-IS", _STARTER, *([] if mounts is None else [mounts])],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

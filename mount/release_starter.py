@@ -1,23 +1,29 @@
 """The process that starts release agents; `release` runs this file with a socket as its standard input.
 
 Each message is an agent's path, NUL, and its argument; each is answered with nothing, or with why it was not started.
+With an argument, the path of a mount namespace, they are run in that one.
 An agent is what call_usermodehelper makes: two variables, /, umask 022, no open file, the user's own ids.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import signal
 import socket
+import sys
 
 _ENVIRONMENT = {"HOME": "/", "PATH": "/sbin:/bin:/usr/sbin:/usr/bin"}  # cgroup1_release_agent
+_CLONE_NEWNS = 0x00020000
 _MESSAGE = 16384  # bytes: two paths
 _FILES = 1024  # INR_OPEN_CUR; the daemon has raised its own limit
 _NO_FILES = [(os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2)]
 
 
 def main() -> None:
+    if len(sys.argv) > 1:
+        _enter(sys.argv[1])
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for agents
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -28,6 +34,13 @@ def main() -> None:
         while message := daemon.recv(_MESSAGE):
             agent, _, argument = message.partition(b"\0")
             daemon.send(_started(agent, argument))
+
+
+def _enter(mounts: str) -> None:
+    """Joins a mount namespace (setns(2)); where that cannot be, no agent is run."""
+    libc = ctypes.CDLL(None)
+    if libc.setns(os.open(mounts, os.O_RDONLY | os.O_CLOEXEC), _CLONE_NEWNS):
+        sys.exit(1)
 
 
 def _started(agent: bytes, argument: bytes) -> bytes:

@@ -59,12 +59,12 @@ def _serve_native(
     session = Session(attach(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    _collect_seldom()
+    collect_seldom()
     ready()
     session.serve()
 
 
-def _collect_seldom() -> None:
+def collect_seldom() -> None:
     """Only removed cgroups leave garbage in cycles: it is looked for after hundreds of them, and not in what stays."""
     gc.collect()
     gc.freeze()

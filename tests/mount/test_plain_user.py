@@ -117,6 +117,18 @@ def test_a_user_mounts_works_and_unmounts(as_user: As, transport: str) -> None:
     assert (said.splitlines()[1:], complaint) == (["5", "0"], "")
 
 
+@pytest.mark.parametrize("layout", ["v2", "v1"])
+def test_a_user_runs_a_command_in_front_of_a_tree(as_user: As, layout: str) -> None:
+    where, shown = ("pids/", "4:pids:/a") if layout == "v1" else ("", "0::/a")
+    script = (
+        f"cd /sys/fs/cgroup/{where}; mkdir a; id -u; stat -c %u a; echo $$ >a/cgroup.procs; sleep 9 &\n"
+        "grep -c . a/cgroup.procs; stat -f -c %t .; grep -E ^0:\\|pids /proc/self/cgroup"
+    )
+    status, said, complaint = as_user(f"fakecgroup run --layout {layout} -- sh -c '{script}'")
+    kind = "63677270" if layout == "v2" else "27e0eb"
+    assert (status, said.split(), complaint) == (0, ["0", "0", "3", kind, shown], "")
+
+
 def test_the_mounter_owns_what_is_roots(as_user: As, transport: str) -> None:
     _, said, complaint = as_user(
         f"fakecgroup mount tree --transport={transport} >&2; stat -c '%u %g' tree/cgroup.procs; fakecgroup umount tree"

@@ -1,0 +1,109 @@
+"""clone3(2) with CLONE_INTO_CGROUP: the child starts in a cgroup of the tree."""
+
+from __future__ import annotations
+
+import time
+from struct import pack, unpack
+
+from fakecgroup import Caller
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.core import dfl
+
+from ..processes import HostProcesses
+from . import syscalls
+from .listener import GOES, Answer, Call, Goes
+from .process import descriptor, signed, thread_group
+from .tree import Places, Tree
+
+_INTO_CGROUP = 0x2_0000_0000
+_FLAGS_SIZE, _CGROUP_OFFSET, _SIZE = 8, 80, 88  # of struct clone_args, with its member cgroup
+_PATIENCE = 0.1  # seconds for a child to be seen
+_PAUSE = 0.0002
+
+
+class Cloning:
+    """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
+    inherit; so another child that it starts at that moment, by another thread, starts there too.
+    """
+
+    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+        self._tree = tree
+        self._processes = processes
+
+    def clone3(self, call: Call) -> Answer:
+        address, size = call.arguments[:2]
+        if size < _SIZE:
+            return GOES
+        try:
+            (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
+            if not flags & _INTO_CGROUP:
+                return GOES
+            (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
+            cgroup = self._tree.inode(descriptor(call.tid, signed(fd)))
+        except OSError:
+            return GOES
+        if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
+            return GOES  # EBADF, from the kernel
+        tgid = thread_group(call.tid)
+        with self._tree.lock:
+            before = self._places(tgid)
+            after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
+            dfl.vet_clone_into(cgroup, cgroup.hierarchy.cgroup_of(call.tid), _caller(call.tid))
+            for source, place in zip(before, after, strict=True):
+                place.hierarchy.can_fork(source, place)
+            if not call.waits():
+                return GOES
+            mark = self._processes.lend(tgid, after)
+        call.memory.write(call.tid, address, pack("=Q", flags & ~_INTO_CGROUP))
+
+        def then() -> None:
+            self._await_child(call.tid, tgid, mark)
+            with self._tree.lock:
+                self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
+            try:
+                call.memory.write(call.tid, address, pack("=Q", flags))
+            except OSError:
+                pass  # it has ended, or become another program
+
+        return Goes(then)
+
+    def _places(self, tgid: int) -> Places:
+        self._tree.kernel.membership.adopt_forked()
+        return tuple(hierarchy.cgroup_of(tgid) for hierarchy in self._tree.kernel.hierarchies)
+
+    def _await_child(self, tid: int, tgid: int, mark: int) -> None:
+        """Waits until the child is known, or the call is over without one."""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            over = _call_is_over(tid)
+            with self._tree.lock:
+                self._tree.kernel.membership.adopt_forked()
+                if self._processes.has_passed_on(tgid, mark):
+                    return
+            if over:
+                return
+            time.sleep(_PAUSE)
+
+
+def _call_is_over(tid: int) -> bool:
+    try:
+        with open(f"/proc/{tid}/syscall", "rb") as file:
+            number = file.read().split()[0]
+    except OSError:
+        return True
+    return number not in (b"running", b"%d" % syscalls.CLONE3)
+
+
+def _caller(tid: int) -> Caller:
+    uid = gid = 0
+    groups: list[int] = []
+    with open(f"/proc/{tid}/status", "rb") as file:
+        for line in file:
+            name, _, value = line.partition(b":")
+            if name == b"Uid":
+                uid = int(value.split()[3])
+            elif name == b"Gid":
+                gid = int(value.split()[3])
+            elif name == b"Groups":
+                groups = [int(group) for group in value.split()]
+    return Caller(uid, gid, tid, lambda: groups)

@@ -1,0 +1,51 @@
+"""The command line of `fakecgroup run`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fakecgroup import Kernel
+from fakecgroup.inode import Symlink, TopDirectory
+
+from ..tree_options import add_tree_options, make_kernel
+from . import front, syscalls
+from .filter import program
+from .sandbox import Hierarchies, Sandbox
+from .supervisor import REFUSED, TRAPPED
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `run`."""
+    add_tree_options(parser)
+    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command in front of the tree; returns its exit status. Raises MountError."""
+    command = options.argv[1:] if options.argv[:1] == ["--"] else options.argv
+    if not command:
+        print("fakecgroup run: what command? (see fakecgroup run --help)", file=sys.stderr)
+        return 2
+    try:
+        kernel = make_kernel(options)
+    except ValueError as error:
+        print(f"fakecgroup run: {error}", file=sys.stderr)
+        return 2
+    syscalls.check_machine()
+    hierarchies, code = _hierarchies(kernel), program(TRAPPED, REFUSED)
+    return front.run(
+        lambda mask: Sandbox(hierarchies, code, command, mask),
+        lambda processes: make_kernel(options, processes),
+    )
+
+
+def _hierarchies(kernel: Kernel) -> Hierarchies:
+    """What is to be mounted below /sys/fs/cgroup for the kernel's layout."""
+    if not isinstance(kernel.root, TopDirectory):
+        return Hierarchies()
+    content = kernel.root.content.items()
+    return Hierarchies(
+        tuple(sorted((name for name, inode in content if inode.is_dir), key=lambda name: name != "unified")),
+        tuple((name, inode.target) for name, inode in content if isinstance(inode, Symlink)),
+    )

@@ -1,0 +1,71 @@
+"""The seccomp filter: which system calls of the command and its children are asked about (seccomp(2))."""
+
+from __future__ import annotations
+
+import ctypes
+from errno import EBUSY, EINVAL, ENOSYS
+from struct import pack
+
+from ..errors import MountError
+from . import syscalls
+
+# linux/bpf_common.h, linux/seccomp.h
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an argument, the low half
+_NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
+
+_SET_MODE_FILTER = 1
+_NEW_LISTENER = 8
+_WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
+
+
+def program(trapped: dict[int, int | None], refused: dict[int, int]) -> bytes:
+    """The filter's instructions: `trapped` system calls are asked about, `refused` ones fail with an errno, all others
+    go on. A trapped call may have a mask: then it is asked about only if its first argument has one of these bits.
+
+    What is not x86-64's own (i386, x32) goes on too, and sees the machine as it is.
+    """
+    code = [
+        (_LOAD, 0, 0, _ARCH),
+        (_EQUAL, 1, 0, syscalls.AUDIT_ARCH),
+        (_RETURN, 0, 0, _ALLOW),
+        (_LOAD, 0, 0, _NR),
+        (_AT_LEAST, 0, 1, syscalls.X32_BIT),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    for number, mask in trapped.items():
+        if mask is None:
+            code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOTIFY)]
+        else:
+            code += [
+                (_EQUAL, 0, 4, number),
+                (_LOAD, 0, 0, _FIRST_ARGUMENT),
+                (_ANY_BIT, 0, 1, mask),
+                (_RETURN, 0, 0, _NOTIFY),
+                (_RETURN, 0, 0, _ALLOW),
+            ]
+    for number, code_number in refused.items():
+        code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | code_number)]
+    code.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(pack("=HBBI", *instruction) for instruction in code)
+
+
+def install(code: bytes) -> int:
+    """Puts the filter on this process and all that it starts from now on; returns the listener. Raises MountError."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    head = ctypes.create_string_buffer(pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
+    flags = _NEW_LISTENER | _WAIT_KILLABLE
+    while True:
+        try:
+            return syscalls.syscall(syscalls.SECCOMP, _SET_MODE_FILTER, flags, head)
+        except OSError as error:
+            if error.errno == EINVAL and flags & _WAIT_KILLABLE:
+                flags &= ~_WAIT_KILLABLE
+                continue
+            why = {
+                EBUSY: "a process above has a seccomp listener already, and there can be only one (fakecgroup run in "
+                "fakecgroup run, or a container whose profile notifies): start it outside",
+                EINVAL: "this kernel has no seccomp user notification (CONFIG_SECCOMP_FILTER)",
+                ENOSYS: "this kernel has no seccomp (CONFIG_SECCOMP_FILTER)",
+            }.get(error.errno or 0, "a container's seccomp profile may forbid seccomp(2) itself")
+            raise MountError(f"cannot trap system calls: {error.strerror}: {why}") from None

@@ -1,0 +1,99 @@
+"""What the user started: starts the others, waits for the command, and ends as it did."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+
+from fakecgroup import Kernel, Processes
+
+from .. import daemon
+from ..errors import MountError
+from . import server
+from .identities import write_maps
+from .sandbox import Sandbox, enter
+from .sweep import namespace_of, sweep
+
+_PASSED_ON = frozenset(
+    (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+)
+_HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+_SI_USER = 0  # and below: sent by a process, not by the terminal to all of us
+_PATIENCE = 10_000  # ms for the server's end
+
+
+def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable[[Processes], Kernel]) -> int:
+    """Runs the command; returns its exit status, 128+N where signal N killed it. Raises MountError.
+
+    Nothing of it is left then: what it started and left behind is killed.
+    """
+    mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            daemon.start(lambda ready: server.serve(theirs, make_kernel, ready), keep=theirs.fileno())
+        front, child = socket.socketpair()
+        with front:
+            with child:
+                pid = os.fork()
+                if pid == 0:
+                    front.close()
+                    enter(make_sandbox(mask), child, ours)
+            try:
+                namespace = _start(pid, front)
+            except BaseException:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                raise
+        status = _wait(pid, namespace, ours)
+        ours.shutdown(socket.SHUT_WR)
+        poller = select.poll()
+        poller.register(ours, select.POLLIN)
+        poller.poll(_PATIENCE)
+    return status
+
+
+def _start(pid: int, front: socket.socket) -> tuple[int, int]:
+    """Maps the ids of the child's user namespace and waits until it has become the command; returns the namespace.
+
+    Raises MountError.
+    """
+    namespace = (0, 0)
+    said = front.recv(1)
+    if said == b"u":
+        namespace = namespace_of(pid)
+        write_maps(pid)
+        front.sendall(b"+")
+        said = b""
+    while more := front.recv(4096):
+        said += more
+    if said:
+        raise MountError(said.decode(errors="replace"))
+    return namespace
+
+
+def _wait(pid: int, namespace: tuple[int, int], server: socket.socket) -> int:
+    """The command's end. Signals to us are passed on to it; when it stops, so do we.
+
+    Raises MountError where the server has ended before.
+    """
+    fcntl.fcntl(server, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(server, fcntl.F_SETFL, fcntl.fcntl(server, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO at the server's end
+    while True:
+        if select.select([server], [], [], 0)[0]:
+            sweep(namespace)
+            os.waitpid(pid, 0)
+            raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done and os.WIFSTOPPED(status):
+            os.kill(os.getpid(), signal.SIGSTOP)  # the shell that waits for us takes the terminal back
+        elif done:
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        else:
+            told = signal.sigwaitinfo(_HELD)
+            if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
+                os.kill(pid, told.si_signo)

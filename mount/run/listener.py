@@ -1,0 +1,144 @@
+"""The other end of the filter: takes trapped system calls and answers them (seccomp_unotify(2))."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from errno import EINTR, EIO, ENOENT
+from fcntl import ioctl
+from struct import Struct
+from typing import NamedTuple
+
+from .memory import Memory
+
+log = logging.getLogger(__name__)
+
+_RECEIVE, _SEND, _ADD_FD = 0xC0502100, 0xC0182101, 0x40182103
+_STILL_WAITS, _SET_FLAGS = 0x40082102, 0x40082104
+_SYNC_WAKE_UP = 1  # each side waits for the other, so one CPU does for both
+_NOTIFICATION = Struct("=QIIiIQ6Q")  # struct seccomp_notif
+_ANSWER = Struct("=QqiI")  # struct seccomp_notif_resp
+_ADD = Struct("=QIIII")  # struct seccomp_notif_addfd
+_ID = Struct("=Q")
+_CONTINUE = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE
+_ADD_AND_SEND = 2  # SECCOMP_ADDFD_FLAG_SEND
+_MOST = 64  # threads
+
+
+class Goes(NamedTuple):
+    """The answer that the kernel shall do the call itself; `then` is done once it was told so."""
+
+    then: Callable[[], None] | None = None
+
+
+class Descriptor(NamedTuple):
+    """The answer that is a file descriptor: a copy of `fd`, which is closed here; `flags` O_CLOEXEC or 0."""
+
+    fd: int
+    flags: int
+
+
+Answer = Goes | Descriptor | int
+GOES = Goes()
+
+
+class Call(NamedTuple):
+    """A trapped call: which thread waits, the call's number and arguments, and access to the thread's memory."""
+
+    tid: int
+    number: int
+    arguments: tuple[int, ...]
+    memory: Memory
+    waits: Callable[[], bool]
+    """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
+
+
+Handler = Callable[[Call], Answer]
+
+
+class Listener:
+    """Answers what comes from `fd` with `handlers`, by a thread more than is at work.
+
+    A handler gives the call's result, a descriptor, or lets the kernel do the call; it raises OSError for an errno.
+    It may wait for the tree, or for another file system that a process of the sandbox serves: others answer meanwhile.
+    """
+
+    def __init__(self, fd: int, handlers: dict[int, Handler]) -> None:
+        self._fd = fd
+        self._handlers = handlers
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._threads = 0
+
+    def start(self) -> None:
+        """Begins to answer."""
+        try:
+            ioctl(self._fd, _SET_FLAGS, _SYNC_WAKE_UP)
+        except OSError:
+            pass  # before Linux 6.6
+        self._add_thread()
+
+    def _add_thread(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    def _answer(self) -> None:
+        fd = self._fd
+        buffer = bytearray(_NOTIFICATION.size)
+        zeros = bytes(len(buffer))
+        memory = Memory()
+        lock = self._lock
+        while True:
+            buffer[:] = zeros  # the kernel insists
+            with lock:
+                self._idle += 1
+            try:
+                ioctl(fd, _RECEIVE, buffer)
+            except OSError as error:
+                with lock:
+                    self._idle -= 1
+                if error.errno in (EINTR, ENOENT):  # the second: its caller was killed just now
+                    continue
+                return
+            with lock:
+                self._idle -= 1
+                if not self._idle and self._threads < _MOST:
+                    self._add_thread()
+            unique, tid, _, number, _, _, *arguments = _NOTIFICATION.unpack(buffer)
+            call = Call(tid, number, tuple(arguments), memory, lambda unique=unique: self._waits(unique))  # type: ignore[misc]
+            self._send(unique, call)
+
+    def _waits(self, unique: int) -> bool:
+        try:
+            ioctl(self._fd, _STILL_WAITS, _ID.pack(unique))
+        except OSError:
+            return False
+        return True
+
+    def _send(self, unique: int, call: Call) -> None:
+        try:
+            answer = self._handlers[call.number](call)
+        except OSError as error:
+            answer = -(error.errno or EIO)
+        except Exception:
+            log.exception("system call %d of %d", call.number, call.tid)
+            answer = -EIO
+        try:
+            if isinstance(answer, Goes):
+                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
+                if answer.then is not None:
+                    answer.then()
+            elif isinstance(answer, Descriptor):
+                try:
+                    ioctl(self._fd, _ADD_FD, _ADD.pack(unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))
+                finally:
+                    os.close(answer.fd)
+            elif answer < 0:
+                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, answer, 0))
+            else:
+                ioctl(self._fd, _SEND, _ANSWER.pack(unique, answer, 0, 0))
+        except OSError as error:
+            if error.errno != ENOENT:  # the caller was killed
+                log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)

@@ -1,0 +1,102 @@
+"""open(2), openat(2), openat2(2): files of /proc that tell of cgroups are made anew; all else goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+from struct import unpack
+
+from . import syscalls
+from .listener import GOES, Answer, Call, Descriptor
+from .proc_files import ProcFiles
+from .process import descriptor, locate, our_number, own_proc, signed, thread_group
+from .statfs import PROC_SUPER_MAGIC, statfs_type
+
+_NAMES = frozenset((b"cgroup", b"cgroups", b"mountinfo", b"mounts", b"filesystems", b"mtab"))
+_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|mountinfo|mounts)")
+_OF_MACHINE = re.compile(rb"/(cgroups|filesystems|mounts)")
+_READ_ONLY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
+
+
+class Opening:
+    """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc."""
+
+    def __init__(self, files: ProcFiles) -> None:
+        self._files = files
+
+    def open(self, call: Call) -> Answer:
+        return self._open(call, syscalls.AT_FDCWD, call.arguments[0], call.arguments[1])
+
+    def openat(self, call: Call) -> Answer:
+        return self._open(call, signed(call.arguments[0]), call.arguments[1], call.arguments[2])
+
+    def openat2(self, call: Call) -> Answer:
+        path = call.memory.read_text(call.tid, call.arguments[1])
+        if path.rpartition(b"/")[2] not in _NAMES:
+            return GOES
+        (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[2], 8))
+        return self._open(call, signed(call.arguments[0]), call.arguments[1], flags)
+
+    def _open(self, call: Call, fd: int, address: int, flags: int) -> Answer:
+        try:
+            path = call.memory.read_text(call.tid, address)
+        except OSError:
+            return GOES
+        if path.rpartition(b"/")[2] not in _NAMES or flags & _READ_ONLY:
+            return GOES
+        try:
+            text = self._text(call.tid, fd, path)
+        except (OSError, KeyError):
+            return GOES
+        if text is None or not call.waits():
+            return GOES
+        return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
+
+    def _text(self, tid: int, fd: int, path: bytes) -> bytes | None:
+        """What the file has to say; None for a file that is not of /proc. Raises OSError, KeyError."""
+        if path == b"/etc/mtab":
+            if not os.readlink(f"/proc/{tid}/root/etc/mtab").endswith("proc/self/mounts"):
+                return None
+            path = b"/proc/self/mounts"
+        directory, _, name = path.rpartition(b"/")
+        if not path.startswith(b"/"):
+            directory = b"."
+            path = os.fsencode(os.readlink(descriptor(tid, fd))) + b"/" + path
+        path = os.path.normpath(path)
+        if own_proc(tid, path) is None:  # /proc may be mounted elsewhere too
+            held = locate(tid, fd, directory)
+            try:
+                if statfs_type(held) != PROC_SUPER_MAGIC:
+                    return None
+            finally:
+                os.close(held)
+        found = _OF_PROCESS.search(path)
+        if found is not None and found.end() == len(path):
+            return self._files.text(found[3], self._pid(tid, found[1], found[2]), tid)
+        found = _OF_MACHINE.search(path)
+        if found is None or found.end() != len(path):
+            return None
+        if name == b"mounts":
+            return self._files.text(name, thread_group(tid), tid)
+        return self._files.text(name, 0, tid)
+
+    def _pid(self, tid: int, process: bytes, thread: bytes | None) -> int:
+        if process == b"thread-self":
+            return tid
+        if process == b"self" and thread is None:
+            return thread_group(tid)
+        number = our_number(tid, int(thread or process))
+        if not number:
+            raise FileNotFoundError
+        return number
+
+
+def _in_memory(text: bytes, flags: int) -> int:
+    """A file with this text, as it would be open by `flags`."""
+    fd = os.memfd_create("proc", os.MFD_CLOEXEC)
+    os.write(fd, text)
+    os.fchmod(fd, 0o444)
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | flags & (os.O_PATH | os.O_RDONLY))
+    finally:
+        os.close(fd)

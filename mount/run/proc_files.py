@@ -1,0 +1,173 @@
+"""The texts of /proc that tell of cgroups, for the fake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from fakecgroup.hierarchy import Hierarchy
+
+from ..mountinfo import FSTYPE
+from .cgroup_namespaces import CgroupNamespaces, path_from, relative
+from .sandbox import CGROUP_ROOT
+from .tree import Places, Tree
+
+# Every subsystem in the order of the kernel's table (include/linux/cgroup_subsys.h), the option that it is built by,
+# and the one that its v1 files are built by.
+_SUBSYSTEMS = (
+    ("cpuset", None, "CPUSETS_V1"),
+    ("cpu", None, None),
+    ("cpuacct", None, None),
+    ("blkio", None, None),
+    ("memory", None, "MEMCG_V1"),
+    ("devices", None, None),
+    ("freezer", None, None),
+    ("net_cls", "CGROUP_NET_CLASSID", None),
+    ("perf_event", "CGROUP_PERF", None),
+    ("net_prio", "CGROUP_NET_PRIO", None),
+    ("hugetlb", "CGROUP_HUGETLB", None),
+    ("pids", None, None),
+    ("rdma", "CGROUP_RDMA", None),
+    ("misc", "CGROUP_MISC", None),
+)
+_ESCAPED = re.compile(rb"[ \t\n\\#]")
+
+
+class ProcFiles:
+    """Makes the text of each file for the thread `reader`; `pid` is whose file it is.
+
+    Raises FileNotFoundError for a process that is gone.
+    """
+
+    def __init__(self, tree: Tree, namespaces: CgroupNamespaces) -> None:
+        self._tree = tree
+        self._namespaces = namespaces
+        kernel = tree.kernel
+        self._v1 = [hierarchy for hierarchy in kernel.hierarchies if not hierarchy.dfl]
+        self._of_process: dict[bytes, Callable[[int, int], bytes]] = {
+            b"cgroup": self.cgroup,
+            b"mountinfo": self.mountinfo,
+            b"mounts": self.mounts,
+        }
+
+    def text(self, name: bytes, pid: int, reader: int) -> bytes:
+        """The file `name` of a process, or with pid 0 of the machine. Raises KeyError where that is not ours."""
+        if pid:
+            return self._of_process[name](pid, reader)
+        return {b"cgroups": self.cgroups, b"filesystems": self.filesystems}[name]()
+
+    def cgroup(self, pid: int, reader: int) -> bytes:
+        """/proc/PID/cgroup: each v1 hierarchy, the one mounted last first, then the unified (proc_cgroup_show)."""
+        tree, root = self._tree, self._namespaces.root(reader)
+        places = tree.places(pid)
+        if places is None:
+            raise FileNotFoundError
+        with tree.lock:
+            task = tree.kernel.processes.find(pid)
+            lines = []
+            for hierarchy, top, cgroup in zip(tree.kernel.hierarchies, root, places, strict=True):
+                if hierarchy.dfl:
+                    gone = "" if cgroup.alive else " (deleted)"
+                    lines.append(f"0::{path_from(top, cgroup)}{gone}\n")
+                else:
+                    where = hierarchy.root if task is not None and task.zombie else cgroup
+                    number = self._v1.index(hierarchy) + 1
+                    lines.append(f"{number}:{hierarchy.label}:{path_from(top, where)}\n")
+        unified = [line for line in lines if line.startswith("0:")]
+        return "".join([*reversed([line for line in lines if line not in unified]), *unified]).encode(
+            errors="surrogateescape"
+        )
+
+    def cgroups(self) -> bytes:
+        """/proc/cgroups (proc_cgroupstats_show). 7.2 has only what could be bound to a v1 hierarchy."""
+        kernel = self._tree.kernel
+        lines = ["#subsys_name\thierarchy\tnum_cgroups\tenabled\n"]
+        with self._tree.lock:
+            unified = next((_count(hierarchy) for hierarchy in kernel.hierarchies if hierarchy.dfl), 1)
+            bound = {
+                controller.legacy_name or controller.name: (number, _count(hierarchy))
+                for number, hierarchy in enumerate(self._v1, start=1)
+                for controller in hierarchy.controllers.values()
+            }
+        for name, option, option_v1 in _SUBSYSTEMS:
+            has = kernel.personality.has
+            if has(option) and (has(option_v1) or not kernel.personality.at_least(7, 2)):
+                number, count = bound.get(name, (0, unified))
+                lines.append(f"{name}\t{number}\t{count}\t1\n")
+        return "".join(lines).encode()
+
+    def filesystems(self) -> bytes:
+        """/proc/filesystems: as it is, with both kinds of cgroup file system."""
+        text = Path("/proc/filesystems").read_bytes()
+        for name in (b"nodev\tcgroup\n", b"nodev\tcgroup2\n"):
+            text += b"" if name in text else name
+        return text
+
+    def mountinfo(self, pid: int, reader: int) -> bytes:
+        """/proc/PID/mountinfo with the tree as what it plays, and without the machine's own cgroup mounts."""
+        return b"".join(self._mounts(pid, reader))
+
+    def mounts(self, pid: int, reader: int) -> bytes:
+        """/proc/PID/mounts likewise."""
+        shown = []
+        for line in self._mounts(pid, reader):
+            fields = line.split(b" ")
+            fstype, source, of_system = line.rstrip(b"\n").partition(b" - ")[2].split(b" ", 2)
+            own, system = fields[5].split(b","), of_system.split(b",")
+            access = b"ro" if b"ro" in (own[0], system[0]) else b"rw"
+            shown.append(b"%s %s %s %s 0 0\n" % (source, fields[4], fstype, b",".join([access, *own[1:], *system[1:]])))
+        return b"".join(shown)
+
+    def _mounts(self, pid: int, reader: int) -> list[bytes]:
+        """The lines of mountinfo to show. What the sandbox has put a mount over at CGROUP_ROOT is left out."""
+        try:
+            lines = Path(f"/proc/{pid}/mountinfo").read_bytes().splitlines(keepends=True)
+        except ProcessLookupError:
+            raise FileNotFoundError from None
+        rows = [line.split(b" ") for line in lines]
+        types = {fields[0]: fields[fields.index(b"-") + 1] for fields in rows}
+        ours = {number for number, kind in types.items() if kind == FSTYPE.encode()}
+        ours &= {fields[0] for fields in rows if fields[2] == self._tree.device}
+        at = {fields[0]: fields[4] for fields in rows}
+        parents = {fields[0]: fields[1] for fields in rows}
+        here = CGROUP_ROOT.encode()
+        covered = {parent for number, parent in parents.items() if at[number] == here == at.get(parent)}
+        shown = []
+        root = self._namespaces.root(reader)
+        for fields in rows:
+            number = fields[0]
+            if types[number] in (b"cgroup", b"cgroup2") or number in covered:
+                continue
+            while fields[1] in covered:
+                fields[1] = parents[fields[1]]
+            played = self._played(fields, root) if number in ours else b" ".join(fields)
+            if played:
+                shown.append(played)
+        return shown
+
+    def _played(self, fields: list[bytes], root: Places) -> bytes:
+        """A line of the tree's as the kernel would show it (cgroup_show_path, cgroup1_show_options)."""
+        directory = fields[3]
+        kernel = self._tree.kernel
+        hierarchy = kernel.hierarchies[0]
+        if self._tree.hierarchies:
+            name, _, directory = directory[1:].partition(b"/")
+            found = self._tree.hierarchies.get(name.decode())
+            if found is None:  # the top itself, which is a tmpfs in what it plays
+                return b""
+            hierarchy, directory = found, b"/" + directory
+        top = root[kernel.hierarchies.index(hierarchy)].path
+        escaped = _ESCAPED.sub(lambda match: b"\\%03o" % match[0][0], top.encode(errors="surrogateescape"))
+        shown = relative(escaped.decode(errors="surrogateescape"), directory.decode(errors="surrogateescape"))
+        fields[3] = shown.encode(errors="surrogateescape")
+        kind = b"cgroup2" if hierarchy.dfl else b"cgroup"
+        options = "rw"
+        if not hierarchy.dfl:
+            options += (",xattr," if hierarchy.name else ",") + hierarchy.label  # xattr as systemd mounts it
+        return b" ".join([*fields[: fields.index(b"-") + 1], kind, kind, options.encode()]) + b"\n"
+
+
+def _count(hierarchy: Hierarchy) -> int:
+    """Its cgroups, the root included."""
+    return 1 + sum(1 for _ in hierarchy.root.descendants())

@@ -1,0 +1,147 @@
+"""The command's side: its namespaces, the tree in them, the filter, and then the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from errno import ENOENT, ENOSPC, EPERM
+from typing import NamedTuple, NoReturn
+
+from ..attach import open_device
+from ..errors import MountError
+from ..mountinfo import FSTYPE, SOURCE, device_at
+from . import syscalls
+from .filter import install
+
+CGROUP_ROOT = "/sys/fs/cgroup"
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_SLAVE = 32, 4096, 16384, 1 << 19
+_FLAGS = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+_PR_SET_PDEATHSIG = 1
+
+
+class Hierarchies(NamedTuple):
+    """What systemd makes of /sys/fs/cgroup for v1: the directories to mount at, and (name, target) of each link.
+
+    Neither for v2, whose tree is mounted there itself.
+    """
+
+    directories: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+
+
+class Sandbox(NamedTuple):
+    """How the command is started."""
+
+    hierarchies: Hierarchies
+    filter: bytes
+    command: list[str]
+    mask: frozenset[int]
+    """The signals that were blocked before we came."""
+
+
+def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
+    """Becomes the command. In a process of its own, which the front has forked.
+
+    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it hears what went wrong,
+    or nothing. `server` is sent the tree's descriptors with its device, then the listener, and is waited for.
+    """
+    try:
+        _enter(sandbox, front, server)
+    except MountError as error:
+        front.sendall(str(error).encode())
+        os._exit(1)
+    except BaseException as error:
+        front.sendall(f"{type(error).__name__}: {error}".encode())
+        os._exit(1)
+    os._exit(_execute(sandbox.command))
+
+
+def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
+    parent = os.getppid()
+    _unshare()
+    front.sendall(b"u")
+    if not front.recv(1):
+        os._exit(1)  # it says itself what is wrong with the maps
+    try:
+        _mount(sandbox.hierarchies, server)
+    except OSError as error:
+        why = f"the tree goes to {CGROUP_ROOT}, so that must be there" if error.errno == ENOENT else "what forbids it?"
+        raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
+    listener = install(sandbox.filter)
+    socket.send_fds(server, [b"+"], [listener])
+    os.close(listener)
+    if not server.recv(1):
+        os._exit(1)
+    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)
+
+
+def _unshare() -> None:
+    """A user namespace and a mount namespace in it."""
+    try:
+        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+    except OSError as error:
+        why = "a container's seccomp profile may forbid it (Docker: --security-opt seccomp=unconfined)"
+        if error.errno == ENOSPC:
+            why = "sysctl user.max_user_namespaces is at its limit; as root: sysctl user.max_user_namespaces=10000"
+        elif error.errno == EPERM and _sysctl("kernel/unprivileged_userns_clone") == "0":
+            why = "as root: sysctl kernel.unprivileged_userns_clone=1"
+        elif _sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
+            why = "as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        raise MountError(f"cannot make a user namespace: {error.strerror}: {why}") from None
+
+
+def _sysctl(name: str) -> str:
+    try:
+        with open(f"/proc/sys/{name}") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
+    """Mounts the tree at CGROUP_ROOT. For v1 that is a tmpfs with each hierarchy's directory as a mount of its own."""
+    syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
+    if not hierarchies.directories:
+        _mount_tree(CGROUP_ROOT, server)
+        return
+    syscalls.mount("tmpfs", CGROUP_ROOT, "tmpfs", _FLAGS, "mode=755")
+    whole = f"{CGROUP_ROOT}/tree"
+    os.mkdir(whole)
+    _mount_tree(whole, server)
+    for name in hierarchies.directories:
+        os.mkdir(f"{CGROUP_ROOT}/{name}", 0o755)
+        syscalls.mount(f"{whole}/{name}", f"{CGROUP_ROOT}/{name}", None, _MS_BIND)
+    for name, target in hierarchies.links:
+        os.symlink(target, f"{CGROUP_ROOT}/{name}")
+    syscalls.unmount(whole)
+    os.rmdir(whole)
+    syscalls.mount(None, CGROUP_ROOT, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _FLAGS)
+
+
+def _mount_tree(path: str, server: socket.socket) -> None:
+    """Mounts the whole tree at `path` and hands the server what it needs to answer for it."""
+    fuse = open_device()
+    syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
+    root = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    socket.send_fds(server, [f"{os.getpid()} {device_at(path)}".encode()], [fuse, root])
+    os.close(fuse)
+    os.close(root)
+
+
+def _execute(command: list[str]) -> int:
+    """Becomes the command; returns the exit status where it cannot."""
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"fakecgroup run: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        return NOT_FOUND if error.errno == ENOENT else NOT_EXECUTABLE

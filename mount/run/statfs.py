@@ -1,0 +1,75 @@
+"""statfs(2) and fstatfs(2): the tree is of the type that it plays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from struct import pack_into, unpack_from
+
+from fakecgroup.vfs import Vfs
+
+from . import syscalls
+from .listener import GOES, Answer, Call
+from .process import descriptor, locate, signed
+from .tree import Tree
+
+PROC_SUPER_MAGIC = 0x9FA0
+_SIZE = 120  # bytes of a struct statfs; it begins with the type, a long
+_MEMORY_FILE = "/memfd:proc"  # what `opening` has made
+
+
+def statfs_type(fd: int) -> int:
+    """The type of the file system that an O_PATH descriptor is on. Raises OSError."""
+    return int(unpack_from("=q", _statfs(fd))[0])
+
+
+def _statfs(fd: int) -> bytearray:
+    buffer = ctypes.create_string_buffer(_SIZE)
+    syscalls.syscall(syscalls.FSTATFS, fd, buffer)
+    return bytearray(buffer.raw)
+
+
+class Statfs:
+    """Asks the file system below, and puts the type right."""
+
+    def __init__(self, tree: Tree, vfs: Vfs) -> None:
+        self._tree = tree
+        self._vfs = vfs
+
+    def statfs(self, call: Call) -> Answer:
+        try:
+            fd = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
+        except OSError:
+            return GOES
+        try:
+            return self._answer(call, f"/proc/self/fd/{fd}")
+        finally:
+            os.close(fd)
+
+    def fstatfs(self, call: Call) -> Answer:
+        return self._answer(call, descriptor(call.tid, signed(call.arguments[0])))
+
+    def _answer(self, call: Call, path: str) -> Answer:
+        try:
+            if self._tree.has(path):
+                kind = self._played(path)
+            elif os.readlink(path).startswith(_MEMORY_FILE):
+                kind = PROC_SUPER_MAGIC
+            else:
+                return GOES
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            try:
+                shown = _statfs(fd)
+            finally:
+                os.close(fd)
+        except OSError:
+            return GOES
+        pack_into("=q", shown, 0, kind)
+        if not call.waits():
+            return GOES
+        call.memory.write(call.tid, call.arguments[1], bytes(shown))
+        return 0
+
+    def _played(self, path: str) -> int:
+        inode = self._tree.inode(path)
+        return self._vfs.statfs(self._tree.kernel.root if inode is None else inode).type

@@ -1,0 +1,57 @@
+"""Which system calls are trapped, and what answers each."""
+
+from __future__ import annotations
+
+from errno import ENOSYS
+
+from fakecgroup import Kernel
+
+from ..native import Session
+from ..processes import HostProcesses
+from . import syscalls
+from .cgroup_namespaces import CgroupNamespaces
+from .cloning import Cloning
+from .handles import Handles
+from .listener import Handler
+from .mounting import Mounting
+from .opening import Opening
+from .proc_files import ProcFiles
+from .statfs import Statfs
+from .tree import Tree
+
+TRAPPED: dict[int, int | None] = {
+    syscalls.OPENAT: None,
+    syscalls.OPEN: None,
+    syscalls.OPENAT2: None,
+    syscalls.STATFS: None,
+    syscalls.FSTATFS: None,
+    syscalls.MOUNT: None,
+    syscalls.FSOPEN: None,
+    syscalls.NAME_TO_HANDLE_AT: None,
+    syscalls.CLONE3: None,
+}
+"""The calls that are asked about, with the bits of the first argument for which they are, or None for always."""
+
+REFUSED = {syscalls.IO_URING_SETUP: ENOSYS}  # what it does is not asked about; programs do without
+
+
+def handlers(
+    session: Session, kernel: Kernel, processes: HostProcesses, device: str, first: int, home: int
+) -> dict[int, Handler]:
+    """What answers each trapped call; `first` is the process that becomes the command, `home` its mount namespace."""
+    tree = Tree(session, kernel, device)
+    namespaces = CgroupNamespaces(tree, first)
+    opening = Opening(ProcFiles(tree, namespaces))
+    statfs = Statfs(tree, kernel.vfs)
+    mounting = Mounting(tree, namespaces, home)
+    return {
+        syscalls.OPENAT: opening.openat,
+        syscalls.OPEN: opening.open,
+        syscalls.OPENAT2: opening.openat2,
+        syscalls.STATFS: statfs.statfs,
+        syscalls.FSTATFS: statfs.fstatfs,
+        syscalls.MOUNT: mounting.mount,
+        syscalls.FSOPEN: mounting.fsopen,
+        syscalls.NAME_TO_HANDLE_AT: Handles(tree).name_to_handle_at,
+        syscalls.CLONE3: Cloning(tree, processes).clone3,
+    }

@@ -1,0 +1,56 @@
+"""The mounted tree as the answers need it: what is of it, which cgroup that is, and who is in which."""
+
+from __future__ import annotations
+
+import os
+
+from fakecgroup import Kernel
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.inode import CgroupFile, Inode, TopDirectory
+
+from ..native import Session
+
+Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
+
+
+class Tree:
+    """`device` is that of its mount ("0:42")."""
+
+    def __init__(self, session: Session, kernel: Kernel, device: str) -> None:
+        self.kernel = kernel
+        self.device = device.encode()
+        self.lock = session.lock
+        self._session = session
+        self._number = os.makedev(*map(int, device.split(":")))
+        top = kernel.root
+        self.hierarchies: dict[str, Hierarchy] = (
+            {name: inode.hierarchy for name, inode in top.content.items() if isinstance(inode, Cgroup)}
+            if isinstance(top, TopDirectory)
+            else {}
+        )
+        """By the directory that each is mounted at below the top; none for v2, whose root is the top."""
+
+    def inode(self, path: str) -> Inode | None:
+        """What is at a path of ours, such as /proc/TID/fd/N; None for what is not of the tree. Raises OSError."""
+        found = os.stat(path)
+        return self._session.inode(found.st_ino) if found.st_dev == self._number else None
+
+    def has(self, path: str) -> bool:
+        """Whether what is at a path of ours is of the tree. Raises OSError."""
+        return os.stat(path).st_dev == self._number
+
+    def places(self, tid: int) -> Places | None:
+        """The cgroups that a thread is in; None where there is no such thread."""
+        with self.lock:
+            self.kernel.membership.adopt_forked()
+            if self.kernel.processes.find(tid) is None:
+                return None
+            return tuple(hierarchy.cgroup_of(tid) for hierarchy in self.kernel.hierarchies)
+
+
+def cgroup_of(inode: Inode) -> Cgroup | None:
+    """The cgroup that a directory is or a file is in; None for the top of a v1 layout."""
+    if isinstance(inode, CgroupFile):
+        return inode.cgroup
+    return inode if isinstance(inode, Cgroup) else None

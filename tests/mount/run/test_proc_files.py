@@ -1,0 +1,151 @@
+"""What /proc tells of cgroups, as booted kernels tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Sandboxed, said
+
+SUBSYSTEMS = (
+    "cpuset cpu cpuacct blkio memory devices freezer net_cls perf_event net_prio hugetlb pids rdma misc".split()
+)
+V1_6_1 = """\
+13:misc:/
+12:rdma:/
+11:perf_event:/
+10:net_cls,net_prio:/
+9:hugetlb:/
+8:blkio:/
+7:freezer:/
+6:devices:/
+5:cpuset:/
+4:pids:/a
+3:memory:/
+2:cpu,cpuacct:/
+1:name=systemd:/
+"""
+V1_7_2 = """\
+11:misc:/
+10:rdma:/
+9:perf_event:/
+8:net_cls,net_prio:/
+7:hugetlb:/
+6:blkio:/
+5:freezer:/
+4:devices:/
+3:pids:/a
+2:cpu,cpuacct:/
+1:name=systemd:/
+"""
+NUMBERS_6_1 = (5, 2, 2, 8, 3, 6, 7, 10, 11, 10, 9, 4, 12, 13)
+NUMBERS_7_2 = (None, 2, 2, 6, None, 4, 5, 8, 9, 8, 7, 3, 10, 11)
+
+
+def cgroups(*rows: tuple[str, int, int]) -> str:
+    """The text of /proc/cgroups with these subsystems, hierarchies and numbers of cgroups."""
+    lines = ["#subsys_name\thierarchy\tnum_cgroups\tenabled"]
+    return "\n".join([*lines, *(f"{name}\t{number}\t{count}\t1" for name, number, count in rows)]) + "\n"
+
+
+def test_proc_cgroups_of_v2(sandboxed: Sandboxed) -> None:
+    text = said(sandboxed("mkdir -p /sys/fs/cgroup/a/b; cat /proc/cgroups", kernel="6.12"))
+    assert text == cgroups(*((name, 0, 3) for name in SUBSYSTEMS))
+
+
+@pytest.mark.parametrize(
+    ("layout", "kernel", "membership", "numbers"),
+    [
+        ("v1", "6.1", V1_6_1, NUMBERS_6_1),
+        ("hybrid", "6.1", V1_6_1 + "0::/\n", NUMBERS_6_1),
+        ("v1", "7.2", V1_7_2, NUMBERS_7_2),
+        ("hybrid", "7.2", V1_7_2 + "0::/\n", NUMBERS_7_2),
+    ],
+)
+def test_membership_and_proc_cgroups_of_v1(
+    sandboxed: Sandboxed, layout: str, kernel: str, membership: str, numbers: tuple[int | None, ...]
+) -> None:
+    script = "mkdir /sys/fs/cgroup/pids/a; echo 0 >/sys/fs/cgroup/pids/a/tasks; cat /proc/self/cgroup /proc/cgroups"
+    rows = [
+        (name, number, 2 if name == "pids" else 1)
+        for name, number in zip(SUBSYSTEMS, numbers, strict=True)
+        if number is not None
+    ]
+    assert said(sandboxed(script, layout=layout, kernel=kernel)) == membership + cgroups(*rows)
+
+
+def test_membership_by_every_path_to_it(sandboxed: Sandboxed) -> None:
+    script = (
+        "mkdir /sys/fs/cgroup/a; echo $$ >/sys/fs/cgroup/a/cgroup.procs\n"
+        "for f in /proc/$$ /proc/self /proc/thread-self /proc/self/task/$$ /proc/1; do cat $f/cgroup; done\n"
+        "cd /proc/self; cat cgroup ../$$/cgroup; cd /proc; cat self/cgroup; cat /proc/self/root/proc/self/cgroup\n"
+    )
+    assert said(sandboxed(script)) == "0::/a\n" * 4 + "0::/\n" + "0::/a\n" * 4
+
+
+def test_children_are_where_their_parent_was(sandboxed: Sandboxed) -> None:
+    script = (
+        "mkdir /sys/fs/cgroup/a; echo $$ >/sys/fs/cgroup/a/cgroup.procs; (cat /proc/self/cgroup)\n"
+        "sleep 9 & cat /proc/$!/cgroup; kill $!"
+    )
+    assert said(sandboxed(script)) == "0::/a\n0::/a\n"
+
+
+def test_a_file_of_this_name_elsewhere_is_itself(sandboxed: Sandboxed, tmp_path: object) -> None:
+    names = "cgroup mounts mountinfo filesystems"
+    script = f"cd {tmp_path}; for f in {names}; do echo mine >$f; cat $f ./$f {tmp_path}/$f; done"
+    assert said(sandboxed(script)) == "mine\n" * 12
+
+
+def test_who_is_not_there_has_no_file(sandboxed: Sandboxed) -> None:
+    done = sandboxed("cat /proc/4194305/cgroup")
+    assert (done.returncode, done.stderr) == (1, "cat: /proc/4194305/cgroup: No such file or directory\n")
+
+
+def test_mounts_of_v2(sandboxed: Sandboxed) -> None:
+    script = 'cd /sys/fs/cgroup; grep $PWD /proc/self/mountinfo; cat /proc/mounts /proc/self/mounts | grep " $PWD"'
+    info, *mounts = said(sandboxed(script)).splitlines()
+    fields = info.split()
+    assert fields[3:6] == ["/", "/sys/fs/cgroup", "rw,nosuid,nodev,noexec,relatime"]
+    assert fields[-4:] == ["-", "cgroup2", "cgroup2", "rw"]
+    assert mounts == ["cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0"] * 2
+
+
+def test_mounts_of_hybrid(sandboxed: Sandboxed) -> None:
+    shown = said(sandboxed("grep /sys/fs/cgroup /proc/self/mountinfo", layout="hybrid", kernel="6.1")).splitlines()
+    assert [line.split(" ", 4)[4].partition(" - ")[::2] for line in shown[:5]] == [
+        ("/sys/fs/cgroup ro,nosuid,nodev,noexec,relatime", "tmpfs tmpfs rw,mode=755"),
+        ("/sys/fs/cgroup/unified rw,nosuid,nodev,noexec,relatime", "cgroup2 cgroup2 rw"),
+        ("/sys/fs/cgroup/systemd rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,xattr,name=systemd"),
+        ("/sys/fs/cgroup/cpu,cpuacct rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,cpu,cpuacct"),
+        ("/sys/fs/cgroup/memory rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,memory"),
+    ]
+    assert [line.split()[3] for line in shown] == ["/"] * 15
+    assert {line.split()[1] for line in shown[1:]} == {shown[0].split()[0]}
+
+
+def test_the_other_mounts_are_as_they_are(sandboxed: Sandboxed) -> None:
+    def lines(text: str) -> list[str]:
+        return sorted(line for line in text.splitlines() if line.split()[1] in ("/", "/proc", "/sys", "/dev"))
+
+    assert lines(said(sandboxed("cat /proc/mounts"))) == lines(Path("/proc/mounts").read_text())
+
+
+def test_a_cgroup_namespace_shows_paths_from_its_root(sandboxed: Sandboxed) -> None:
+    inside = (
+        "cat /proc/self/cgroup; echo $$ >/sys/fs/cgroup/c/cgroup.procs; cat /proc/self/cgroup /proc/1/cgroup\n"
+        "echo $$ >/sys/fs/cgroup/a/b/cgroup.procs; cat /proc/self/cgroup; grep /sys/fs/cgroup /proc/self/mountinfo"
+    )
+    script = (
+        "mkdir -p /sys/fs/cgroup/a/b /sys/fs/cgroup/c; echo $$ >/sys/fs/cgroup/a/cgroup.procs\n"
+        f"unshare -C sh -c '{inside}'; cat /proc/self/cgroup"
+    )
+    *shown, info, outside = said(sandboxed(script)).splitlines()
+    assert shown == ["0::/", "0::/../c", "0::/..", "0::/b"]
+    assert (info.split()[3], outside) == ("/..", "0::/a")
+
+
+def test_the_text_is_that_of_the_moment_it_was_opened(sandboxed: Sandboxed) -> None:
+    script = "mkdir /sys/fs/cgroup/a; exec 3</proc/self/cgroup; echo $$ >/sys/fs/cgroup/a/cgroup.procs; cat <&3"
+    assert said(sandboxed(script)) == "0::/\n"
