@@ -67,10 +67,10 @@ def as_text(run: Ran) -> str:
 def as_markdown(runs: Sequence[Ran]) -> str:
     """One table, a column for each target: what was found, and in brackets what was expected where that differs."""
     whats = dict.fromkeys((check["part"], check["what"]) for run in runs for check in run.checks)
-    lines = ["| | " + " | ".join(_title(run) for run in runs) + " |", "|---|" + "---|" * len(runs)]
+    lines = ["| | | " + " | ".join(_title(run) for run in runs) + " |", "|---|---|" + "---|" * len(runs)]
     for part, what in whats:
         cells = [_cell(run, part, what) for run in runs]
-        lines.append(f"| {part}: {what} | " + " | ".join(cells) + " |")
+        lines.append(f"| {part} | {what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

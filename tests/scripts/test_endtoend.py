@@ -87,9 +87,9 @@ def test_the_table_shows_expected_and_found(report):
 def test_in_markdown_each_target_is_a_column(report):
     runs = [report.read("6.1", printed(HELD, FAILED), 0), report.read("host", printed(HELD), 0)]
     rows = report.as_markdown(runs).splitlines()
-    assert rows[0] == "| | 6.1.0 v2 | 6.1.0 v2 |"
-    assert rows[2] == "| cpu: a: CPUs | 0.497 (0.500 ±10%) | 0.497 (0.500 ±10%) |"
-    assert rows[3] == "| down: left | **1 (0)** |  |"
+    assert rows[0] == "| | | 6.1.0 v2 | 6.1.0 v2 |"
+    assert rows[2] == "| cpu | a: CPUs | 0.497 (0.500 ±10%) | 0.497 (0.500 ±10%) |"
+    assert rows[3] == "| down | left | **1 (0)** |  |"
 
 
 def test_an_unknown_target_is_an_error_of_the_command_line():
