@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from errno import EINVAL, ENODEV, EOPNOTSUPP
+from errno import EINVAL, ENODEV, ENOENT, EOPNOTSUPP, ESTALE
 from pathlib import Path
 
 from engine.layout import Layout
@@ -79,7 +79,7 @@ class Writers:
     def read(self) -> dict[str, str]:
         """Paths, relative to the root, that somebody else has written to, made or removed since the last time -> who.
 
-        The path "" stands for any: the kernel had no memory for an event.
+        The path "" stands for any: the kernel had no memory for an event, or what was written to is gone.
         """
         changes: dict[str, str] = {}
         for _ in range(_BATCHES):
@@ -87,6 +87,12 @@ class Writers:
                 batch = os.read(self._handle, _BATCH)
             except BlockingIOError:
                 break
+            except OSError as gone:
+                # the file of an event cannot be opened for it any more, as its cgroup was removed; the event is used up
+                if gone.errno not in (ENODEV, ENOENT, ESTALE):
+                    raise
+                changes[""] = ""
+                continue
             for path, pid in self._events(batch):
                 changes[path] = _who(pid) if pid != self._own else ""
         return changes
