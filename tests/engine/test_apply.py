@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errno import EACCES, EBUSY, EEXIST, EROFS
+from errno import EACCES, EBUSY, EEXIST, EPERM, EROFS
 
 import pytest
 
@@ -57,6 +57,13 @@ def test_children_have_no_values_where_their_controllers_could_not_be_enabled(st
     assert len(outcome.failed) == 1
     assert "move them into a child first" in str(outcome.failed[0])
     assert "kubepods/burstable" in kernel.dirs
+
+
+def test_controllers_that_root_may_not_enable_name_the_capability(stub, make_node, make_pod):
+    kernel = stub(2)
+    kernel.refuse["cgroup.subtree_control"] = EPERM
+    [failure] = _run(kernel, wanted_tree(make_node(), [make_pod()])).failed
+    assert "CAP_SYS_NICE" in failure.todo
 
 
 def test_a_value_that_reads_back_differently_is_a_failure(stub, make_node):
