@@ -26,7 +26,7 @@ from .killing import run_until
 
 EVERY_CALL = os.environ.get("FAKECGROUP_CRASH") == "all"
 #: One in so many of the calls that can change something; they are coprime to the number of v1 hierarchies.
-STRIDE = {"v1": 11, "v2": 3, "host": 11} if "FAKECGROUP_CRASH" not in os.environ else {"v1": 1, "v2": 1, "host": 1}
+STRIDE = {"v1": 13, "v2": 5, "host": 13} if "FAKECGROUP_CRASH" not in os.environ else {"v1": 1, "v2": 1, "host": 1}
 WHY_NOT_HOST = "needs root and cgroup v1 with memory"
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--swap", "0", "--kubelet-version", "1.34"]
 #: What the engine writes or makes.
