@@ -18,13 +18,15 @@ from engine.wanted_cgroup import WantedCgroup
 class Claim:
     """A kubepods that this process alone may change, until the context of ``claimed`` ends.
 
-    ``recorded``: was it this engine's before? ``warning``: of a record that does not count, or "".
+    ``recorded``: was it this engine's before? ``taken_over``: has somebody else made it? ``warning``: of a record
+    that does not count, or "".
     """
 
-    def __init__(self, file: RecordFile | None, record: Record | None) -> None:
+    def __init__(self, file: RecordFile | None, record: Record | None, *, taken_over: bool = False) -> None:
         self._file = file
         self._last = record
         self.recorded = record is not None
+        self.taken_over = record.taken_over if record is not None else taken_over
         self.warning = file.ignored if file is not None else ""
 
     @property
@@ -47,7 +49,7 @@ class Claim:
         named = {pod.path for pod in pods}
         before = self._last.pods if self._last is not None else ()
         leaving = tuple(pod for pod in before if pod.path not in named and self._file.is_there(pod.path))
-        record = Record(self._file.inodes(), pods + leaving)
+        record = Record(self._file.inodes(), pods + leaving, self.taken_over)
         if record != self._last:
             self._file.write(record)
             self._last = record
@@ -88,13 +90,14 @@ def claimed(
     with locked(root, found.layout, kubepods):
         file = RecordFile(state, root, found.layout, kubepods)
         record = file.read()
-        if record is None and refuse_foreign and (holds := _contents(found, kubepods)):
+        holds = _contents(found, kubepods) if record is None else ""
+        if holds and refuse_foreign:
             raise NotOursError(
                 f"{root}: /{kubepods} holds {holds}, and no record in {state} says that this engine made it",
                 path=kubepods,
                 todo=otherwise,
             )
-        yield Claim(file, record)
+        yield Claim(file, record, taken_over=bool(holds))
 
 
 def _contents(found: FoundTree, kubepods: str) -> str:

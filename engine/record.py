@@ -56,10 +56,14 @@ class RecordedPod:
 
 @dataclass(frozen=True)
 class Record:
-    """``inodes``: of kubepods, by hierarchy ("" on v2); empty while it is about to be made."""
+    """``inodes``: of kubepods, by hierarchy ("" on v2); empty while it is about to be made.
+
+    ``taken_over``: somebody else has made it.
+    """
 
     inodes: Mapping[str, int]
     pods: tuple[RecordedPod, ...]
+    taken_over: bool = False
 
 
 def recorded_pods(wanted: Iterable[WantedCgroup]) -> tuple[RecordedPod, ...]:
@@ -274,7 +278,7 @@ def _parsed(data: dict[str, Any]) -> Record:
     """:raises _IgnoredError: it is no record."""
     try:
         inodes = {str(tree): int(inode) for tree, inode in dict(data["inodes"]).items()}
-        return Record(inodes, tuple(_pod(pod) for pod in data["pods"]))
+        return Record(inodes, tuple(_pod(pod) for pod in data["pods"]), bool(data.get("taken_over")))
     except (ValueError, TypeError, KeyError, AttributeError, UnsafeNameError):
         raise _IgnoredError("is no record of this version") from None
 

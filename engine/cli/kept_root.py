@@ -40,6 +40,11 @@ class KeptRoot:
         """Paths of the pods and containers that an earlier engine made here."""
         return self._claim.paths if self._claim is not None else ()
 
+    @property
+    def taken_over(self) -> bool:
+        """Has somebody else made kubepods, who may make pods' cgroups in it?"""
+        return self._claim is not None and self._claim.taken_over
+
     def take(self) -> None:
         """Takes the lock.
 

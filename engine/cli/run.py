@@ -57,7 +57,14 @@ def run(options: argparse.Namespace) -> int:
         root.take()
         with closing(pod_source_of(options, node, manifests)) as source, watched(options) as listener:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
-            keeper = Keeper(root.opened, control, options.interval, known=root.known, dry_run=options.dry_run)
+            keeper = Keeper(
+                root.opened,
+                control,
+                options.interval,
+                known=root.known,
+                taken_over=root.taken_over,
+                dry_run=options.dry_run,
+            )
             listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
             Loop(keeper, source, listener, signals, options.interval, root.writers).run()
     return 0

@@ -38,8 +38,8 @@ class Keeper:
     """Reconciles a tree with pods.
 
     ``open_tree`` is entered for each reconcile and raises EngineError if the tree cannot be used. ``interval``: the
-    longest that anything is left alone, in seconds. ``known``: paths of cgroups that an earlier run has made. With
-    ``dry_run`` it only looks.
+    longest that anything is left alone, in seconds. ``known``: paths of cgroups that an earlier run has made.
+    ``taken_over``: kubepods is not of this engine's making. With ``dry_run`` it only looks.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Keeper:
         interval: float,
         *,
         known: Sequence[str] = (),
+        taken_over: bool = False,
         dry_run: bool = False,
         processes: Processes | None = None,
     ) -> None:
@@ -56,7 +57,7 @@ class Keeper:
         self._control = control
         self._dry_run = dry_run
         self._processes = processes or Processes()
-        self._orphans = Orphans(control, interval, known)
+        self._orphans = Orphans(control, interval, known, taken_over=taken_over)
         self._failing = BackOff(interval, control.clock)
         self._fought_over = BackOff(interval, control.clock, PATIENCE_WITH_OTHERS)
         self._left: Left | None = None

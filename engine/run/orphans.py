@@ -1,8 +1,9 @@
 """Cgroups of pods that are gone: which of them may go now, and the end of what lives in them.
 
-A cgroup that no pod of this engine ever had may be that of a pod which its source does not show (yet), such as a static
-pod without its mirror, or a container which its runtime is just making: it stays for a while and as long as something
-lives in it. A kubelet ends what lives in every pod's cgroup it does not know, but nobody makes cgroups beside it.
+A cgroup that no pod of this engine ever had may be that of a pod which its source does not show yet, or a container
+which its runtime is just making: it stays for a while. Then a pod's goes with what lives in it, as with a kubelet; but
+where a kubepods was taken over, a kubelet may have made it for a pod that the source never shows, such as a static pod
+without its mirror, and it stays as long as something lives in it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from engine.run.source import Seen
 from engine.run.tree import Control, Tree
 from engine.wanted_cgroup import WantedCgroup
 
-#: Seconds that a cgroup of unknown origin stays although nobody wants it and nothing lives in it.
+#: Seconds that a cgroup of unknown origin stays although nobody wants it, or the interval if that is shorter.
 GRACE = 60.0
 #: Seconds until processes that do not end are killed again, at most; a kubelet comes by every two (housekeeping).
 _LONGEST = 4.0
@@ -43,10 +44,17 @@ class Verdict:
 
 
 class Orphans:
-    """Remembers what was wanted once, and since when there is what was not. ``known``: paths an earlier run made."""
+    """Remembers what was wanted once, and since when there is what was not.
 
-    def __init__(self, control: Control, interval: float, known: Iterable[str] = ()) -> None:
+    ``known``: paths an earlier run made. ``taken_over``: somebody else may make pods' cgroups here too.
+    """
+
+    def __init__(
+        self, control: Control, interval: float, known: Iterable[str] = (), *, taken_over: bool = False
+    ) -> None:
         self._control = control
+        self._grace = min(interval, GRACE)
+        self._taken_over = taken_over
         self._known = set(known)
         self._unseen = set(known)  # what this run has not wanted yet
         self._since: dict[str, float] = {}
@@ -55,7 +63,7 @@ class Orphans:
     def due(self) -> float | None:
         """When to look again at what stays or does not end, by the clock."""
         now = self._control.clock()
-        waiting = [since + GRACE for since in self._since.values() if since + GRACE > now]
+        waiting = [since + self._grace for since in self._since.values() if since + self._grace > now]
         return min([*waiting, *filter(None, [self._again.due()])], default=None)
 
     def judge(self, tree: Tree, wanted: Sequence[WantedCgroup], seen: Seen) -> Verdict:
@@ -75,14 +83,14 @@ class Orphans:
         self._known = {cgroup.path for cgroup in wanted} | (self._known & there.keys())
         self._again.keep_only(there)
         self._unseen -= {cgroup.path for cgroup in wanted}
-        staying = {path for path, since in self._since.items() if not seen.complete or now < since + GRACE}
+        staying = {path for path, since in self._since.items() if not seen.complete or now < since + self._grace}
         if not seen.complete:
             staying |= self._unseen & there.keys()
         doomed = tuple(
             orphan
             for path, orphan in there.items()
             if path not in staying
-            and path not in self._since
+            and not (self._taken_over and path in self._since)
             and _is_pod(path, driver)
             and _uid(path, driver) not in uids  # a pod that has changed its QoS class is not ended for it
             and not self._again.holds(path, _ENDING)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from errno import EBUSY
 from typing import Any
 
+from engine.errors import StepFailedError
 from engine.plan import make_plan
 from mount.conformance.case import Case
 from tests.engine.random_trees import Machine, any_paths, any_tree, drift, kubelet_tree, processes
@@ -28,7 +30,7 @@ _DRIFT = 12
 class PlanCase:
     """A case with what is known of its operations: which are a plan's steps, and what reads back as wanted.
 
-    ``obstacles``: how many steps were left out as the plan said that something foreign is in their way.
+    ``obstacles``: how many steps were left out as something foreign is in their way.
     """
 
     case: Case
@@ -84,7 +86,11 @@ def _case(layout: str, series: str, chance: random.Random, number: int) -> PlanC
         plan = make_plan(wanted, machine.found(), "cgroupfs")
         outcome = machine.run(plan)
         in_the_way = {step.obstacle for step in plan.steps if step.obstacle}
-        unexpected = [failure for failure in outcome.failed if failure.todo not in in_the_way]
+        unexpected = [
+            failure
+            for failure in outcome.failed
+            if failure.todo not in in_the_way and not _held_by_a_child(failure, layout, series)
+        ]
         if unexpected:
             raise OracleError(f"case {number}: the model refuses a step: {unexpected[0]}")
         obstacles += len(outcome.failed)
@@ -93,6 +99,12 @@ def _case(layout: str, series: str, chance: random.Random, number: int) -> PlanC
     reads = {len(machine.log) + n: text for n, text in enumerate(values.values())}
     ops = (*machine.log, *(("read", path) for path in values))
     return PlanCase(Case(f"plans {number}", layout, ops), frozenset(steps), reads, obstacles)
+
+
+def _held_by_a_child(failure: StepFailedError, layout: str, series: str) -> bool:
+    """Does a child hold CPUs that are to go, by a list that nobody wants? Only v2 before 6.1 minds: no plan knows."""
+    is_list = (failure.path or "").endswith("/cpuset.cpus")
+    return is_list and failure.errno == EBUSY and layout == "v2" and series == "5.10"
 
 
 def _tree(chance: random.Random, machine: Machine) -> Sequence[Any]:

@@ -54,7 +54,8 @@ class Machine(ModelFs):
 
     def write(self, path, data):
         super().write(path, data)
-        self.log.append(("write", path, self.processes.get(data, data)))
+        is_pid = path.endswith("/cgroup.procs")
+        self.log.append(("write", path, self.processes.get(data, data) if is_pid else data))
 
     def found(self):
         return FoundTree(self, self.layout)

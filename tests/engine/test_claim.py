@@ -66,6 +66,14 @@ def test_a_foreign_kubepods_can_be_taken_over_for_good(claim, root, make_node):
         claimed.keep(wanted_tree(make_node(), []))
     with claim() as claimed:
         assert claimed.recorded
+        assert claimed.taken_over
+
+
+def test_an_empty_kubepods_is_not_taken_over(claim, make_node):
+    with claim(refuse_foreign=False) as claimed:
+        claimed.keep(wanted_tree(make_node(), []))
+    with claim() as claimed:
+        assert not claimed.taken_over
 
 
 def test_nobody_else_works_there_meanwhile(claim):

@@ -322,7 +322,19 @@ def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
     assert len(kept.pods()) == 1
 
 
-def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended(kept, make_pod):
+def test_what_lives_in_a_pod_that_nobody_knows_is_ended_in_the_end(kept, make_pod):
+    kept.look(make_pod())
+    kept.make(STRANGER)
+    pid = kept.process_in(STRANGER)
+    done = kept.look(make_pod())
+    assert done.killed == {}
+    assert done.kept == (f"/{STRANGER}: not wanted, kept: process {pid} lives in it",)
+    assert kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now).killed == {STRANGER: (pid,)}
+    assert len(kept.pods()) == 1
+
+
+def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended_where_somebody_else_makes_pods(make_node, make_pod):
+    kept = Kept(make_node(), "v2", "6.12", taken_over=True)
     kept.look(make_pod())
     kept.make(STRANGER)
     pid = kept.process_in(STRANGER)
