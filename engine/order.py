@@ -175,9 +175,10 @@ class _Quotas:
             between, obstacle = new, obstacle or self._obstacle_below(path, size)
         elif ends and after < before:
             between = self._final(limiting_after) if before < above_before else new
+            obstacle = obstacle or self._obstacle_below(path, after)
         elif begins and not ends and after < above_after:
             between = self._found(limiting_before)
-        self._lowered[path] = between
+        self._lowered[path] = old if obstacle else between  # it will be refused then
         return Legs(
             lower=self._path(path, old, between, above_before, obstacle),
             make=self._path(path, between, new, above_after, obstacle),

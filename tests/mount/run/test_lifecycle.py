@@ -24,6 +24,12 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> bool:
     return True
 
 
+def heed_signals() -> None:
+    """The tests may run where some are ignored, as in the background of a shell, and a shell cannot trap those."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def started(sandboxed: Sandboxed) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
     """Starts a sh script in front of a tree, which has said "ready" when it is returned."""
@@ -37,6 +43,7 @@ def started(sandboxed: Sandboxed) -> Iterator[Callable[[str], subprocess.Popen[s
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heed_signals,
         )
         processes.append(process)
         assert process.stdout is not None
@@ -100,7 +107,9 @@ def test_the_command_has_the_starters_directory_environment_and_signals(sandboxe
     script = "pwd; echo $WORD; grep -E '^Sig(Blk|Ign)' /proc/self/status"
     command = [*COMMAND, "run", "sh", "-c", script]
     environment = {**os.environ, "WORD": "a word", "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30, preexec_fn=heed_signals
+    )
     nothing = "0" * 16
     assert done.stdout == f"{tmp_path}\na word\nSigBlk:\t{nothing}\nSigIgn:\t{nothing}\n"
 
@@ -147,7 +156,7 @@ def test_a_killed_front_leaves_nothing(started: Callable[[str], subprocess.Popen
 
 
 def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str], subprocess.Popen[str]]) -> None:
-    process = started("sleep 300 & echo $!; echo $$; echo ready; cat >/dev/null")
+    process = started("sleep 300 & echo $!; echo $$; echo ready; read nothing")
     (server,) = servers_of(process.pid)
     os.kill(server, signal.SIGKILL)
     _, complaint = process.communicate(timeout=60)
