@@ -54,6 +54,7 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
         poller = select.poll()
         poller.register(ours, select.POLLIN)
         poller.poll(_PATIENCE)
+        sweep(namespace)  # which the server has done, if it did not end before the command
     return status
 
 
