@@ -8,10 +8,10 @@ from errno import EACCES, EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EPE
 from pathlib import Path
 
 from engine.errors import CgroupMissingError, InputError, StepFailedError, errno_name
-from engine.fs import CgroupFs
-from engine.layout import Layout
+from engine.fs import CgroupFs, cgroups_at
+from engine.layout import Layout, hierarchies
 
-_PF_KTHREAD = 0x00200000
+_PF_KTHREAD = 0x00200000  # include/linux/sched.h
 _ADVICE = {
     EACCES: "run as root or as the owner of the cgroups on the way",
     EPERM: "run as root or as the owner of the cgroups on the way",
@@ -37,9 +37,7 @@ def trees_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
             raise CgroupMissingError(f"{layout.directory(tree, path)}: is not there", path=path, todo="apply makes it")
     if layout.version == 2:
         return layout.trees
-    names = sorted(fs.listdir(""))
-    links = {part for name in names if "," in name for part in name.split(",")}  # cpu -> cpu,cpuacct
-    others = [name for name in names if name not in {*layout.trees, *links} and fs.is_dir(f"{name}/{path}")]
+    others = [name for name in hierarchies(fs, layout) if name not in layout.trees and fs.is_dir(f"{name}/{path}")]
     return sorted([*layout.trees, *others], key=lambda name: name == "freezer")
 
 
@@ -72,13 +70,21 @@ def enter(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("
         entered.append(tree)
 
 
+def is_kernel_thread(pid: int, proc: Path = Path("/proc")) -> bool | None:
+    """Is it one? None where there is no such process."""
+    try:
+        text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return bool(int(text.rpartition(")")[2].split()[6]) & _PF_KTHREAD)
+
+
 def check_process(pid: int, proc: Path = Path("/proc")) -> None:
     """:raises InputError: there is no such process, or it is a thread of the kernel, which has no place in a pod."""
-    try:
-        fields = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        raise InputError(f"{pid}: there is no such process", value=str(pid)) from None
-    if int(fields[6]) & _PF_KTHREAD:
+    of_kernel = is_kernel_thread(pid, proc)
+    if of_kernel is None:
+        raise InputError(f"{pid}: there is no such process", value=str(pid))
+    if of_kernel:
         raise InputError(f"{pid}: is a thread of the kernel, which stays where it is", value=str(pid))
 
 
@@ -102,7 +108,8 @@ def _where(fs: CgroupFs, layout: Layout, tree: str, pid: int, proc: Path) -> str
     for path in (*_told(proc, pid, tree), ""):
         if pid in _processes(fs, layout, tree, path):
             return path
-    return next((path for path in _below(fs, layout, tree, "") if pid in _processes(fs, layout, tree, path)), None)
+    paths = (directory.removeprefix(tree).lstrip("/") for directory in cgroups_at(fs, tree))
+    return next((path for path in paths if pid in _processes(fs, layout, tree, path)), None)
 
 
 def _told(proc: Path, pid: int, tree: str) -> Iterator[str]:
@@ -118,17 +125,6 @@ def _processes(fs: CgroupFs, layout: Layout, tree: str, path: str) -> set[int]:
     with suppress(OSError):
         return {int(line) for line in fs.read(f"{layout.directory(tree, path)}/cgroup.procs").split()}
     return set()
-
-
-def _below(fs: CgroupFs, layout: Layout, tree: str, path: str) -> Iterator[str]:
-    names: list[str] = []
-    with suppress(OSError):
-        names = fs.listdir(layout.directory(tree, path))
-    for name in names:
-        child = f"{path}/{name}" if path else name
-        if fs.is_dir(layout.directory(tree, child)):
-            yield child
-            yield from _below(fs, layout, tree, child)
 
 
 def _back(fs: CgroupFs, layout: Layout, tree: str, path: str | None, pid: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -48,6 +49,17 @@ class CgroupFs(Protocol):
     @abstractmethod
     def is_dir(self, path: str) -> bool:
         """Is there a directory? A symbolic link to one counts only directly below the root."""
+
+
+def cgroups_at(fs: CgroupFs, path: str) -> Iterator[str]:
+    """A cgroup and all below it, parents first, as far as they are there and can be listed."""
+    try:
+        names = fs.subdirectories(path)
+    except OSError:
+        return
+    yield path
+    for name in names:
+        yield from cgroups_at(fs, f"{path}/{name}" if path else name)
 
 
 # kernfs makes a file's text a page at a time, and stops before a record that does not fit; none is half a page long

@@ -73,6 +73,18 @@ def detect(fs: CgroupFs, shown_root: str) -> Layout:
     return _v1(fs, shown_root)
 
 
+def hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
+    """Every tree of a root, also those in which the engine makes nothing: a runtime makes cgroups in all.
+
+    Raises OSError.
+    """
+    if layout.version == 2:
+        return layout.trees
+    names = set(fs.subdirectories(""))
+    aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
+    return tuple(sorted(names - aliases))
+
+
 def _v2(fs: CgroupFs, shown_root: str) -> Layout:
     try:
         available = fs.read("cgroup.controllers").split()

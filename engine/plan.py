@@ -68,12 +68,8 @@ class Plan:
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
     """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
-    if cgroup.level in _UNMANAGED:
-        return
     for knob in knobs_of(layout, cgroup.limits):
-        if cgroup.level == "reserved" and not knob.given(cgroup.limits):
-            continue
-        setting = knob.setting(cgroup.limits)
+        setting = _wanted_setting(cgroup, knob)
         if setting is not None:
             yield knob, setting
 
@@ -135,7 +131,7 @@ class _Writes:
         self.layout = found.layout
         self._shown: dict[str, str] = {}
         by_path = {cgroup.path: cgroup for cgroup in wanted}
-        order = Order(by_path, found, gone, lambda path, knob: _wanted_setting(by_path.get(path), knob, self.layout))
+        order = Order(by_path, found, gone, lambda path, knob: _wanted_setting(by_path.get(path), knob))
         self._legs = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
 
     def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[Legs]:
@@ -165,7 +161,7 @@ class _Writes:
         return setting[knob.files.index(write.file)]
 
 
-def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob, layout: Layout) -> Setting | None:
+def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob) -> Setting | None:
     """What is wanted of a knob whose field no other knob sets."""
     if cgroup is None or cgroup.level in _UNMANAGED or (cgroup.level == "reserved" and not knob.given(cgroup.limits)):
         return None

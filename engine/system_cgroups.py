@@ -68,6 +68,16 @@ class ProcessTable:
             return None
 
 
+def set_kubelets_oom_score_adj(node: NodeConfig) -> None:
+    """Gives each kubelet of this machine its oom_score_adj, if kubeletCgroups is set.
+
+    :raises StepFailedError: the kernel does not let us.
+    """
+    processes = ProcessTable()
+    for pid in processes.kubelets() if node.kubelet_cgroups else ():
+        processes.set_oom_score_adj(pid, node.kubelet_oom_score_adj)
+
+
 @dataclass(frozen=True)
 class _Processes:
     """cgroup.procs as a knob: one more process in it. Nothing is ever lowered or reset."""

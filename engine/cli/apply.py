@@ -6,9 +6,10 @@ import argparse
 
 from engine.cli.claim import add_claim, claim_of
 from engine.cli.execution import execute_and_tell
-from engine.cli.inputs import at_root, found_tree, inputs, plan_of, systemd_of
+from engine.cli.inputs import found_at_root, inputs, systemd_of
 from engine.cli.options import add_node_options, add_pods, add_root
-from engine.system_cgroups import ProcessTable, with_moves
+from engine.system_cgroups import set_kubelets_oom_score_adj, with_moves
+from engine.systemd.units import plan_by
 from engine.wanted import wanted_tree
 
 SUMMARY = "make it so and read every write back"
@@ -30,15 +31,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     node, pods = inputs(options, options.pods)
-    found = found_tree(options, node)
-    node = at_root(options, node, found)
+    found, node = found_at_root(options, node)
     wanted = wanted_tree(node, pods)
     look = "plan and status only look"
     with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
-        plan = with_moves(plan_of(wanted, found, node, systemd), node, found)
-        if node.kubelet_cgroups:
-            for pid in ProcessTable().kubelets():
-                ProcessTable().set_oom_score_adj(pid, node.kubelet_oom_score_adj)
+        plan = with_moves(plan_by(wanted, found, node.driver, systemd), node, found)
+        set_kubelets_oom_score_adj(node)
         count = len(wanted) - len(plan.waiting)
         idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
         claim.keep(wanted)

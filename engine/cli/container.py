@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from engine.cli.claim import add_state_dir, state_dir
-from engine.cli.inputs import at_root, found_tree, inputs
+from engine.cli.inputs import found_at_root, inputs
 from engine.cli.messages import warn_of
 from engine.cli.options import add_node_options, add_root
 from engine.errors import RecordError
@@ -55,8 +55,8 @@ def place_of(options: argparse.Namespace) -> Place:
     """
     if options.pods:
         node, pods = inputs(options, options.pods)
-        found = found_tree(options, node)
-        wanted = recorded_pods(wanted_tree(at_root(options, node, found), pods))
+        found, node = found_at_root(options, node)
+        wanted = recorded_pods(wanted_tree(node, pods))
         return Place(found.fs, found.layout, *chosen(options.pod, wanted))
     fs: CgroupFs = options.open_root(options.root)
     layout = detect(fs, options.root)

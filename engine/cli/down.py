@@ -6,7 +6,7 @@ import argparse
 
 from engine.cli.claim import add_claim, claim_of
 from engine.cli.execution import execute_and_tell
-from engine.cli.inputs import at_root, found_tree, node_of, systemd_of
+from engine.cli.inputs import found_at_root, node_of, systemd_of
 from engine.cli.options import add_node_options, add_root
 from engine.down import down_plan
 from engine.plan import Plan
@@ -33,8 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     node, _ = node_of(options)
-    found = found_tree(options, node)
-    node = at_root(options, node, found)
+    found, node = found_at_root(options, node)
     look = "status only looks"
     with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
         plan = down_plan(wanted_tree(node, []), found, node.driver, recorded=claim.recorded)

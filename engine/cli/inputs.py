@@ -18,7 +18,6 @@ from engine.fs import CgroupFs, OsFs
 from engine.hugepages import huge_pages_of_machine
 from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
-from engine.plan import Plan, make_plan
 from engine.pod import Pod
 from engine.pod_checks import overflows
 from engine.pods import read_pods
@@ -27,8 +26,6 @@ from engine.run.files import pod_source
 from engine.run.source import PodSource
 from engine.static_pods.manifest import Manifests, node_name_of_machine
 from engine.systemd.bus import THE_MACHINES_OWN, Systemd, connect
-from engine.systemd.units import over_dbus
-from engine.wanted_cgroup import WantedCgroup
 
 
 def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
@@ -123,9 +120,18 @@ def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
     return FoundTree(fs, layout)
 
 
-def at_root(options: argparse.Namespace, node: NodeConfig, found: FoundTree) -> NodeConfig:
+def at_root(node: NodeConfig, found: FoundTree) -> NodeConfig:
     """A node with what its root tells of it."""
     return replace(node, cgroup_version=found.layout.version, cpu_list=found.layout.cpus)
+
+
+def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundTree, NodeConfig]:
+    """``found_tree``, and the node with what it tells.
+
+    :raises RootError: as ``found_tree``.
+    """
+    found = found_tree(options, node)
+    return found, at_root(node, found)
 
 
 def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
@@ -149,9 +155,3 @@ def _huge_pages_at(options: argparse.Namespace) -> dict[int, int]:
     root = getattr(options, "root", None)
     of_machine = root is None or Path(os.path.realpath(root)).is_relative_to("/sys/fs/cgroup")
     return huge_pages_of_machine() if of_machine else {}
-
-
-def plan_of(wanted: Sequence[WantedCgroup], found: FoundTree, node: NodeConfig, systemd: Systemd | None) -> Plan:
-    """The plan, over D-Bus where a systemd manages the tree."""
-    plan = make_plan(wanted, found, node.driver)
-    return plan if systemd is None else over_dbus(plan, wanted, found, systemd)

@@ -61,7 +61,7 @@ class KeptRoot:
         found = self._found()
         self._take(found)
         complaints = self._follow_configuration()
-        node = at_root(self._options, self._node, found)
+        node = at_root(self._node, found)
         with systemd_of(self._options, node) as systemd:
             record = self._claim.keep if self._claim is not None else lambda wanted: None
             yield Tree(node, found, systemd, record, complaints)

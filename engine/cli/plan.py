@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.assumed import AssumedTree
-from engine.cli.inputs import at_root, found_tree, inputs, plan_of, systemd_of
+from engine.cli.inputs import found_at_root, found_tree, inputs, systemd_of
 from engine.cli.messages import warn_of
 from engine.cli.options import add_node_options, add_output, add_pods, add_root
 from engine.config import NodeConfig
@@ -19,6 +19,7 @@ from engine.pods import read_pods
 from engine.render import Printer, print_plan
 from engine.resize import resize_plan
 from engine.system_cgroups import with_moves
+from engine.systemd.units import plan_by
 from engine.wanted import wanted_tree
 
 SUMMARY = "what would be written, in order, and why; changes nothing"
@@ -49,11 +50,10 @@ def run(options: argparse.Namespace) -> int:
     node, pods = inputs(options, options.pods)
     if options.resized_from is not None:
         return _resize(options, node, pods)
-    found = found_tree(options, node)
-    node = at_root(options, node, found)
+    found, node = found_at_root(options, node)
     wanted = wanted_tree(node, pods)
     with systemd_of(options, node) as systemd:
-        plan = with_moves(plan_of(wanted, found, node, systemd), node, found)
+        plan = with_moves(plan_by(wanted, found, node.driver, systemd), node, found)
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
     if node.kubelet_cgroups:
         scores["kubelet"] = node.kubelet_oom_score_adj

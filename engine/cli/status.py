@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from engine.cli.inputs import at_root, by_systemd, found_tree, inputs
+from engine.cli.inputs import by_systemd, found_at_root, inputs
 from engine.cli.options import add_node_options, add_output, add_pods, add_root
 from engine.render import Printer, print_status
 from engine.status import compare, differs
@@ -31,8 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     node, pods = inputs(options, options.pods)
-    found = found_tree(options, node)
-    node = at_root(options, node, found)
+    found, node = found_at_root(options, node)
     rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
     return 1 if options.check and any(differs(row) for row in rows) else 0

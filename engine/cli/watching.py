@@ -7,16 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as version_of
 
 from engine.errors import InputError
+from engine.run.address import Address, parse_address
 from engine.run.events import Event, Listener, Listening
 from engine.run.health import Health
 from engine.run.log import Log
-from engine.run.metrics import Metrics
 from engine.run.notify import Notify
-from engine.run.server import Address, Server, parse_address
 
 
 def add_watching_options(command: argparse.ArgumentParser) -> None:
@@ -39,6 +36,10 @@ def watched(options: argparse.Namespace) -> Iterator[Listener]:
 
     :raises InputError: --listen cannot be used.
     """
+    # Prometheus' library takes as long to load as a plan to make, and no other command needs it
+    from engine.run.metrics import Metrics
+    from engine.run.server import Server
+
     health, metrics = Health(), Metrics(_version(), str(options.kubelet_version))
     everyone = _Everyone((Log(sys.stderr, options.log, verbose=options.verbose), metrics, health, Notify()))
     address: Address | None = options.listen
@@ -60,6 +61,9 @@ class _Everyone:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
     try:
         return version_of("fakecgroup")
     except PackageNotFoundError:  # a copy that was not installed

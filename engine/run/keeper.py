@@ -15,7 +15,7 @@ from engine.errors import RecordError
 from engine.fs import CgroupFs
 from engine.gc_pause import gc_paused
 from engine.layout import Layout
-from engine.plan import Plan, Step, make_plan
+from engine.plan import Plan, Step
 from engine.qos import qos_class
 from engine.run.backoff import FIRST_DELAY, BackOff
 from engine.run.drift import A_CGROUP, Left, differs, drift_since, left_by, paths_of
@@ -25,8 +25,8 @@ from engine.run.orphans import Orphans, Verdict
 from engine.run.source import Seen
 from engine.run.tree import Control, Tree
 from engine.status import compare
-from engine.system_cgroups import ProcessTable, with_moves
-from engine.systemd.units import over_dbus
+from engine.system_cgroups import set_kubelets_oom_score_adj, with_moves
+from engine.systemd.units import plan_by
 from engine.wanted import wanted_tree
 from engine.wanted_cgroup import WantedCgroup
 
@@ -134,9 +134,7 @@ class Keeper:
                 waiting.append(step)
             return holds
 
-        if tree.node.kubelet_cgroups:
-            for pid in ProcessTable().kubelets():
-                ProcessTable().set_oom_score_adj(pid, tree.node.kubelet_oom_score_adj)
+        set_kubelets_oom_score_adj(tree.node)
         complaints = self._record(tree, wanted)
         outcome = execute(plan, tree.found.fs, systemd=tree.systemd, held=held, ending=self._control.ending)
         self._left = left_by(plan, outcome, wanted, contested)
@@ -181,9 +179,7 @@ class Keeper:
 
 def _plan(tree: Tree, wanted: Sequence[WantedCgroup], verdict: Verdict) -> Plan:
     """The plan without what is not to be removed now."""
-    plan = make_plan(wanted, tree.found, tree.node.driver)
-    if tree.systemd is not None:
-        plan = over_dbus(plan, wanted, tree.found, tree.systemd)
+    plan = plan_by(wanted, tree.found, tree.node.driver, tree.systemd)
     if not verdict.staying:
         return plan
     return replace(plan, steps=tuple(step for step in plan.steps if not verdict.spares(step)))

@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from pathlib import Path
 
+from engine.entering import is_kernel_thread
 from engine.errors import errno_name
-from engine.fs import CgroupFs
-from engine.layout import Layout
+from engine.fs import CgroupFs, cgroups_at
+from engine.layout import Layout, hierarchies
 from engine.plan import who_lives
 from engine.run.tree import Control
 
 #: Seconds after each round; a process that is killed takes a moment to end.
 _ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
-_PF_KTHREAD = 0x00200000  # include/linux/sched.h
 
 
 class Processes:
@@ -29,11 +28,7 @@ class Processes:
 
     def is_kernel_thread(self, pid: int) -> bool:
         """Is it one? A process that is gone is none."""
-        try:
-            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-        return bool(int(text.rpartition(")")[2].split()[6]) & _PF_KTHREAD)
+        return is_kernel_thread(pid) is True
 
     def kill(self, pid: int, is_there: Callable[[], bool]) -> None:
         """SIGKILL, if ``is_there`` still holds once the pid cannot become another process's.
@@ -60,7 +55,7 @@ class Killing:
         self._fs = fs
         self._control = control
         self._processes = processes
-        self._hierarchies = _hierarchies(fs, layout)
+        self._hierarchies = hierarchies(fs, layout)
         self._unified = layout.version == 2
         self.left: dict[str, str] = {}
 
@@ -84,7 +79,7 @@ class Killing:
         A runtime has made them, and a kubelet removes them with the pod (libcontainer's Destroy).
         """
         others = [hierarchy for hierarchy in self._hierarchies if hierarchy not in but]
-        return [directory for other in others for directory in reversed(list(self._below(f"{other}/{path}")))]
+        return [directory for other in others for directory in reversed(list(cgroups_at(self._fs, f"{other}/{path}")))]
 
     def _kill(self, path: str, pids: Iterable[int], killed: set[int]) -> bool:
         """False if there is nothing in it that can be ended."""
@@ -118,16 +113,7 @@ class Killing:
     def _directories(self, path: str) -> Iterator[str]:
         """A cgroup and all below it in every hierarchy, parents first."""
         for hierarchy in self._hierarchies:
-            yield from self._below(f"{hierarchy}/{path}" if hierarchy else path)
-
-    def _below(self, directory: str) -> Iterator[str]:
-        try:
-            names = self._fs.subdirectories(directory)
-        except OSError:  # it is not there
-            return
-        yield directory
-        for name in names:
-            yield from self._below(f"{directory}/{name}")
+            yield from cgroups_at(self._fs, f"{hierarchy}/{path}" if hierarchy else path)
 
     def _text(self, file: str) -> str:
         try:
@@ -141,15 +127,6 @@ class Killing:
         except OSError:
             return False
         return True
-
-
-def _hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
-    """Every hierarchy of a root, also those in which the engine makes nothing: a runtime puts processes into all."""
-    if layout.version == 2:
-        return ("",)
-    names = set(fs.subdirectories(""))
-    aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
-    return tuple(sorted(names - aliases))
 
 
 def _why_spared(pids: Iterable[int], own: int) -> str:

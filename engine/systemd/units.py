@@ -19,9 +19,9 @@ from engine.errors import UnsafeNameError
 from engine.found import FoundTree
 from engine.knobs import Knob
 from engine.layout import Layout
-from engine.names import expand_slice
+from engine.names import Driver, expand_slice
 from engine.order import Pass
-from engine.plan import Plan, Step, settings_of
+from engine.plan import Plan, Step, make_plan, settings_of
 from engine.systemd.bus import Systemd, Unit
 from engine.systemd.properties import (
     NO_PROPERTY,
@@ -45,6 +45,15 @@ class UnitStep(Step):
     properties: tuple[Property, ...] = ()
     files: tuple[Step, ...] = ()
     trees: tuple[str, ...] = ()
+
+
+def plan_by(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, systemd: Systemd | None) -> Plan:
+    """The plan, over D-Bus where a systemd manages the tree. Changes nothing.
+
+    :raises EngineError: as ``make_plan`` and ``over_dbus``.
+    """
+    plan = make_plan(wanted, found, driver)
+    return plan if systemd is None else over_dbus(plan, wanted, found, systemd)
 
 
 def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: Systemd) -> Plan:

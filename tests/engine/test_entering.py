@@ -10,12 +10,13 @@ import pytest
 
 from engine.entering import check_process, enter, set_oom_score_adj, trees_of
 from engine.errors import CgroupMissingError, InputError, StepFailedError
+from engine.fs import CgroupFs
 from engine.layout import Layout
 
 LAYOUT = Layout(1, ("cpu,cpuacct", "memory"), {})
 
 
-class Hierarchies:
+class Hierarchies(CgroupFs):
     """v1 hierarchies that know in which cgroup each process is. ``refuse``: path of a cgroup -> errno."""
 
     def __init__(self):
@@ -24,6 +25,11 @@ class Hierarchies:
         self.where = dict.fromkeys(trees, "")
         self.refuse = {}
         self.log = []
+
+    def mkdir(self, path):
+        raise AssertionError("no process is entered by making a cgroup")
+
+    rmdir = mkdir
 
     def listdir(self, path):
         prefix = f"{path}/" if path else ""

@@ -1,4 +1,4 @@
-"""Trees that ``run`` keeps in the tests: own cgroups of this machine, and mounted fakes."""
+"""What ``run`` has in the tests: own cgroups of this machine, mounted fakes, a clock that is set by hand."""
 
 from __future__ import annotations
 
@@ -12,10 +12,31 @@ from pathlib import Path
 
 import pytest
 
+from engine.run.health import Health
+
 from .on_host import ROOT, remove
 
 FAKE = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
 REPOSITORY = Path(__file__).parents[3]
+
+
+class Clock:
+    """Seconds, as a test sets them."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def health(clock: Clock) -> Health:
+    return Health(clock)
 
 
 @pytest.fixture

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.apply import Outcome
 from engine.errors import StepFailedError
 from engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
-from engine.run.health import GRACE, Health
+from engine.run.health import GRACE
 
 DONE = Reconciled("start", 0.1, {})
 FAILED = Reconciled("start", 0.1, {}, Outcome(failed=[StepFailedError("kubepods: mkdir failed: EACCES")]))
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def health(clock):
-    return Health(clock)
 
 
 def test_it_is_alive_as_long_as_its_loop_comes_round(health, clock):

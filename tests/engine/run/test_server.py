@@ -12,27 +12,10 @@ import pytest
 
 from engine.errors import InputError
 from engine.run import server as server_module
+from engine.run.address import Address, parse_address
 from engine.run.events import Reconciled, Waiting
-from engine.run.health import Health
 from engine.run.metrics import Metrics
-from engine.run.server import LARGEST, Address, Server, parse_address
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def health(clock):
-    return Health(clock)
+from engine.run.server import LARGEST, Server
 
 
 @pytest.fixture
