@@ -149,3 +149,11 @@ def test_a_cgroup_namespace_shows_paths_from_its_root(sandboxed: Sandboxed) -> N
 def test_the_text_is_that_of_the_moment_it_was_opened(sandboxed: Sandboxed) -> None:
     script = "mkdir /sys/fs/cgroup/a; exec 3</proc/self/cgroup; echo $$ >/sys/fs/cgroup/a/cgroup.procs; cat <&3"
     assert said(sandboxed(script)) == "0::/\n"
+
+
+def test_a_cgroup_namespace_is_not_taken_for_one_that_has_ended(sandboxed: Sandboxed) -> None:
+    script = """
+        cd /sys/fs/cgroup
+        for name in a b c; do mkdir $name; sh -c "echo 0 >$name/cgroup.procs; unshare -C cat /proc/self/cgroup"; done
+    """
+    assert said(sandboxed(script)).split() == ["0::/"] * 3
