@@ -9,7 +9,6 @@ from fakecgroup.cgroup import Cgroup
 
 from .tree import Places, Tree
 
-
 _KEPT = 64  # namespaces, before those without a process are looked for
 
 
