@@ -171,6 +171,14 @@ class HostProcesses:
         self._tagged[tgid] = value
         return value
 
+    def heir_places(self, tid: int) -> Places | None:
+        """Where a child would be that a thread's process forks now; None for the roots. Nothing is searched."""
+        try:
+            tag = self._tags.get(resource.prlimit(tid, _LOCKS)[0])
+        except (ProcessLookupError, PermissionError):
+            return None
+        return None if tag is None else tag.places
+
     def has_passed_on(self, tgid: int, tag: int) -> bool:
         """Whether a child is known that has the tag from this process."""
         return any(value == tag and child != tgid for child, value in self._tagged.items())

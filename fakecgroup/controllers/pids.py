@@ -14,13 +14,32 @@ _MAX = PIDS_LIMIT + 1  # stands for "max"
 
 
 class Pids(Css):
-    """`current` tasks here and below, zombies included; `limit` in tasks."""
+    """`current` tasks here and below, zombies included; `limit` in tasks.
+
+    `coming` tasks of real processes are about to be: they take room, but are counted in `current` once they are seen.
+    """
 
     limit: int = _MAX
     current: int = 0
+    coming: int = 0
     watermark: int = 0
     events: int = 0  # refused forks, as pids.events counts them
     events_local: int = 0
+
+    @property
+    def has_room(self) -> bool:
+        """One task more is within its own limit."""
+        return self.current + self.coming < self.limit
+
+    def limited(self) -> list[Pids]:
+        """It and its ancestors, as far as they have a limit."""
+        css: Css | None = self
+        found = []
+        while isinstance(css, Pids):
+            if css.limit != _MAX:
+                found.append(css)
+            css = css.parent
+        return found
 
     def charge_task(self, count: int) -> None:
         css: Css | None = self
@@ -37,7 +56,7 @@ class Pids(Css):
         """EAGAIN where this or an ancestor's limit is reached (pids_can_fork)."""
         css: Css | None = self
         while isinstance(css, Pids):
-            if css.current + 1 > css.limit:
+            if not css.has_room:
                 self._refused_by(css)
                 raise refuse(EAGAIN)
             css.watermark = max(css.watermark, css.current + 1)

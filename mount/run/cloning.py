@@ -1,4 +1,4 @@
-"""clone3(2) with CLONE_INTO_CGROUP: the child starts in a cgroup of the tree."""
+"""clone3(2), and with CLONE_INTO_CGROUP: the child starts in a cgroup of the tree."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fakecgroup.core import dfl
 
 from ..processes import HostProcesses
 from . import syscalls
+from .forking import Forking
 from .listener import GOES, Answer, Call, Goes
 from .process import descriptor, signed, thread_group
 from .tree import Places, Tree
@@ -26,18 +27,20 @@ class Cloning:
     inherit; so another child that it starts at that moment, by another thread, starts there too.
     """
 
-    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+    def __init__(self, tree: Tree, processes: HostProcesses, forking: Forking) -> None:
         self._tree = tree
         self._processes = processes
+        self._forking = forking
 
     def clone3(self, call: Call) -> Answer:
         address, size = call.arguments[:2]
-        if size < _SIZE:
-            return GOES
         try:
             (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
-            if not flags & _INTO_CGROUP:
-                return GOES
+        except OSError:
+            return GOES
+        if not flags & _INTO_CGROUP or size < _SIZE:
+            return self._forking.start(call, flags)
+        try:
             (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
             cgroup = self._tree.inode(descriptor(call.tid, signed(fd)))
         except OSError:
@@ -49,16 +52,18 @@ class Cloning:
             before = self._places(tgid)
             after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
             dfl.vet_clone_into(cgroup, cgroup.hierarchy.cgroup_of(call.tid), _caller(call.tid))
-            for source, place in zip(before, after, strict=True):
-                place.hierarchy.can_fork(source, place)
-            if not call.waits():
-                return GOES
+            cgroup.hierarchy.can_attach((call.tid,), cgroup)
+        self._forking.admit(call.tid, after, flags)
+        if not call.waits():
+            return GOES
+        with self._tree.lock:
             mark = self._processes.lend(tgid, after)
         call.memory.write(call.tid, address, pack("=Q", flags & ~_INTO_CGROUP))
 
         def then() -> None:
             self._await_child(call.tid, tgid, mark)
             with self._tree.lock:
+                self._forking.over(call.tid)
                 self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
             try:
                 call.memory.write(call.tid, address, pack("=Q", flags))

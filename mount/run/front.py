@@ -15,7 +15,7 @@ from .. import daemon
 from ..errors import MountError
 from . import server
 from .identities import write_maps
-from .sandbox import Sandbox, enter
+from .sandbox import LISTENER, Sandbox, enter
 from .sweep import namespace_of, sweep
 
 _PASSED_ON = frozenset(
@@ -61,7 +61,8 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
 def _start(pid: int, front: socket.socket) -> tuple[int, int]:
     """Maps the ids of the child's user namespace and waits until it has become the command; returns the namespace.
 
-    Raises MountError.
+    The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
+    they shall wait to be killed. Raises MountError.
     """
     namespace = (0, 0)
     said = front.recv(1)
@@ -70,8 +71,11 @@ def _start(pid: int, front: socket.socket) -> tuple[int, int]:
         write_maps(pid)
         front.sendall(b"+")
         said = b""
-    while more := front.recv(4096):
-        said += more
+    while True:
+        more, listeners, _, _ = socket.recv_fds(front, 4096, 1)
+        if not more:
+            break
+        said += more.removeprefix(LISTENER) if listeners else more
     if said:
         raise MountError(said.decode(errors="replace"))
     return namespace

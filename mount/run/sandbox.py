@@ -16,6 +16,7 @@ from . import syscalls
 from .filter import install
 
 CGROUP_ROOT = "/sys/fs/cgroup"
+LISTENER = b"l"  # what is said with it
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
@@ -47,8 +48,9 @@ class Sandbox(NamedTuple):
 def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
     """Becomes the command. In a process of its own, which the front has forked.
 
-    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it hears what went wrong,
-    or nothing. `server` is sent the tree's descriptors with its device, then the listener, and is waited for.
+    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener,
+    and hears what went wrong, or nothing. `server` is sent the tree's descriptors with its device, then the listener,
+    and is waited for.
     """
     try:
         _enter(sandbox, front, server)
@@ -74,6 +76,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
     listener = install(sandbox.filter)
     socket.send_fds(server, [b"+"], [listener])
+    socket.send_fds(front, [LISTENER], [listener])
     os.close(listener)
     if not server.recv(1):
         os._exit(1)

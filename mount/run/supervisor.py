@@ -11,6 +11,7 @@ from ..processes import HostProcesses
 from . import syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
+from .forking import Forking
 from .handles import Handles
 from .listener import Handler
 from .mounting import Mounting
@@ -29,6 +30,9 @@ TRAPPED: dict[int, int | None] = {
     syscalls.FSOPEN: None,
     syscalls.NAME_TO_HANDLE_AT: None,
     syscalls.CLONE3: None,
+    syscalls.CLONE: None,
+    syscalls.FORK: None,
+    syscalls.VFORK: None,
 }
 """The calls that are asked about, with the bits of the first argument for which they are, or None for always."""
 
@@ -43,6 +47,7 @@ def handlers(
     namespaces = CgroupNamespaces(tree, first)
     opening = Opening(ProcFiles(tree, namespaces))
     statfs = Statfs(tree, kernel.vfs)
+    forking = Forking(tree, processes)
     mounting = Mounting(tree, namespaces, home)
     return {
         syscalls.OPENAT: opening.openat,
@@ -53,5 +58,8 @@ def handlers(
         syscalls.MOUNT: mounting.mount,
         syscalls.FSOPEN: mounting.fsopen,
         syscalls.NAME_TO_HANDLE_AT: Handles(tree).name_to_handle_at,
-        syscalls.CLONE3: Cloning(tree, processes).clone3,
+        syscalls.CLONE3: Cloning(tree, processes, forking).clone3,
+        syscalls.CLONE: forking.clone,
+        syscalls.FORK: forking.fork,
+        syscalls.VFORK: forking.fork,
     }

@@ -156,7 +156,7 @@ def test_a_killed_front_leaves_nothing(started: Callable[[str], subprocess.Popen
 
 
 def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str], subprocess.Popen[str]]) -> None:
-    process = started("while :; do :; done & echo $!; echo $$; echo ready; read nothing")
+    process = started("while :; do cat /proc/self/cgroup >/dev/null; done & echo $!; echo $$; echo ready; read nothing")
     (server,) = servers_of(process.pid)
     os.kill(server, signal.SIGKILL)
     assert process.wait(timeout=60) == 1  # with its input still open
