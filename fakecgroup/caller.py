@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 def _no_groups() -> Collection[int]:
@@ -20,12 +20,43 @@ class EventFd(NamedTuple):
     signal: Callable[[], None]
 
 
+class Numbers(Protocol):
+    """The numbers of tasks as someone sees them; `namespace` tells one pid namespace from another, 0 is the model's."""
+
+    namespace: int
+
+    def number(self, tid: int) -> int:
+        """What the task is shown as; 0 for one that cannot be seen (task_pid_vnr)."""
+
+    def tid(self, number: int) -> int:
+        """The task with this number; 0 for none (find_task_by_vpid)."""
+
+
+class _OwnNumbers:
+    namespace = 0
+
+    def number(self, tid: int) -> int:
+        return tid
+
+    def tid(self, number: int) -> int:
+        return number
+
+
+OWN_NUMBERS: Numbers = _OwnNumbers()
+"""Those of whoever is in the model's own pid namespace."""
+
+
+def _own_numbers() -> Numbers:
+    return OWN_NUMBERS
+
+
 class Caller(NamedTuple):
     """Credentials of one call.
 
     `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the supplementary groups,
     `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`, any other object, or
-    None for a descriptor that is not open. Both are asked only when a decision hangs on them.
+    None for a descriptor that is not open, `numbers` how it counts tasks. They are asked only when a decision hangs on
+    them.
     """
 
     uid: int = 0
@@ -33,6 +64,7 @@ class Caller(NamedTuple):
     pid: int = 1
     groups: Callable[[], Collection[int]] = _no_groups
     files: Callable[[int], object] = _no_files
+    numbers: Callable[[], Numbers] = _own_numbers
 
     @property
     def privileged(self) -> bool:

@@ -39,7 +39,8 @@ class Cgroup(Directory):
     # v1
     notify_on_release: bool = False
     clone_children: bool = False
-    pidlists: Mapping[bool, tuple[tuple[int, ...], int]] = MappingProxyType({})  # threads? -> pids, until (ns)
+    # (threads?, pid namespace) -> pids, until (ns)
+    pidlists: Mapping[tuple[bool, int], tuple[tuple[int, ...], int]] = MappingProxyType({})
     # tasks
     nr_populated: int = 0
     freeze: bool = False  # told so here: by cgroup.freeze, or by v1's freezer.state

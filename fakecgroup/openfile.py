@@ -24,12 +24,13 @@ class OpenFile:
     read asks for. Once the file is gone, what was already made can still be read, then it is ENODEV.
     """
 
-    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode", "opener", "pidlist", "trigger")
+    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode", "opener", "pidlist", "reader", "trigger")
 
     def __init__(self, inode: CgroupFile, flags: int, opener: Caller) -> None:
         self.inode = inode
         self.flags = flags
         self.opener = opener
+        self.reader = opener  # whoever reads
         self._buffer = b""
         self._index = 0
         self._read_pos = 0
@@ -37,8 +38,8 @@ class OpenFile:
         self.trigger = False  # a pressure trigger is set on it
         self.pidlist = False  # v1: it has listed pids before
 
-    def read(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter).
+    def read(self, offset: int, size: int, reader: Caller | None = None) -> bytes:
+        """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter); by the opener where no other is named.
 
         Raises EBADF on a write-only file, EINVAL where the file has no reader or the offset is
         negative, ENODEV where it is gone.
@@ -47,6 +48,7 @@ class OpenFile:
             raise refuse(EBADF)
         if offset < 0:
             raise refuse(EINVAL)
+        self.reader = reader or self.opener
         if offset == 0:
             self._index, self._buffer = 0, b""
         if offset != self._read_pos:

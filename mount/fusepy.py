@@ -300,7 +300,7 @@ class Tree:
         self._files[fi.fh] = file
 
     def read(self, path: str | None, size: int, offset: int, fi: Any) -> bytes:
-        return self._files[fi.fh].read(offset, size)
+        return self._files[fi.fh].read(offset, size, self._caller())
 
     def write(self, path: str | None, data: bytes, offset: int, fi: Any) -> int:
         return self._files[fi.fh].write(data, self._caller())

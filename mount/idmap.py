@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from fakecgroup import Caller
+
+from .pid_numbers import numbers_of
 
 
 class IdMap:
@@ -20,9 +23,14 @@ class IdMap:
         self.shown_uid, self.shown_gid = ({0: uid}, {0: gid}) if uid else ({}, {})
 
     def caller(self, uid: int, gid: int, pid: int, files: Callable[[int], object]) -> Caller:
-        """The model's caller for the thread `pid`; its supplementary groups are read once they matter."""
+        """The model's caller for the thread `pid`; its groups and its pid namespace are looked at once they matter."""
         return Caller(
-            self.played_uid.get(uid, uid), self.played_gid.get(gid, gid), pid, _groups_of(pid, self.played_gid), files
+            self.played_uid.get(uid, uid),
+            self.played_gid.get(gid, gid),
+            pid,
+            _groups_of(pid, self.played_gid),
+            files,
+            partial(numbers_of, pid),
         )
 
 

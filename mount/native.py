@@ -480,7 +480,7 @@ class Session:
 
     def _read(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         handle, offset, length = _DATA.unpack_from(self._buffer, _IN)
-        data = self._files[handle].read(offset, length)
+        data = self._files[handle].read(offset, length, caller)
         return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
 
     def _write(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> TaskInfo:
     """The task that `text` names, 0 being the writer; for a whole process its leader (cgroup_procs_write_start).
 
-    Raises EINVAL for what is no pid and for a kernel thread that must stay, ESRCH for a pid that is not there.
+    The number is one of the writer's pid namespace. Raises EINVAL for what is no pid and for a kernel thread that must
+    stay, ESRCH for a pid that is not there.
     """
     try:
         pid = kstrtoint(strstrip(text))
@@ -27,7 +28,8 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
         raise refuse(EINVAL)
     cgroup.hierarchy.membership.adopt_forked()  # the task may be one that nobody told of
     processes = cgroup.hierarchy.processes
-    task = processes.find(pid or writer.pid)
+    tid = writer.numbers().tid(pid) if pid else writer.pid
+    task = processes.find(tid) if tid else None
     if task is not None and threadgroup and task.tid != task.tgid:
         task = processes.find(task.tgid)
     if task is None:

@@ -186,7 +186,10 @@ def write_threads(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> No
 
 
 def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
-    """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start)."""
+    """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start).
+
+    Who is in no pid namespace of the reader's is a 0 (cgroup_procs_show).
+    """
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
     members = cgroup.hierarchy.members(cgroup)
@@ -194,11 +197,13 @@ def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
         for below in cgroup.descendants():
             if below.threaded and threadmode.domain_of(below) is cgroup:
                 members += below.hierarchy.members(below)
-    return iter([f"{tid}\n" for tid, tgid in members if tid == tgid])
+    number = of.reader.numbers().number
+    return iter([f"{number(tid)}\n" for tid, tgid in members if tid == tgid])
 
 
 def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
-    return iter([f"{tid}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
+    number = of.reader.numbers().number
+    return iter([f"{number(tid)}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
 
 
 def show_events(cgroup: Cgroup) -> str:

@@ -37,15 +37,18 @@ def write_tasks(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None
 
 
 def _pidlist(cgroup: Cgroup, of: OpenFile, threads: bool) -> list[str]:
-    """The sorted pids. A list lives on for 1 s after a read, and an open file that has read it before sees it again
-    (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
+    """The sorted pids, as the reader counts, of those it can see. A list lives on for 1 s after a read, and an open
+    file that has read it before sees it again (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
     """
     now = cgroup.hierarchy.now()
-    pids, expires = cgroup.pidlists.get(threads, ((), 0))
+    numbers = of.reader.numbers()
+    key = (threads, numbers.namespace)
+    pids, expires = cgroup.pidlists.get(key, ((), 0))
     if not of.pidlist or now >= expires:
-        pids = tuple(sorted({tid if threads else tgid for tid, tgid in cgroup.hierarchy.members(cgroup)}))
+        members = {tid if threads else tgid for tid, tgid in cgroup.hierarchy.members(cgroup)}
+        pids = tuple(sorted({*map(numbers.number, members)} - {0}))
     of.pidlist = True
-    cgroup.pidlists = {**cgroup.pidlists, threads: (pids, now + _PIDLIST_DELAY)}
+    cgroup.pidlists = {**cgroup.pidlists, key: (pids, now + _PIDLIST_DELAY)}
     return [f"{pid}\n" for pid in pids]
 
 

@@ -6,10 +6,11 @@ import os
 import re
 from struct import unpack
 
+from ..pid_numbers import numbers_of
 from . import syscalls
 from .listener import GOES, Answer, Call, Descriptor
 from .proc_files import ProcFiles
-from .process import descriptor, locate, our_number, own_proc, signed, thread_group
+from .process import descriptor, locate, own_proc, signed, thread_group
 from .statfs import PROC_SUPER_MAGIC, statfs_type
 
 _NAMES = frozenset((b"cgroup", b"cgroups", b"mountinfo", b"mounts", b"filesystems", b"mtab"))
@@ -85,7 +86,7 @@ class Opening:
             return tid
         if process == b"self" and thread is None:
             return thread_group(tid)
-        number = our_number(tid, int(thread or process))
+        number = numbers_of(tid).tid(int(thread or process))
         if not number:
             raise FileNotFoundError
         return number

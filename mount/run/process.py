@@ -8,7 +8,6 @@ from struct import pack
 from . import syscalls
 
 _RESOLVE_IN_ROOT = 0x10
-_NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11
 
 
 def descriptor(tid: int, fd: int) -> str:
@@ -52,30 +51,3 @@ def thread_group(tid: int) -> int:
     """The process that a thread is of. Raises OSError."""
     with open(f"/proc/{tid}/status", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
-
-
-def our_number(tid: int, pid: int) -> int:
-    """What the pid that a thread has for a process is here; 0 for no such process. Raises OSError."""
-    theirs = f"/proc/{tid}/ns/pid"
-    if os.stat(theirs).st_ino == os.stat("/proc/self/ns/pid").st_ino:
-        return pid
-    fd = os.open(theirs, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        found = int(syscalls.libc.ioctl(fd, _NS_GET_PID_FROM_PIDNS, pid))
-    finally:
-        os.close(fd)
-    return found if found > 0 else _search(os.stat(theirs).st_ino, pid)
-
-
-def _search(namespace: int, pid: int) -> int:
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                if os.stat(f"/proc/{name}/ns/pid").st_ino != namespace:
-                    continue
-                with open(f"/proc/{name}/status", "rb") as file:
-                    if any(line.startswith(b"NSpid:") and int(line.split()[-1]) == pid for line in file):
-                        return int(name)
-            except OSError:
-                continue
-    return 0

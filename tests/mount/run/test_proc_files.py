@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ..test_pid_namespaces import SCRIPT, SEEN
 from .conftest import Sandboxed, said
 
 SUBSYSTEMS = (
@@ -157,3 +158,8 @@ def test_a_cgroup_namespace_is_not_taken_for_one_that_has_ended(sandboxed: Sandb
         for name in a b c; do mkdir $name; sh -c "echo 0 >$name/cgroup.procs; unshare -C cat /proc/self/cgroup"; done
     """
     assert said(sandboxed(script)).split() == ["0::/"] * 3
+
+
+@pytest.mark.parametrize(("layout", "place"), [("v2", "."), ("v1", "pids")])
+def test_pids_are_those_of_the_readers_namespace(sandboxed: Sandboxed, layout: str, place: str) -> None:
+    assert said(sandboxed(f"cd /sys/fs/cgroup/{place}\n{SCRIPT}", layout=layout)) == SEEN[layout]

@@ -1,0 +1,83 @@
+"""The numbers that a process sees for others: those of its pid namespace (pid_namespaces(7))."""
+
+from __future__ import annotations
+
+import os
+from fcntl import ioctl
+
+from fakecgroup.caller import OWN_NUMBERS, Numbers
+
+_NS_GET_PARENT = 0xB702
+_NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11
+
+
+def numbers_of(tid: int) -> Numbers:
+    """Those that a thread sees; our own where it is in our namespace, or where that may not be known."""
+    try:
+        theirs = os.stat(f"/proc/{tid}/ns/pid").st_ino
+    except OSError:
+        return OWN_NUMBERS
+    return OWN_NUMBERS if theirs == os.stat("/proc/self/ns/pid").st_ino else Inner(tid, theirs)
+
+
+class Inner:
+    """What a thread in an inner namespace sees; `namespace` is its inode number."""
+
+    def __init__(self, reader: int, namespace: int) -> None:
+        self.namespace = namespace
+        self._reader = reader
+        self._depth = len(_numbers(reader))
+
+    def number(self, tid: int) -> int:
+        numbers = _numbers(tid)
+        if len(numbers) < self._depth or _above(tid, len(numbers) - self._depth) != self.namespace:
+            return 0
+        return numbers[self._depth - 1]
+
+    def tid(self, number: int) -> int:
+        try:
+            fd = os.open(f"/proc/{self._reader}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            return ioctl(fd, _NS_GET_PID_FROM_PIDNS, number)
+        except OverflowError:
+            return 0
+        except OSError:  # no such process, or an older kernel
+            return self.search(number)
+        finally:
+            os.close(fd)
+
+    def search(self, number: int) -> int:
+        """`tid` as any kernel allows it."""
+        for name in os.listdir("/proc"):
+            if name.isdecimal() and self.number(int(name)) == number:
+                return int(name)
+        return 0
+
+
+def _numbers(tid: int) -> list[int]:
+    """A thread's numbers, from our namespace inwards (proc_pid_status(5), NSpid); none for one that is gone."""
+    try:
+        with open(f"/proc/{tid}/status", "rb") as file:
+            return next(list(map(int, line.split()[1:])) for line in file if line.startswith(b"NSpid:"))
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _above(tid: int, levels: int) -> int:
+    """The inode number of the pid namespace that many levels above a thread's; 0 where that may not be known."""
+    try:
+        fd = os.open(f"/proc/{tid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        for _ in range(levels):
+            parent = ioctl(fd, _NS_GET_PARENT)
+            os.close(fd)
+            fd = parent
+        return os.fstat(fd).st_ino
+    except OSError:
+        return 0
+    finally:
+        os.close(fd)
