@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from oracle_vm.kernels import Kernel
-from systemd_vm.machine import boot, put_engine
+from systemd_vm.machine import boot, put_programs
 from systemd_vm.root import image_of
 
 #: Kernel series -> its cgroup layout. 5.10 is the last that systems ran on v1 by default.
@@ -23,7 +23,7 @@ def run(kernel: Kernel) -> tuple[str, int]:
     """What the scenario prints, and its exit code; OracleError when the machine does not come up or ends too early."""
     with tempfile.TemporaryDirectory(prefix="fcg-end-to-end-") as name:
         overlay = Path(name)
-        put_engine(overlay)
+        put_programs(overlay)
         package = overlay / "opt" / "python" / "end_to_end"
         shutil.copytree(_HERE / "scenario", package / "scenario", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(_HERE / "__init__.py", package)

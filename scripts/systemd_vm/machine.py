@@ -1,4 +1,4 @@
-"""The machine: a kernel, the root with systemd, and on top of it this checkout's engine and the script to run."""
+"""The machine: a kernel, the root with systemd, and on top of it this checkout's programs and the script to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ MEMORY = 1536 * 1024 * 1024
 #: Seconds after which a machine that is still on counts as wedged.
 PATIENCE = 300.0
 _REPOSITORY = Path(__file__).resolve().parents[2]
-_ENGINE = '#!/bin/sh\nexec python3 -c "import sys; from engine.cli import main; sys.exit(main())" "$@"\n'
+_PROGRAM = '#!/bin/sh\nexec python3 -c "import sys; from {}.cli import main; sys.exit(main())" "$@"\n'
+_PROGRAMS = {"cgroup-engine": "engine", "fakecgroup": "mount"}
+_PACKAGES = ("engine", "yaml", "jeepney", "inotify_simple", "prometheus_client", "fakecgroup", "mount", "fuse")
+# compiled parts are for this machine's Python; the packages do without
+_NOT_PUT = shutil.ignore_patterns("*.so", "__pycache__", "tests", "recordings")
 # legacy: systemd on cgroup v1; since 256 it must also be told that this is meant
 _LAYOUT = {
     "v2": "systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
@@ -30,12 +34,13 @@ LAYOUTS = tuple(_LAYOUT)
 def run(kernel: Kernel, layout: str, script: str) -> tuple[str, int]:
     """What a bash script prints in the machine, and its exit code.
 
-    cgroup-engine is on its PATH; the checkout's examples are in the working directory. Raises OracleError when the
-    machine does not come up or does not go off again in time.
+    cgroup-engine and fakecgroup are on its PATH; the checkout's examples are in the working directory. Raises
+    OracleError when the machine does not come up or does not go off again in time.
     """
     with tempfile.TemporaryDirectory(prefix="fcg-systemd-") as name:
         overlay = Path(name)
-        put_engine(overlay)
+        put_programs(overlay)
+        put_fuse(kernel, overlay)
         (overlay / "opt" / "script").write_text(script)
         shutil.copytree(_REPOSITORY / "examples", overlay / "opt" / "examples")
         return boot(kernel, image_of(kernel.series), overlay, f"systemd.unit=script.service {_LAYOUT[layout]}")
@@ -73,23 +78,28 @@ def boot(kernel: Kernel, image: Path, overlay: Path, options: str, patience: flo
         return printed, int(code)
 
 
-def put_engine(tree: Path) -> None:
-    """This checkout's engine, as /opt/bin/cgroup-engine and, with what it needs, in /opt/python."""
+def put_programs(tree: Path) -> None:
+    """This checkout's programs in /opt/bin and, with what they need, in /opt/python."""
     opt = tree / "opt"
     (opt / "bin").mkdir(parents=True)
-    (opt / "bin" / "cgroup-engine").write_text(_ENGINE)
-    (opt / "bin" / "cgroup-engine").chmod(0o755)
-    for package in ("engine", "yaml", "jeepney", "inotify_simple", "prometheus_client"):
+    for name, package in _PROGRAMS.items():
+        (opt / "bin" / name).write_text(_PROGRAM.format(package))
+        (opt / "bin" / name).chmod(0o755)
+    for package in _PACKAGES:
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
             raise OracleError(f"Python cannot import {package}; run the tests once, which prepare .venv, and use it")
         source = Path(found.origin)
         if found.submodule_search_locations is None:
             shutil.copy(source, opt / "python")
-            continue
-        # compiled parts are for this machine's Python; the packages do without
-        ignored = shutil.ignore_patterns("*.so", "__pycache__", "tests")
-        shutil.copytree(source.parent, opt / "python" / package, ignore=ignored)
+        else:
+            shutil.copytree(source.parent, opt / "python" / package, ignore=_NOT_PUT)
+
+
+def put_fuse(kernel: Kernel, tree: Path) -> None:
+    """The kernel's FUSE, where it is a module, as /opt/fuse.ko."""
+    for module in kernel.tree.glob("lib/modules/*/kernel/fs/fuse/fuse.ko"):
+        shutil.copy(module, tree / "opt")
 
 
 def _command(kernel: Kernel, options: str, directory: Path) -> list[str]:

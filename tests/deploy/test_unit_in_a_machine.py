@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from ..machine import LAYOUTS, answers_of, boots_a_machine
+
 HERE = Path(__file__)
-SERIES = os.environ.get("FAKECGROUP_SYSTEMD", "")
 UNIT = HERE.parents[2] / "deploy" / "systemd" / "cgroup-engine.service"
 INSTALLED = "ExecStart=/opt/cgroup-engine/bin/"
 # where the machine has the engine; it has no targets to wait for
 THERE = "Environment=PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1\nExecStart=/opt/bin/"
 UNITS = "/etc/systemd/system"
 
-pytestmark = [
-    pytest.mark.skipif(
-        not SERIES, reason="boots a machine: scripts/systemd fetch 6.1, then with FAKECGROUP_SYSTEMD=6.1"
-    ),
-    pytest.mark.timeout(400),
-]
-LAYOUTS = [layout for layout in ("v2", "v1") if layout == "v2" or SERIES == "6.1"]  # later ones have no v1 memory
+pytestmark = boots_a_machine
 
 
 @pytest.fixture(scope="module", params=LAYOUTS)
-def answers(request, tmp_path_factory):
+def answers(request):
     """What the scenario printed: name of a step -> its exit code and output."""
     text = UNIT.read_text().replace(INSTALLED, THERE).replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n")
-    script = tmp_path_factory.mktemp("unit") / "script"
     scenario = HERE.with_name("unit_scenario.sh").read_text()
-    script.write_text(f"cat >{UNITS}/{UNIT.name} <<'UNIT'\n{text}UNIT\n{scenario}")
-    systemd = HERE.parents[2] / "scripts" / "systemd"
-    command = [sys.executable, str(systemd), "run", "--kernel", SERIES, "--layout", request.param, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    return answers_of(f"cat >{UNITS}/{UNIT.name} <<'UNIT'\n{text}UNIT\n{scenario}", request.param)
 
 
 def test_it_starts_and_is_ready(answers):

@@ -1,12 +1,4 @@
 # Runs in the machine of scripts/systemd once the unit is in place; prints a line of JSON for each step.
-step() {
-  local name=$1 output code
-  shift
-  output=$("$@" 2>&1; echo "code $?")
-  code=${output##*code }
-  python3 -c 'import json, sys; print(json.dumps({"name": sys.argv[1], "code": int(sys.argv[2]), "output": sys.argv[3]}))' \
-    "$name" "$code" "${output%code *}"
-}
 show() { systemctl show cgroup-engine -p "$1" --value; }
 pods() { find "$node" -name 'pod0aa1a5e2*' | wc -l; }
 repaired() {

@@ -1,12 +1,4 @@
 # Runs in the machine of scripts/systemd; prints a line of JSON for each step: its name, exit code and output.
-step() {
-  local name=$1 output code
-  shift
-  output=$("$@" 2>&1; echo "code $?")
-  code=${output##*code }
-  python3 -c 'import json, sys; print(json.dumps({"name": sys.argv[1], "code": int(sys.argv[2]), "output": sys.argv[3]}))' \
-    "$name" "$code" "${output%code *}"
-}
 show() { systemctl show "$1" -p ActiveState,CPUWeight,CPUShares,MemoryMax,MemoryLimit,TasksMax,CPUQuotaPerSecUSec,AllowedCPUs; }
 left() { find /sys/fs/cgroup -name '*fcg*'; systemctl list-units --all --no-legend '*fcg*'; }
 no_bus() { DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/no-bus engine apply "${PODS[@]}"; }

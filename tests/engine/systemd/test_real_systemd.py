@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-SERIES = os.environ.get("FAKECGROUP_SYSTEMD", "")
-SCRIPT = Path(__file__).with_name("scenario.sh")
-SYSTEMD = Path(__file__).parents[3] / "scripts" / "systemd"
+from ...machine import LAYOUTS, answers_of, boots_a_machine
 
-pytestmark = [
-    pytest.mark.skipif(
-        not SERIES, reason="boots a machine: scripts/systemd fetch 6.1, then with FAKECGROUP_SYSTEMD=6.1"
-    ),
-    pytest.mark.timeout(400),
-]
-LAYOUTS = [layout for layout in ("v2", "v1") if layout == "v2" or SERIES == "6.1"]  # later ones have no v1 memory
+SCRIPT = Path(__file__).with_name("scenario.sh")
+
+pytestmark = boots_a_machine
 
 
 @pytest.fixture(scope="module", params=LAYOUTS)
 def answers(request):
     """What the scenario printed: name of a step -> its exit code and output."""
-    command = [sys.executable, str(SYSTEMD), "run", "--kernel", SERIES, "--layout", request.param, str(SCRIPT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    return answers_of(SCRIPT.read_text(), request.param)
 
 
 def test_slices_exist_with_their_values_as_properties(answers):
