@@ -1,0 +1,35 @@
+"""Looking at the tree, and joining it, from the steps' scripts."""
+
+from __future__ import annotations
+
+
+def values(layout: str, cgroup: str, v2: str, v1: str) -> str:
+    """A command that prints files of a cgroup on one line: names for v2, and names with their hierarchy for v1."""
+    if layout == "v2":
+        return f"(cd /sys/fs/cgroup/{cgroup} && cat {v2}) | paste -sd' '"
+    files = " ".join(f"{name.partition('/')[0]}/{cgroup}/{name.partition('/')[2]}" for name in v1.split())
+    return f"(cd /sys/fs/cgroup && cat {files}) | paste -sd' '"
+
+
+def one(layout: str, v2: str, v1: str) -> str:
+    """What is true of this layout; hybrid's controllers are on v1."""
+    return v2 if layout == "v2" else v1
+
+
+def left(name: str) -> str:
+    """A command that prints the cgroups of this name that are still there, in any hierarchy."""
+    return f"find /sys/fs/cgroup -name '{name}'"
+
+
+def join(layout: str, *, memory: str, quota: int, shares: int, cpus: str) -> str:
+    """Commands that put the steps' shell into the cgroup app with these limits. `quota` is in µs of 100 ms."""
+    if layout == "v2":
+        weight = 1 + (shares - 2) * 9999 // 262142
+        return f"""cd /sys/fs/cgroup && echo +cpu +cpuset +memory +pids >cgroup.subtree_control &&
+            mkdir app && cd app &&
+            echo {memory} >memory.max && echo {quota} >cpu.max && echo {weight} >cpu.weight &&
+            echo {cpus} >cpuset.cpus && echo 0 >cgroup.procs"""
+    return f"""cd /sys/fs/cgroup && mkdir memory/app cpu/app cpuset/app pids/app &&
+        echo {memory} >memory/app/memory.limit_in_bytes && echo {quota} >cpu/app/cpu.cfs_quota_us &&
+        echo {shares} >cpu/app/cpu.shares && echo {cpus} >cpuset/app/cpuset.cpus && echo 0 >cpuset/app/cpuset.mems &&
+        for name in memory cpu cpuset pids; do echo 0 >$name/app/cgroup.procs; done"""

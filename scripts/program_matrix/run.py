@@ -1,0 +1,112 @@
+"""Runs the steps of a program in one sandbox."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import debian, user
+from .program import Program, Step
+
+PATIENCE = 90.0  # seconds for all steps of a program
+_BEGIN, _END = "\036", "\037"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A step as it went; `wrong` is what was not as it must be, or ""."""
+
+    step: Step
+    wrong: str
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program on a layout; `reason` is why it was not run, or ""."""
+
+    program: Program
+    layout: str
+    version: str
+    steps: tuple[Done, ...] = ()
+    reason: str = ""
+
+
+def why_not(program: Program) -> str:
+    """Why a program cannot be run here, or ""."""
+    missing = [name for name in program.needs if shutil.which(name, path=_path()) is None]
+    return f"not installed: {', '.join(missing)}" if missing else program.missing()
+
+
+def run(program: Program, layout: str) -> Ran:
+    """Runs it, if it can be run here."""
+    reason = why_not(program)
+    if reason:
+        return Ran(program, layout, "", reason=reason)
+    steps = program.steps(layout)
+    with tempfile.TemporaryDirectory(prefix="fcg-programs-") as name:
+        home = Path(name)
+        if os.geteuid() == 0:
+            os.chown(home, user.UID, user.UID)
+        command = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--", *program.inside, "sh", "-c"]
+        try:
+            done = subprocess.run(
+                [*command, script(steps)],
+                env=user.environment(home),
+                cwd="/",
+                capture_output=True,
+                timeout=PATIENCE,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+            printed, complaint = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        except subprocess.TimeoutExpired as late:
+            printed, complaint = (late.stdout or b"").decode(errors="replace"), f"no end after {PATIENCE:g} s"
+        log = home / "fakecgroup" / "daemon.log"
+        if log.exists():
+            complaint += "; the daemon logged: " + log.read_text()
+    return Ran(program, layout, debian.version(program), read(steps, printed, complaint.strip()))
+
+
+def script(steps: Sequence[Step]) -> str:
+    """All steps for one shell, with marks between what they print."""
+    lines = ["mount -t tmpfs -o mode=755 tmpfs /run && cd /run || exit 1"]
+    for number, step in enumerate(steps):
+        lines.append(f"printf '\\036{number}\\n'\n{{ {step.script}\n}} 2>&1 </dev/null\nprintf '\\037%s\\n' $?")
+    return "\n".join(lines)
+
+
+def read(steps: Sequence[Step], printed: str, complaint: str) -> tuple[Done, ...]:
+    """What the steps printed, against what they must show. A complaint of the sandbox is of the last one seen."""
+    found = {}
+    for part in printed.split(_BEGIN)[1:]:
+        number, _, rest = part.partition("\n")
+        found[int(number)] = rest
+    done = []
+    for number, step in enumerate(steps):
+        if number not in found:
+            done.append(Done(step, f"was not reached; {complaint}".strip("; ")))
+            continue
+        text, _, status = found[number].rpartition(_END)
+        done.append(
+            Done(step, _wrong(step, text.rstrip("\n"), status.strip()) if status else f"did not end; {complaint}")
+        )
+    if complaint and not any(step.wrong for step in done):
+        done[-1] = Done(steps[-1], complaint)
+    return tuple(done)
+
+
+def _wrong(step: Step, text: str, status: str) -> str:
+    right = re.fullmatch(step.shows, text) if step.pattern else text == step.shows
+    if right and status == "0":
+        return ""
+    return f"exit status {status}, shown {text!r}" + ("" if right else f" instead of {step.shows!r}")
+
+
+def _path() -> str:
+    return user.environment(Path("/"))["PATH"]

@@ -1,0 +1,64 @@
+"""`fakecgroup` as a plain user runs it, whoever we are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+UID = 54321
+"""Who root becomes; nobody in particular, with a group of the same number."""
+
+_MAIN = ("-c", "import sys; from mount.cli import main; sys.exit(main())")
+
+# In a mount namespace of our own /dev/fuse is open to all, as on any distribution; the mounts of others are let go, as
+# they would live as long as we do.
+_PROLOGUE = """
+set -e
+umount -l -a -t fuse.fakecgroup || true
+mount -t tmpfs none /run
+mknod -m 666 /run/fuse c 10 229
+mount --bind /run/fuse /dev/fuse
+umount -l /run
+user=$1
+shift
+exec setpriv --reuid "$user" --regid "$user" --clear-groups sh -c 'exec "$@"' sh "$@"
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The variables to run it with: the system's programs first, and logs below `home`."""
+    path = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{os.environ.get('PATH', '')}"
+    return {
+        "PATH": path,
+        "LC_ALL": "C.UTF-8",
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(home),
+        "PYTHONPATH": str(REPOSITORY),
+    }
+
+
+@cache
+def fakecgroup() -> tuple[str, ...]:
+    """The command. Root becomes a plain user for it, if there is a Python that such a user can run from here."""
+    if os.geteuid() == 0:
+        for python in (sys.executable, "/usr/bin/python3"):
+            command = ("unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(UID), python)
+            tried = subprocess.run(
+                [*command, "-c", "import mount.cli"],
+                env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(REPOSITORY)},
+                cwd="/",
+                capture_output=True,
+                check=False,
+            )
+            if tried.returncode == 0:
+                return (*command, *_MAIN)
+    return (sys.executable, *_MAIN)
+
+
+def is_plain() -> bool:
+    """Whether it runs as a plain user."""
+    return os.geteuid() != 0 or fakecgroup()[0] != sys.executable
