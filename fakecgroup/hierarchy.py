@@ -264,6 +264,20 @@ class Hierarchy:
         """The cgroup a task is in; one that was never moved is in the root."""
         return self._where.get(tid, self.root)
 
+    def locate(self, task: TaskInfo) -> Cgroup:
+        """The cgroup a task is in. A thread that nobody told of is where its process is."""
+        if task.tid != task.tgid and task.tid not in self._where:
+            leaders = self.cgroup_of(task.tgid)
+            if leaders.parent is not None:
+                self._adopt_threads(task.tgid, self.processes.threads(task.tgid), leaders)
+        return self.cgroup_of(task.tid)
+
+    def _adopt_threads(self, tgid: int, live: Iterable[int], cgroup: Cgroup) -> None:
+        for tid in live:
+            if tid not in self._where:
+                self._charge(cgroup, 1)
+                self._enter(tid, tgid, cgroup)
+
     def move(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
         """Puts one task into `cgroup`."""
         source = self.cgroup_of(tid)
@@ -400,9 +414,7 @@ class Hierarchy:
                 if info is None:
                     self.task_reaped(tid)
             if cgroup.tasks.get(tgid) == tgid:
-                for tid in live - self._where.keys():
-                    self._charge(cgroup, 1)
-                    self._enter(tid, tgid, cgroup)
+                self._adopt_threads(tgid, live, cgroup)
 
     def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
         """(tid, tgid) of the live tasks in a cgroup, in order of arrival."""

@@ -292,7 +292,7 @@ class Kernel:
             raise refuse(ESRCH)
         where: dict[str, str] = {}
         for hierarchy in self.hierarchies:
-            cgroup = hierarchy.cgroup_of(pid)
+            cgroup = hierarchy.locate(task)
             if hierarchy.dfl:
                 where[""] = cgroup.path + ("" if cgroup.alive else " (deleted)")
             else:

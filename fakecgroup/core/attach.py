@@ -50,6 +50,7 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
     elif task.zombie:
         return
     else:
+        hierarchy.locate(task)
         tids = [task.tid]
     hierarchy.can_attach(tids, cgroup)
     if task.tgid not in tids:

@@ -156,7 +156,12 @@ def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
 
 
 def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
-    """May a task of `source` start a child in `cgroup`? (cgroup_css_set_fork) Raises EACCES, EOPNOTSUPP, EBUSY."""
+    """May a task of `source` start a child in `cgroup`? (cgroup_css_set_fork)
+
+    Raises ENOENT for one that was removed, EACCES, EOPNOTSUPP, EBUSY.
+    """
+    if cgroup.dead:
+        raise refuse(ENOENT)
     procs = cgroup.file("cgroup.procs")
     if procs is not None and not permitted(procs, MAY_WRITE, caller):
         raise refuse(EACCES)
@@ -165,7 +170,7 @@ def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
 
 def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
-    source = cgroup.hierarchy.cgroup_of(task.tid)
+    source = cgroup.hierarchy.locate(task)
     _vet_attach(cgroup, source, of.opener)
     if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
         raise refuse(EOPNOTSUPP)

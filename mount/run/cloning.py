@@ -12,6 +12,7 @@ from fakecgroup.core import dfl
 from ..processes import HostProcesses
 from . import syscalls
 from .forking import Forking
+from .lending import Lending
 from .listener import GOES, Answer, Call, Goes
 from .process import descriptor, signed, thread_group
 from .tree import Places, Tree
@@ -24,16 +25,18 @@ _PAUSE = 0.0002
 
 class Cloning:
     """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
-    inherit; so another child that it starts at that moment, by another thread, starts there too.
+    inherit.
     """
 
-    def __init__(self, tree: Tree, processes: HostProcesses, forking: Forking) -> None:
+    def __init__(self, tree: Tree, processes: HostProcesses, forking: Forking, lending: Lending) -> None:
         self._tree = tree
         self._processes = processes
         self._forking = forking
+        self._lending = lending
 
     def clone3(self, call: Call) -> Answer:
         address, size = call.arguments[:2]
+        self._lending.wait(call.tid)  # the arguments may be the same again
         try:
             (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
         except OSError:
@@ -48,6 +51,17 @@ class Cloning:
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
             return GOES  # EBADF, from the kernel
         tgid = thread_group(call.tid)
+        self._lending.begin(tgid)
+        goes = GOES
+        try:
+            goes = self._start(call, tgid, cgroup, flags)
+        finally:
+            if goes is GOES:
+                self._lending.end(tgid)
+        return goes
+
+    def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Goes:
+        address = call.arguments[0]
         with self._tree.lock:
             before = self._places(tgid)
             after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
@@ -56,19 +70,24 @@ class Cloning:
         self._forking.admit(call.tid, after, flags)
         if not call.waits():
             return GOES
+        given = call.memory.read(call.tid, address, _SIZE)
+        changed = pack("=Q", flags & ~_INTO_CGROUP) + given[_FLAGS_SIZE:]
+        call.memory.write(call.tid, address, changed)
         with self._tree.lock:
             mark = self._processes.lend(tgid, after)
-        call.memory.write(call.tid, address, pack("=Q", flags & ~_INTO_CGROUP))
 
         def then() -> None:
-            self._await_child(call.tid, tgid, mark)
-            with self._tree.lock:
-                self._forking.over(call.tid)
-                self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
             try:
-                call.memory.write(call.tid, address, pack("=Q", flags))
+                self._await_child(call.tid, tgid, mark)
+                if call.memory.read(call.tid, address, _SIZE) == changed:  # else the caller has a new use for it by now
+                    call.memory.write(call.tid, address, given)
             except OSError:
                 pass  # it has ended, or become another program
+            finally:
+                with self._tree.lock:
+                    self._forking.over(call.tid)
+                    self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
+                self._lending.end(tgid)
 
         return Goes(then)
 

@@ -17,6 +17,7 @@ from fakecgroup.hierarchy import Hierarchy
 
 from ..processes import HostProcesses
 from . import syscalls
+from .lending import Lending
 from .listener import GOES, Answer, Call
 from .syscalls import (
     CLONE_FS,
@@ -61,9 +62,10 @@ class _Fork:
 class Forking:
     """Counts forks against the limits; the tree's lock guards what is under way."""
 
-    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+    def __init__(self, tree: Tree, processes: HostProcesses, lending: Lending) -> None:
         self._tree = tree
         self._processes = processes
+        self._lending = lending
         self._under_way: list[_Fork] = []
         self._latest: dict[int, _Fork] = {}  # by tid, of those under way
         self._counting = threading.Lock()
@@ -76,6 +78,7 @@ class Forking:
 
     def start(self, call: Call, flags: int) -> Answer:
         """For a new task that starts where its parent is. Raises EAGAIN."""
+        self._lending.wait(call.tid)
         heirs = self._processes.heir_places(call.tid)
         if heirs is not None and not _is_wrong(flags):
             with self._tree.lock:

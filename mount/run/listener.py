@@ -28,7 +28,7 @@ _MOST = 64  # threads
 
 
 class Goes(NamedTuple):
-    """The answer that the kernel shall do the call itself; `then` is done once it was told so."""
+    """The answer that the kernel shall do the call itself; `then` is done once it was told so, or is gone."""
 
     then: Callable[[], None] | None = None
 
@@ -127,9 +127,11 @@ class Listener:
             answer = -EIO
         try:
             if isinstance(answer, Goes):
-                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
-                if answer.then is not None:
-                    answer.then()
+                try:
+                    ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
+                finally:
+                    if answer.then is not None:
+                        answer.then()
             elif isinstance(answer, Descriptor):
                 try:
                     ioctl(self._fd, _ADD_FD, _ADD.pack(unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))

@@ -13,6 +13,7 @@ from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .forking import Forking
 from .handles import Handles
+from .lending import Lending
 from .listener import Handler
 from .mounting import Mounting
 from .opening import Opening
@@ -47,7 +48,8 @@ def handlers(
     namespaces = CgroupNamespaces(tree, first)
     opening = Opening(ProcFiles(tree, namespaces))
     statfs = Statfs(tree, kernel.vfs)
-    forking = Forking(tree, processes)
+    lending = Lending()
+    forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
     return {
         syscalls.OPENAT: opening.openat,
@@ -58,7 +60,7 @@ def handlers(
         syscalls.MOUNT: mounting.mount,
         syscalls.FSOPEN: mounting.fsopen,
         syscalls.NAME_TO_HANDLE_AT: Handles(tree).name_to_handle_at,
-        syscalls.CLONE3: Cloning(tree, processes, forking).clone3,
+        syscalls.CLONE3: Cloning(tree, processes, forking, lending).clone3,
         syscalls.CLONE: forking.clone,
         syscalls.FORK: forking.fork,
         syscalls.VFORK: forking.fork,

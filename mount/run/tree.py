@@ -44,9 +44,10 @@ class Tree:
         """The cgroups that a thread is in; None where there is no such thread."""
         with self.lock:
             self.kernel.membership.adopt_forked()
-            if self.kernel.processes.find(tid) is None:
+            task = self.kernel.processes.find(tid)
+            if task is None:
                 return None
-            return tuple(hierarchy.cgroup_of(tid) for hierarchy in self.kernel.hierarchies)
+            return tuple(hierarchy.locate(task) for hierarchy in self.kernel.hierarchies)
 
 
 def cgroup_of(inode: Inode) -> Cgroup | None:

@@ -130,6 +130,34 @@ def test_a_process_moves_with_its_threads(group: Path, threaded: subprocess.Pope
     assert {int(line) for line in (group / "cgroup.threads").read_text().split()} == tids
 
 
+def a_thread_leaves(group: Path, file: str) -> str:
+    """A process comes to a cgroup, starts a thread, and this moves to the child b alone; then the process leaves."""
+    script = (
+        "import os, sys, threading\n"
+        "os.chdir(sys.argv[1]); name = sys.argv[2]\n"
+        "open('cgroup.procs', 'w').write('0')\n"
+        "def move():\n"
+        "    open('b/' + name, 'w').write('0')\n"
+        "    print(open('b/' + name).read() == f'{threading.get_native_id()}\\n')\n"
+        "t = threading.Thread(target=move); t.start(); t.join()\n"
+        "print(open(name).read() == f'{os.getpid()}\\n')\n"
+        "open('../cgroup.procs', 'w').write('0')\n"
+    )
+    command = [sys.executable, "-c", script, group, file]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_thread_that_was_started_in_a_cgroup_leaves_it_alone(group: Path) -> None:
+    (group / "b").mkdir()
+    (group / "b" / "cgroup.type").write_text("threaded")
+    assert a_thread_leaves(group, "cgroup.threads") == "True\n" * 2
+
+
+def test_a_thread_that_was_started_in_a_cgroup_of_v1_leaves_it_alone(cpu_group: Path) -> None:
+    (cpu_group / "b").mkdir()
+    assert a_thread_leaves(cpu_group, "tasks") == "True\n" * 2
+
+
 def test_a_process_with_threads_leaves_as_a_whole(group: Path, threaded: subprocess.Popen[bytes]) -> None:
     (group / "cgroup.procs").write_text(str(threaded.pid))
     threaded.kill()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 import sys
+import time
+from collections.abc import Callable
+from typing import NoReturn
 
 NAME_TO_HANDLE_AT, FSOPEN, CLONE3, IO_URING_SETUP = 303, 430, 435, 425
 CLONE_INTO_CGROUP = 0x200000000
@@ -28,22 +32,65 @@ def handle(path: str, size: int) -> None:
     print(result, length, hex(kind), ino == os.stat(path).st_ino)
 
 
-def clone_into(path: str, flags: str = "0") -> None:
-    """What a child that is started in a cgroup says of itself, or the negative errno; and where the parent is."""
-    fd = os.open(path, int(flags) | os.O_RDONLY)
+def clone3(fd: int, child: Callable[[], NoReturn]) -> tuple[int, ctypes.Array[ctypes.c_char]]:
+    """The result of a clone into the cgroup that a descriptor is of, and its arguments."""
     arguments = ctypes.create_string_buffer(
         struct.pack("=11Q", CLONE_INTO_CGROUP, 0, 0, 0, SIGCHLD, 0, 0, 0, 0, 0, fd), 88
     )
     result = call(CLONE3, arguments, ctypes.c_size_t(88))
     if result == 0:
-        os.execvp("cat", ["cat", "/proc/self/cgroup"])
+        child()
+    return result, arguments
+
+
+def clone_into(path: str, flags: str = "0") -> None:
+    """What a child that is started in a cgroup says of itself, or the negative errno; where the parent is, and the
+    flags that are left in the arguments.
+    """
+    fd = os.open(path, int(flags) | os.O_RDONLY)
+    result, arguments = clone3(fd, lambda: os.execvp("cat", ["cat", "/proc/self/cgroup"]))
     if result < 0:
         print(result)
     else:
         os.waitpid(result, 0)
     with open("/proc/self/cgroup") as file:
         print(file.read(), end="")
+    if os.fork() == 0:  # which waits for the end of what the clone has brought with it
+        os._exit(0)
     print(hex(struct.unpack_from("=Q", arguments)[0]))
+
+
+def clone_many(path: str, count: str) -> None:
+    """Whether children that are started in a cgroup are the processes in it, while others are forked right after."""
+    fd = os.open(path, os.O_PATH)
+    children = []
+    for _ in range(int(count)):
+        children.append(clone3(fd, sleep)[0])
+        os.fork() or sleep()
+    with open(f"{path}/cgroup.procs") as file:
+        print({int(line) for line in file} == set(children))
+
+
+def clone_and_forget(path: str) -> None:
+    """Whether memory stays as it is that had the arguments of a clone into a cgroup and is in use again."""
+    fd = os.open(path, os.O_PATH)
+    _, arguments = clone3(fd, sleep)
+    ctypes.memset(arguments, 1, 88)
+    time.sleep(0.2)
+    print(arguments.raw == b"\1" * 88)
+
+
+def clone_into_removed(path: str) -> None:
+    """The result of a clone into a cgroup that is no more."""
+    os.mkdir(path)
+    fd = os.open(path, os.O_PATH)
+    os.rmdir(path)
+    print(clone3(fd, sleep)[0])
+
+
+def sleep() -> NoReturn:
+    while True:
+        signal.pause()
 
 
 def fsopen(name: str) -> None:
@@ -57,6 +104,12 @@ def io_uring() -> None:
 
 
 if __name__ == "__main__":
-    {"handle": lambda path, size: handle(path, int(size)), "clone": clone_into, "fsopen": fsopen, "uring": io_uring}[
-        sys.argv[1]
-    ](*sys.argv[2:])
+    {
+        "handle": lambda path, size: handle(path, int(size)),
+        "clone": clone_into,
+        "clone-many": clone_many,
+        "clone-forget": clone_and_forget,
+        "clone-removed": clone_into_removed,
+        "fsopen": fsopen,
+        "uring": io_uring,
+    }[sys.argv[1]](*sys.argv[2:])

@@ -81,6 +81,18 @@ def test_a_clone_into_a_cgroup_is_refused_as_the_kernel_does(
     assert shown[0] == (str(-why) if why else "0::/a")
 
 
+def test_a_clone_into_a_cgroup_that_was_removed_is_refused(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"{PROBE} clone-removed /sys/fs/cgroup/a")) == f"-{errno.ENOENT}\n"
+
+
+def test_children_are_cloned_into_a_cgroup_one_right_after_the_other(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"cd /sys/fs/cgroup; mkdir a; {PROBE} clone-many a 40")) == "True\n"
+
+
+def test_the_memory_of_a_clone_is_the_callers_again(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"{PROBE} clone-forget /sys/fs/cgroup")) == "True\n"
+
+
 def test_io_uring_and_fsopen_of_cgroups_are_not_there(sandboxed: Sandboxed) -> None:
     script = f"{PROBE} uring; {PROBE} fsopen cgroup2; {PROBE} fsopen cgroup; {PROBE} fsopen tmpfs"
     assert said(sandboxed(script)) == f"-{errno.ENOSYS}\n" * 3 + "there is\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,14 @@ def test_a_cgroup_namespace_is_not_taken_for_one_that_has_ended(sandboxed: Sandb
 @pytest.mark.parametrize(("layout", "place"), [("v2", "."), ("v1", "pids")])
 def test_pids_are_those_of_the_readers_namespace(sandboxed: Sandboxed, layout: str, place: str) -> None:
     assert said(sandboxed(f"cd /sys/fs/cgroup/{place}\n{SCRIPT}", layout=layout)) == SEEN[layout]
+
+
+def test_a_new_thread_is_where_its_process_is(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(
+        "import pathlib, threading\n"
+        "show = lambda: print(pathlib.Path('/proc/thread-self/cgroup').read_text(), end='')\n"
+        "thread = threading.Thread(target=show); thread.start(); thread.join()\n"
+    )
+    script = f"cd /sys/fs/cgroup; mkdir a; echo $$ >a/cgroup.procs; '{sys.executable}' {program}"
+    assert said(sandboxed(script)) == "0::/a\n"
