@@ -5,7 +5,8 @@ is searched for tags when the model looks at tasks. The tag is the soft RLIMIT_L
 enforced since 2.4.25. It says in which cgroups a process was, so a child forked before a move is where its parent was
 then (the kernel's css_set). What this cannot follow:
 
-* the children of a program that sets RLIMIT_LOCKS itself, or was started with a hard limit of it below a tag;
+* the children of a program that sets RLIMIT_LOCKS itself (but under `fakecgroup run`), or was started with a hard
+  limit of it below a tag;
 * the children of other users' processes and of setuid programs, unless the mounter has CAP_SYS_RESOURCE (prlimit(2));
 * a thread that is apart from its leader: what it forks starts where the leader is.
 
@@ -35,16 +36,21 @@ PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
 _INIT = 1
 _KTHREADD = 2
-_LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
+LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
 _UNLIMITED = resource.RLIM_INFINITY
 _SEARCHES = 4  # of /proc at most, while processes go away during one
 
 
-class Tag(NamedTuple):
-    """What a soft RLIMIT_LOCKS of ours stands for: where a process was, and the limit that it had itself."""
+Limit = tuple[int, int]  # soft and hard; resource.RLIM_INFINITY is none
 
-    places: Places
-    limit: int
+
+class Tag(NamedTuple):
+    """What a soft RLIMIT_LOCKS of ours stands for: where a process was, None being the roots, and the limit that it has
+    itself, of which the hard one may be lower than what the kernel knows.
+    """
+
+    places: Places | None
+    limit: Limit
 
 
 class HostProcesses:
@@ -142,39 +148,55 @@ class HostProcesses:
     def follow(self, tgid: int, places: Places | None) -> None:
         """Gives the process the tag of `places`, or with None its own limit back."""
         try:
-            soft, hard = resource.prlimit(tgid, _LOCKS)
+            soft, hard = resource.prlimit(tgid, LOCKS)
             known = self._tags.get(soft)
-            if places is None:
-                self._tagged.pop(tgid, None)
-                if known is not None:
-                    resource.prlimit(tgid, _LOCKS, (_at_most(known.limit, hard), hard))
-                return
-            tag = Tag(places, soft if known is None else known.limit)
-            value = self._tag_of.get(tag) or next(self._next_tag)
-            if _at_most(value, hard) != value:
-                return
-            resource.prlimit(tgid, _LOCKS, (value, hard))
+            if known is not None or places is not None:
+                self._mark(tgid, Tag(places, (soft, hard) if known is None else known.limit), hard)
         except (ProcessLookupError, PermissionError, ValueError):  # the last: the limit has just been lowered
             return
-        self._tags[value], self._tag_of[tag] = tag, value
-        self._tagged[tgid] = value
+
+    def _mark(self, tgid: int, tag: Tag, hard: int) -> None:
+        """Gives the process a soft limit that stands for `tag`, if its hard one lets that be.
+
+        Raises OSError, ValueError.
+        """
+        if tag.places is None and tag.limit[1] == hard:
+            self._tagged.pop(tgid, None)
+            resource.prlimit(tgid, LOCKS, (_at_most(tag.limit[0], hard), hard))
+            return
+        value = self._tag_of.get(tag) or next(self._next_tag)
+        if _at_most(value, hard) == value:
+            resource.prlimit(tgid, LOCKS, (value, hard))
+            self._tags[value], self._tag_of[tag] = tag, value
+            self._tagged[tgid] = value
+
+    def own_limit(self, tid: int) -> Limit:
+        """RLIMIT_LOCKS as a thread's process has set it itself. Raises OSError."""
+        soft, hard = resource.prlimit(tid, LOCKS)
+        known = self._tags.get(soft)
+        return (soft, hard) if known is None else known.limit
+
+    def set_own_limit(self, tgid: int, limit: Limit) -> None:
+        """A process that is known has this RLIMIT_LOCKS from now on, and is followed as before. Raises OSError."""
+        soft, hard = resource.prlimit(tgid, LOCKS)
+        known = self._tags.get(soft)
+        self._mark(tgid, Tag(None if known is None else known.places, limit), hard)
 
     def lend(self, tgid: int, places: Places) -> int:
         """Gives the process a tag that nobody else has, for a child that starts in `places`, until it is told to
         `follow` others; returns the tag.
         """
-        soft, hard = resource.prlimit(tgid, _LOCKS)
-        known = self._tags.get(soft)
+        hard = resource.prlimit(tgid, LOCKS)[1]
         value = next(self._next_tag)
-        self._tags[value] = Tag(places, soft if known is None else known.limit)
-        resource.prlimit(tgid, _LOCKS, (_at_most(value, hard), hard))
+        self._tags[value] = Tag(places, self.own_limit(tgid))
+        resource.prlimit(tgid, LOCKS, (_at_most(value, hard), hard))
         self._tagged[tgid] = value
         return value
 
     def heir_places(self, tid: int) -> Places | None:
         """Where a child would be that a thread's process forks now; None for the roots. Nothing is searched."""
         try:
-            tag = self._tags.get(resource.prlimit(tid, _LOCKS)[0])
+            tag = self._tags.get(resource.prlimit(tid, LOCKS)[0])
         except (ProcessLookupError, PermissionError):
             return None
         return None if tag is None else tag.places
@@ -193,7 +215,7 @@ class HostProcesses:
             missed = False  # one that is gone may leave a child that is not listed
             for tgid in listed - self._tagged.keys() - found.keys():
                 try:
-                    value = resource.prlimit(tgid, _LOCKS)[0]
+                    value = resource.prlimit(tgid, LOCKS)[0]
                 except ProcessLookupError:
                     missed = True
                     continue
@@ -206,7 +228,8 @@ class HostProcesses:
                 if task is None:
                     missed = True
                     continue
-                found[tgid] = (task, tag.places)
+                if tag.places is not None:
+                    found[tgid] = (task, tag.places)
                 self._tagged[tgid] = value
             if not missed:
                 break

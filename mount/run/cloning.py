@@ -14,7 +14,7 @@ from . import syscalls
 from .forking import Forking
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes
-from .process import descriptor, signed, thread_group
+from .process import credentials, descriptor, signed, thread_group
 from .tree import Places, Tree
 
 _INTO_CGROUP = 0x2_0000_0000
@@ -119,15 +119,5 @@ def _call_is_over(tid: int) -> bool:
 
 
 def _caller(tid: int) -> Caller:
-    uid = gid = 0
-    groups: list[int] = []
-    with open(f"/proc/{tid}/status", "rb") as file:
-        for line in file:
-            name, _, value = line.partition(b":")
-            if name == b"Uid":
-                uid = int(value.split()[3])
-            elif name == b"Gid":
-                gid = int(value.split()[3])
-            elif name == b"Groups":
-                groups = [int(group) for group in value.split()]
-    return Caller(uid, gid, tid, lambda: groups)
+    who = credentials(tid)
+    return Caller(who.uids[3], who.gids[3], tid, lambda: who.groups)

@@ -10,7 +10,7 @@ from ..errors import MountError
 from . import syscalls
 
 # linux/bpf_common.h, linux/seccomp.h
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an argument, the low half
 _NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
 
@@ -19,9 +19,9 @@ _NEW_LISTENER = 8
 _WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
 
 
-def program(trapped: dict[int, int | None], refused: dict[int, int]) -> bytes:
+def program(trapped: dict[int, tuple[int, int] | None], refused: dict[int, int]) -> bytes:
     """The filter's instructions: `trapped` system calls are asked about, `refused` ones fail with an errno, all others
-    go on. A trapped call may have a mask: then it is asked about only if its first argument has one of these bits.
+    go on. A trapped call may have the number of an argument and a value: then it is asked about only with that value.
 
     What is not x86-64's own (i386, x32) goes on too, and sees the machine as it is.
     """
@@ -33,14 +33,14 @@ def program(trapped: dict[int, int | None], refused: dict[int, int]) -> bytes:
         (_AT_LEAST, 0, 1, syscalls.X32_BIT),
         (_RETURN, 0, 0, _ALLOW),
     ]
-    for number, mask in trapped.items():
-        if mask is None:
+    for number, condition in trapped.items():
+        if condition is None:
             code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOTIFY)]
         else:
             code += [
                 (_EQUAL, 0, 4, number),
-                (_LOAD, 0, 0, _FIRST_ARGUMENT),
-                (_ANY_BIT, 0, 1, mask),
+                (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * condition[0]),
+                (_EQUAL, 0, 1, condition[1]),
                 (_RETURN, 0, 0, _NOTIFY),
                 (_RETURN, 0, 0, _ALLOW),
             ]

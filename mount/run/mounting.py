@@ -13,7 +13,7 @@ from fakecgroup.refuse import refuse
 from . import syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .listener import GOES, Answer, Call
-from .process import locate
+from .process import credentials, locate
 from .sandbox import CGROUP_ROOT
 from .tree import Tree
 
@@ -48,7 +48,7 @@ class Mounting:
         fstype = call.memory.read_text(call.tid, kind)
         if fstype not in (b"cgroup", b"cgroup2"):
             return GOES
-        if not _may_mount(call.tid):
+        if not credentials(call.tid).capabilities >> _CAP_SYS_ADMIN & 1:
             return -EPERM
         options = os.fsdecode(call.memory.read_text(call.tid, data)).split(",") if data else []
         root = self._root(call.tid, fstype == b"cgroup2", [option for option in options if option])
@@ -110,12 +110,6 @@ def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside:
     if wanted and not inside:
         raise refuse(EBUSY)
     return None
-
-
-def _may_mount(tid: int) -> bool:
-    with open(f"/proc/{tid}/status", "rb") as file:
-        capabilities = next(int(line.split()[1], 16) for line in file if line.startswith(b"CapEff:"))
-    return bool(capabilities >> _CAP_SYS_ADMIN & 1)
 
 
 def _graft(home: int, path: str, attributes: int, tid: int, place: int) -> int:

@@ -13,8 +13,8 @@ from .proc_files import ProcFiles
 from .process import descriptor, locate, own_proc, signed, thread_group
 from .statfs import PROC_SUPER_MAGIC, statfs_type
 
-_NAMES = frozenset((b"cgroup", b"cgroups", b"mountinfo", b"mounts", b"filesystems", b"mtab"))
-_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|mountinfo|mounts)")
+_NAMES = frozenset((b"cgroup", b"cgroups", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
+_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|mountinfo|mounts|limits)")
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems|mounts)")
 _READ_ONLY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
 

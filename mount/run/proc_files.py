@@ -10,6 +10,7 @@ from fakecgroup.hierarchy import Hierarchy
 
 from ..mountinfo import FSTYPE
 from .cgroup_namespaces import CgroupNamespaces, path_from, relative
+from .limits import Limits
 from .sandbox import CGROUP_ROOT
 from .tree import Places, Tree
 
@@ -40,7 +41,7 @@ class ProcFiles:
     Raises FileNotFoundError for a process that is gone.
     """
 
-    def __init__(self, tree: Tree, namespaces: CgroupNamespaces) -> None:
+    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, limits: Limits) -> None:
         self._tree = tree
         self._namespaces = namespaces
         kernel = tree.kernel
@@ -49,6 +50,7 @@ class ProcFiles:
             b"cgroup": self.cgroup,
             b"mountinfo": self.mountinfo,
             b"mounts": self.mounts,
+            b"limits": limits.text,
         }
 
     def text(self, name: bytes, pid: int, reader: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from struct import pack
+from typing import NamedTuple
 
 from . import syscalls
 
@@ -51,3 +52,20 @@ def thread_group(tid: int) -> int:
     """The process that a thread is of. Raises OSError."""
     with open(f"/proc/{tid}/status", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
+
+
+class Credentials(NamedTuple):
+    """Of a thread, as our user namespace has them: real, effective, saved and file system ids; what it may do."""
+
+    uids: list[int]
+    gids: list[int]
+    groups: list[int]
+    capabilities: int
+
+
+def credentials(tid: int) -> Credentials:
+    """Raises OSError."""
+    with open(f"/proc/{tid}/status", "rb") as file:
+        fields = dict(line.split(b":", 1) for line in file)
+    uids, gids, groups = (list(map(int, fields[name].split())) for name in (b"Uid", b"Gid", b"Groups"))
+    return Credentials(uids, gids, groups, int(fields[b"CapEff"], 16))

@@ -8,7 +8,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import syscalls
+from . import limits, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .forking import Forking
@@ -21,7 +21,7 @@ from .proc_files import ProcFiles
 from .statfs import Statfs
 from .tree import Tree
 
-TRAPPED: dict[int, int | None] = {
+TRAPPED: dict[int, tuple[int, int] | None] = {
     syscalls.OPENAT: None,
     syscalls.OPEN: None,
     syscalls.OPENAT2: None,
@@ -34,8 +34,9 @@ TRAPPED: dict[int, int | None] = {
     syscalls.CLONE: None,
     syscalls.FORK: None,
     syscalls.VFORK: None,
+    **limits.TRAPPED,
 }
-"""The calls that are asked about, with the bits of the first argument for which they are, or None for always."""
+"""The calls that are asked about, with the argument and its value for which they are, or None for always."""
 
 REFUSED = {syscalls.IO_URING_SETUP: ENOSYS}  # what it does is not asked about; programs do without
 
@@ -46,7 +47,8 @@ def handlers(
     """What answers each trapped call; `first` is the process that becomes the command, `home` its mount namespace."""
     tree = Tree(session, kernel, device)
     namespaces = CgroupNamespaces(tree, first)
-    opening = Opening(ProcFiles(tree, namespaces))
+    locks = limits.Limits(tree, processes)
+    opening = Opening(ProcFiles(tree, namespaces, locks))
     statfs = Statfs(tree, kernel.vfs)
     lending = Lending()
     forking = Forking(tree, processes, lending)
@@ -64,4 +66,7 @@ def handlers(
         syscalls.CLONE: forking.clone,
         syscalls.FORK: forking.fork,
         syscalls.VFORK: forking.fork,
+        syscalls.PRLIMIT64: locks.prlimit64,
+        syscalls.SETRLIMIT: locks.setrlimit,
+        syscalls.GETRLIMIT: locks.getrlimit,
     }

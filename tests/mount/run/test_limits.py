@@ -1,0 +1,52 @@
+"""RLIMIT_LOCKS, which marks processes: a program sees its own, and setting it loses no child."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+from .conftest import Sandboxed, said
+
+PROGRAM = """
+import os, resource
+locks = 10
+def tell(*limit, pid=0):
+    try:
+        return resource.prlimit(pid, locks, *limit)
+    except (OSError, ValueError) as error:
+        return error.args[0]
+def child():
+    pid = os.fork()
+    if pid == 0:
+        shown = [line.split()[3:5] for line in open("/proc/self/limits") if line.startswith("Max file locks")]
+        same = tell() == tell(pid=os.getppid()) == resource.getrlimit(locks)
+        print(*shown[0], same, open("/proc/self/cgroup").read(), end="")
+        os._exit(0)
+    os.waitpid(pid, 0)
+for place in ["a", "."]:
+    open(f"{place}/cgroup.procs", "w").write("0")
+    child()
+    print(tell((70, 80)))
+    child()
+    print(tell((81, 80)), tell((50, 90)), tell(pid=1 << 21), tell(pid=-1))
+    print(tell((70, 80), pid=os.getpid()))
+    child()
+"""
+
+
+def test_a_program_sets_its_own_limit_and_its_children_are_followed(sandboxed: Sandboxed) -> None:
+    script = f"cd /sys/fs/cgroup; mkdir a; '{sys.executable}' -uc '{PROGRAM}'"
+    refused = f"current limit exceeds maximum limit {errno.EPERM} {errno.ESRCH} {errno.ESRCH}"
+    assert said(sandboxed(script)).splitlines() == [
+        *("unlimited unlimited True 0::/a", "(-1, -1)", "70 80 True 0::/a", refused, "(70, 80)", "70 80 True 0::/a"),
+        *("70 80 True 0::/", "(70, 80)", "70 80 True 0::/", refused, "(70, 80)", "70 80 True 0::/"),
+    ]
+
+
+def test_the_shells_ulimit_and_the_files_text(sandboxed: Sandboxed) -> None:
+    script = """
+        cd /sys/fs/cgroup; mkdir a; echo 0 >a/cgroup.procs; echo $$ >a/cgroup.procs
+        bash -c 'ulimit -x; ulimit -x 77; ulimit -x; sh -c "cat /proc/self/cgroup; grep locks /proc/self/limits"'
+    """
+    text = f"{'Max file locks':25} {77:<20} {77:<20} locks     \n"
+    assert said(sandboxed(script)) == f"unlimited\n77\n0::/a\n{text}"
