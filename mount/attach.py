@@ -33,7 +33,8 @@ def attach(path: str, *, allow_other: bool) -> int:
     if _libc.mount(SOURCE.encode(), os.fsencode(path), FSTYPE.encode(), flags, data.encode()):
         code = ctypes.get_errno()
         os.close(fd)
-        hint = "; mounting takes CAP_SYS_ADMIN, which this root has not (a container?)" if code == EPERM else ""
+        hint = "; mounting takes CAP_SYS_ADMIN, which this root has not (a container?): unshare -Urm COMMAND has it"
+        hint = hint if code == EPERM else ""
         hint = "; this kernel has no FUSE" if code == ENODEV else hint
         raise MountError(f"{path}: cannot mount: {os.strerror(code)}{hint}")
     return fd

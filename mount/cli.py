@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "anyone else nobody is. It sees this machine's CPUs and memory everywhere but in the tree. The exit status is "
         "the command's, 128+N where signal N killed it, 126 or 127 where it cannot be executed or found; where "
         "the tree or the namespaces cannot be made it is 1, after a line on stderr that begins with 'fakecgroup run:'. "
-        "What the command leaves running is killed when it ends.",
+        "What the command leaves running is killed when it ends. In its environment, FAKECGROUP is the layout.",
     )
     running.fill = _fill_run
     conformance = commands.add_parser(

@@ -60,7 +60,7 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
         os.close(writing)
 
     try:
-        _log_to_file()
+        log_to(log_path())
         os.setsid()
         os.chdir("/")
         null = os.open(os.devnull, os.O_RDWR)
@@ -84,10 +84,10 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
     return 0
 
 
-def _log_to_file() -> None:
-    """Errors go to `log_path`, which is made when there is something to say; a full or missing disk is no error."""
+def log_to(path: Path) -> None:
+    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error."""
     logging.raiseExceptions = False
-    handler = _FirstWriteHandler(log_path(), encoding="utf-8", delay=True)
+    handler = _FirstWriteHandler(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 

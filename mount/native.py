@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from errno import EAGAIN, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from errno import EAGAIN, ECONNABORTED, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
 from functools import partial
 from io import FileIO
 from itertools import count
@@ -164,7 +164,7 @@ class Session:
             try:
                 size = read(buffer)
             except OSError as error:
-                if error.errno == ENODEV:  # unmounted
+                if error.errno in (ENODEV, ECONNABORTED):  # unmounted; the second where a request was being read
                     return
                 if error.errno in (ENOENT, EINTR, EAGAIN):  # the request was taken back
                     continue

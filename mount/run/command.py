@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from fakecgroup import Kernel
@@ -13,6 +14,9 @@ from . import front, syscalls
 from .filter import program
 from .sandbox import Hierarchies, Sandbox
 from .supervisor import REFUSED, TRAPPED
+
+VARIABLE = "FAKECGROUP"
+"""In the command's environment, the layout: what tests ask that must not change a real machine's cgroups."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"fakecgroup run: {error}", file=sys.stderr)
         return 2
     syscalls.check_machine()
+    os.environ[VARIABLE] = options.layout
     hierarchies, code = _hierarchies(kernel), program(TRAPPED, REFUSED)
     return front.run(
         lambda mask: Sandbox(hierarchies, code, command, mask),
