@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .hierarchy import Hierarchy
 
 INT_MAX = 0x7FFFFFFF
+NOTIFY_INTERVAL = 12_000_000  # ns: CGROUP_FILE_NOTIFY_MIN_INTV, 10 ms rounded up to jiffies of 4 ms (HZ=250)
 
 
 class Cgroup(Directory):
@@ -156,7 +157,13 @@ class Cgroup(Directory):
         for name in names:
             gone = self.files.pop(name, None)
             if gone is not None:
-                gone.removed = True
+                self._remove(gone)
+
+    def _remove(self, file: CgroupFile) -> None:
+        """It is gone. Nobody who polls it is told, but of a pressure trigger's end (psi_trigger_destroy)."""
+        file.removed = True
+        if file.has_trigger:
+            self.hierarchy.notify(file)
 
     def show_marked(self, mark: str, names: Iterable[str], visible: bool) -> None:
         """Hides or brings back files that belong together (cgroup_file_show).
@@ -169,7 +176,7 @@ class Cgroup(Directory):
         for name in names:
             old = self.files.get(name)
             if old is not None and not visible:
-                old.removed = True
+                self._remove(old)
             elif old is not None:
                 del self.files[name]
                 new = self.file(name)
@@ -177,11 +184,24 @@ class Cgroup(Directory):
                 new.mode, new.uid, new.gid, new.xattrs = old.mode, old.uid, old.gid, old.xattrs
 
     def notify(self, name: str) -> None:
-        """An event on one of its files, for poll and inotify (kernfs_notify)."""
+        """An event on one of its files. One that comes soon after the last is put off (cgroup_file_notify)."""
         known = self.files.get(name)
-        if known is not None:
-            known.events += 1
-            self.hierarchy.notify(known)
+        if known is None or known.put_off:
+            return
+        wait = known.notified_at + NOTIFY_INTERVAL - self.hierarchy.now()
+        if 0 < wait <= NOTIFY_INTERVAL:
+            known.put_off = True
+            self.hierarchy.notify_later(known, wait)
+        else:
+            self.notify_now(known)
+
+    def notify_now(self, file: CgroupFile) -> None:
+        """An event on one of its files, for poll and inotify, unless it is gone by now (kernfs_notify)."""
+        file.put_off = False
+        if not file.removed:
+            file.notified_at = self.hierarchy.now()
+            file.events += 1
+            self.hierarchy.notify(file)
 
     # -- tasks ------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class Environment(NamedTuple):
     membership: Membership
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
+    notify_later: Callable[[CgroupFile, int], None]
     release: Callable[[str, str], None]  # the agent, a cgroup's path
     next_ino: Callable[[int], int]
 
@@ -81,6 +82,7 @@ class Hierarchy:
         self.membership = environment.membership
         self.now = environment.now
         self.notify = environment.notify
+        self.notify_later = environment.notify_later
         self.dfl = dfl
         self.name = name
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have

@@ -132,6 +132,10 @@ class TopDirectory(Directory):
 class CgroupFile(Inode):
     """An interface file: its row, the cgroup it is in and the css it shows."""
 
+    notified_at: int = -1 << 62  # ns: when the last event was told
+    put_off: bool = False  # an event is told later
+    has_trigger: bool = False  # a pressure trigger was set on it
+
     def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
         super().__init__(ino, now)
         self.row = row

@@ -57,9 +57,10 @@ class Kernel:
     the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are in bytes, `block_devices` are
     named "259:0", `huge_pages` are sizes in bytes.
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
-    timestamps, `on_notify` hears of each poll event on a file, `on_release` of each run of a v1 release agent: the
-    agent's path and the cgroup's, below its hierarchy's root. Both are called in the middle of a change, so they take
-    note and call nothing here.
+    timestamps, `on_notify` hears of each poll event on a file, `on_notify_later` of one that a kernel puts off for some
+    ns, and calls the cgroup's `notify_now` then (by default: at once), `on_release` of each run of a v1 release agent:
+    the agent's path and the cgroup's, below its hierarchy's root. They are called in the middle of a change, so they
+    take note and call nothing else here.
 
     Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
     The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.
@@ -84,6 +85,7 @@ class Kernel:
         self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages), swap)
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
+        self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str], None] = lambda agent, path: None
         self.membership = Membership(self.processes)
         self._clock = clock
@@ -107,6 +109,7 @@ class Kernel:
             self.membership,
             self._clock,
             lambda file: self.on_notify(file),
+            lambda file, wait: self.on_notify_later(file, wait),
             lambda agent, path: self.on_release(agent, path),
             self._next_ino,
         )

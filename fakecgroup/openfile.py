@@ -144,6 +144,11 @@ class OpenFile:
             raise refuse(EINVAL)
         return len(data)
 
+    @property
+    def hears(self) -> bool:
+        """Whether who polls it is woken by an event on the file: of one that is gone, only by a pressure trigger."""
+        return self.inode.alive or self.trigger
+
     def poll(self) -> int:
         """The poll mask: an event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""
         mask = POLLIN | POLLOUT

@@ -19,8 +19,7 @@ from fakecgroup.inode import CgroupFile, TopDirectory
 class Modifications:
     """Tells watchers of files in the mount at `path`, from a thread of its own, as the server must answer meanwhile.
 
-    Changes that come while one is told are told once, as the kernel puts off what comes within 10 ms
-    (CGROUP_FILE_NOTIFY_MIN_INTV).
+    Changes that come while one is told are told once.
     """
 
     def __init__(self, path: str, kernel: Kernel) -> None:

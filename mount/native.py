@@ -39,6 +39,7 @@ from .listing import DT_DIR, Listing
 from .modified import Modifications
 from .mountinfo import device_at
 from .processes import HostProcesses
+from .put_off import PutOff
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
@@ -132,6 +133,7 @@ class Session:
         self._modifications = Modifications(path, kernel)
         self._handlers = self._table()
         kernel.on_notify = self._notify
+        kernel.on_notify_later = PutOff(self.lock).add
 
     # -- the loop ---------------------------------------------------------------------------------
 
@@ -510,7 +512,9 @@ class Session:
         """Wakes up who polls `file`, and they ask again with POLL; tells who watches it, if anyone can."""
         if file in self._node_of:  # a watch keeps it known; kernfs_notify_workfn does not bother about others either
             self._modifications.add(file)
-        for kernel_handle in self._pollers.pop(file, {}).values():
+        for handle, kernel_handle in self._pollers.pop(file, {}).items():
+            if not self._files[handle].hears:
+                continue
             try:
                 os.write(
                     self._fd,

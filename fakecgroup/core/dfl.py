@@ -279,16 +279,21 @@ def show_freeze(cgroup: Cgroup) -> str:
 
 
 def write_freeze(cgroup: Cgroup, text: str) -> None:
-    """0 or 1; raises EINVAL for junk, ERANGE for another number (cgroup_freeze_write)."""
+    """0 or 1; raises EINVAL for junk, ERANGE for another number (cgroup_freeze_write).
+
+    An ancestor that is frozen may leave nothing to change here; that is an event too (cgroup_freeze).
+    """
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
         raise refuse(ERANGE)
+    if bool(value) == cgroup.freeze:
+        return
     subtree = (cgroup, *cgroup.descendants())
     before = [member.frozen for member in subtree]
     cgroup.freeze = bool(value)
-    for member, was in zip(subtree, before, strict=True):
-        if member.frozen != was:
-            member.notify("cgroup.events")
+    changed = [member for member, was in zip(subtree, before, strict=True) if member.frozen != was]
+    for member in changed or [cgroup]:
+        member.notify("cgroup.events")
     cgroup.hierarchy.freeze_tasks(cgroup)
 
 

@@ -56,7 +56,7 @@ def write_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> N
         raise refuse(EINVAL)
     if kernel.at_least(6, 1) and not of.opener.privileged and window % _WINDOW_UNPRIVILEGED:
         raise refuse(EINVAL)
-    of.trigger = True
+    of.trigger = of.inode.has_trigger = True
 
 
 def write_cpu_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:

@@ -68,6 +68,9 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "fsync": ("handle",),
     "fstat": ("handle",),
     "poll": ("handle", "poll=IN"),  # what is ready now; never waits
+    "epoll": ("handle",),
+    "epoll_add": ("handle", "handle", "epoll=IN|PRI"),  # ET: tell of each wake once
+    "ready": ("handle",),  # "handle EVENTS" of what epoll tells of now, sorted; never waits
     "inotify": ("handle",),
     "watch": ("handle", "path", "int=4095"),  # inotify_add_watch and its mask
     "events": ("handle",),  # "watch mask name" of each, sorted
@@ -214,6 +217,8 @@ def _value(kind: str, value: Any) -> Any:
         return _bits(value, {"F": 0, "R": 4, "W": 2, "X": 1}.__getitem__)
     if kind == "poll":
         return _bits(value, POLL.__getitem__)
+    if kind == "epoll":
+        return _bits(value, {**POLL, "ET": EPOLLET}.__getitem__)
     if kind == "whence":
         names = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2, "SEEK_DATA": 3, "SEEK_HOLE": 4}
         return names[value] if isinstance(value, str) else int(value)
@@ -232,6 +237,9 @@ RELEASE = ("argument", "process")
 #: Events of poll(2).
 POLL = {"IN": 1, "PRI": 2, "OUT": 4, "ERR": 8, "HUP": 16, "NVAL": 32}
 
+#: Of epoll(7), besides: tell of each wake once.
+EPOLLET = 1 << 31
+
 
 def _bits(value: Any, number: Any) -> int:
     if isinstance(value, int):
@@ -247,6 +255,11 @@ def _bits(value: Any, number: Any) -> int:
 def poll_names(bits: int) -> list[str]:
     """The names of the events in a poll(2) mask."""
     return [name for name, bit in POLL.items() if bits & bit]
+
+
+def ready_text(handle: str, bits: int) -> str:
+    """What epoll tells of one handle."""
+    return f"{handle} {'|'.join(poll_names(bits))}"
 
 
 def stat_value(mode: int, nlink: int, uid: int, gid: int, size: int, blksize: int, blocks: int) -> dict[str, Any]:

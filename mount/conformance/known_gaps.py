@@ -21,6 +21,10 @@ _FORKS = "a real process may fork whatever pids.max says"
 _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer keeps it until the thaw"
 _DEVICES = "real processes may open any device"
 _ONE = "one mount is one file system: its kernel asks for no other hierarchy"
+_WATCHED = (
+    "the mount's kernel tells of the end of a directory that is watched, and never of that of its files; of the real "
+    "ones 7.2 tells of both, the others of neither"
+)
 _DOTS = "the mount's kernel follows . and .. itself, and looks a name up before it asks for permission"
 
 MOUNT: Gaps = {
@@ -33,6 +37,7 @@ MOUNT: Gaps = {
             "a limit holds for all below it",
             "pids.events counts every refused fork",
             "pids.events can be polled",
+            "pids.events wakes where a fork is refused",
         )
     },
     ("hybrid", "the pids limit holds, whatever the place in unified"): _FORKS,
@@ -40,6 +45,7 @@ MOUNT: Gaps = {
     ("v1", "opening a device that is denied"): _DEVICES,
     ("v1", "nothing moves between hierarchies"): _ONE,
     ("v1", "renames between hierarchies and to no name"): _ONE,
+    ("v2", "a watch of what is removed"): _WATCHED,
     ("v2", "no way through a closed directory"): _DOTS,
     **{("v1", f"no way through a closed directory ({h})"): _DOTS for h in ("pids", "cpu,cpuacct")},
 }

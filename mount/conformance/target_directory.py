@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from .agent import Agent
-from .case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
+from .case import Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
 from .target import UnsupportedError
 
 _PATIENCE = 3.0  # seconds for one operation
@@ -445,6 +445,18 @@ class _Worker:
         poller.register(self._fd(handle), events)
         ready = poller.poll(0)
         return poll_names(ready[0][1] if ready else 0)
+
+    def _op_epoll(self, handle: str) -> None:
+        self._keep(handle, _call("epoll_create1", os.O_CLOEXEC))
+
+    def _op_epoll_add(self, handle: str, watched: str, events: int) -> None:
+        with select.epoll.fromfd(os.dup(self._fd(handle))) as epoll:
+            epoll.register(self._fd(watched), events)
+
+    def _op_ready(self, handle: str) -> list[str]:
+        names = {fd: name for name, fd in self._handles.items()}
+        with select.epoll.fromfd(os.dup(self._fd(handle))) as epoll:
+            return sorted(ready_text(names[fd], bits) for fd, bits in epoll.poll(0))
 
     def _op_eventfd(self, handle: str) -> None:
         self._keep(handle, os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))

@@ -9,15 +9,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from errno import EBADF, ECHILD, EINVAL, EISDIR, ENODEV, ENOENT, ENXIO, ERANGE, ESPIPE, ESRCH, EXDEV, errorcode
+from errno import (
+    EBADF,
+    ECHILD,
+    EEXIST,
+    EINVAL,
+    EISDIR,
+    ENODEV,
+    ENOENT,
+    ENXIO,
+    EPERM,
+    ERANGE,
+    ESPIPE,
+    ESRCH,
+    EXDEV,
+    errorcode,
+)
 from typing import Any
 
 from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
-from fakecgroup.inode import Inode, Stat
+from fakecgroup.inode import CgroupFile, Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
 from . import recording
-from .case import POLL, Answer, Case, Op, arguments, poll_names, stat_value
+from .case import EPOLLET, POLL, Answer, Case, Op, arguments, poll_names, ready_text, stat_value
 from .target import UnsupportedError
 
 _AGENT = "/agent"
@@ -32,6 +47,9 @@ class _Handle:
     file: OpenFile | None
     position: int = 0
 
+    def poll(self) -> int:
+        return self.file.poll() if self.file else POLL["IN"] | POLL["OUT"]
+
 
 class _Other:
     """What else can be open: an eventfd with the count of its signals, or a file outside the tree."""
@@ -42,6 +60,21 @@ class _Other:
 
     def _signal(self) -> None:
         self.count += 1
+
+
+@dataclass
+class _Item:
+    """What an epoll waits for. It is looked at only when something has woken it up (fs/eventpoll.c)."""
+
+    handle: _Handle
+    events: int
+    woken: bool = True
+
+    def ready(self) -> int:
+        """The events to tell of now; level-triggered, it is looked at again until there are none."""
+        found = self.handle.poll() & (self.events | POLL["ERR"] | POLL["HUP"]) if self.woken else 0
+        self.woken = bool(found) and not self.events & EPOLLET
+        return found
 
 
 def _descriptor(name: str) -> int:
@@ -123,6 +156,8 @@ class ModelTarget:
         self.table.kernel = self.kernel
         self.released: list[str] = []
         self.kernel.on_release = self._release
+        self.kernel.on_notify = self._notify
+        self.epolls: dict[str, dict[str, _Item]] = {}  # by name of the epoll and of the handle
         self.vfs = self.kernel.vfs
         self.actor = _Actor(self.table.add())
         self.actors = {"self": self.actor}
@@ -387,7 +422,27 @@ class ModelTarget:
         handle = self.actor.handles[name]
         if handle.flags & os.O_PATH:
             return ["NVAL"]
-        return poll_names((handle.file.poll() if handle.file else POLL["IN"] | POLL["OUT"]) & (events | 8 | 16))
+        return poll_names(handle.poll() & (events | POLL["ERR"] | POLL["HUP"]))
+
+    def _do_epoll(self, name: str) -> None:
+        self.epolls[name] = {}
+
+    def _do_epoll_add(self, epoll: str, name: str, events: int) -> None:
+        handle, items = self._handle(name), self.epolls[epoll]
+        if handle.file is None:
+            raise OSError(EBADF if handle.flags & os.O_PATH else EPERM, "")
+        if name in items:
+            raise OSError(EEXIST, "")
+        items[name] = _Item(handle, events)
+
+    def _do_ready(self, epoll: str) -> list[str]:
+        asked = ((name, item.ready()) for name, item in self.epolls[epoll].items())
+        return sorted(ready_text(name, bits) for name, bits in asked if bits)
+
+    def _notify(self, file: CgroupFile) -> None:
+        for item in (item for items in self.epolls.values() for item in items.values()):
+            opened = item.handle.file
+            item.woken |= opened is not None and opened.inode is file and opened.hears
 
     # -- who does it ------------------------------------------------------------------------------
 
@@ -420,13 +475,16 @@ class ModelTarget:
         task = self.table.find(actor.tid)
         return "gone" if task is None else "Z" if task.zombie else "S"
 
-    def _add(self, name: str, tid: int, handles: dict[str, _Handle]) -> None:
+    def _add(self, name: str, tid: int, *, thread: bool = False) -> None:
         actor = self.actor
-        self.actors[name] = _Actor(tid, actor.uid, actor.gid, actor.umask, handles)
+        handles, others = actor.handles, actor.others
+        if not thread:
+            handles, others = dict(handles), dict(others)
+        self.actors[name] = _Actor(tid, actor.uid, actor.gid, actor.umask, handles, others)
         self.pids[tid] = name
 
     def _do_fork(self, name: str) -> None:
-        self._add(name, self.kernel.fork(self.actor.tid), dict(self.actor.handles))
+        self._add(name, self.kernel.fork(self.actor.tid))
 
     def _do_clone_into(self, name: str, path: str) -> None:
         try:
@@ -434,10 +492,10 @@ class ModelTarget:
         except OSError as error:
             raise _step(error, "open") from None
         child = self.kernel.clone_into(self.actor.tid, path, self.actor.caller)
-        self._add(name, child, dict(self.actor.handles))
+        self._add(name, child)
 
     def _do_thread(self, name: str) -> None:
-        self._add(name, self.kernel.fork(self.actor.tid, thread=True), self.actor.handles)
+        self._add(name, self.kernel.fork(self.actor.tid, thread=True), thread=True)
 
     def _do_in(self, name: str, op: Op) -> Any:
         actor = self._named(name)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mount.conformance.case import Answer, Case, Op, arguments, bytes_data, poll_names, stat_value
+from mount.conformance.case import Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
 
 MAGIC = 0x31474346
 HEADER = struct.Struct("<IIIIQQQQQII")
@@ -117,6 +117,8 @@ def _value(op: str, kind: int, payload: bytes) -> Any:
         (length,) = struct.unpack_from("<I", payload, at)
         items.append(bytes_data(payload[at + 4 : at + 4 + length]))
         at += 4 + length
+    if op == "ready":
+        return sorted(ready_text(name, int(bits)) for name, bits in (item.split() for item in items))
     if op == "releases":
         return sorted(items)
     if op == "listdir":

@@ -22,7 +22,10 @@ from mount.conformance.target_mount import MountTarget
 COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
 
 #: Families that say something about a mount: what is only a parser's is asked of the model.
-FAMILIES = ("kernfs", "handles", "names", "xattr", "release", "processes", "threaded", "freeze", "delegation", "pids")
+FAMILIES = (
+    *("kernfs", "handles", "names", "xattr", "release", "processes", "threaded", "freeze", "delegation", "pids"),
+    "events",
+)
 TREES = [("v2", "6.12", PLAIN), ("v1", "6.1", PLAIN), ("hybrid", "6.1", PLAIN)]
 PARTS = [(tree, family) for tree in TREES for family in (FAMILIES if tree[0] != "hybrid" else ("hybrid",))]
 PARTS += [((layout, kernel, SWAP), family) for layout, kernel, _ in TREES[:2] for family in ("file_sets", "reclaim")]

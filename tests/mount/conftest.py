@@ -207,6 +207,23 @@ def v1(transport: str, mount_in_session: Mount) -> Path:
     return mount_in_session(transport=transport, layout="v1")
 
 
+@pytest.fixture(scope="session")
+def native_v2(mount_in_session: Mount) -> Path:
+    """The root of a unified hierarchy over the native transport, shared."""
+    return mount_in_session()
+
+
+@pytest.fixture
+def native_group(native_v2: Path) -> Iterator[Path]:
+    """A cgroup of it for one test, which may remove it."""
+    directory = native_v2 / f"test-{uuid.uuid4().hex[:12]}"
+    directory.mkdir()
+    yield directory
+    if directory.exists():
+        for place, _, _ in os.walk(directory, topdown=False):
+            os.rmdir(place)
+
+
 @pytest.fixture
 def group(v2: Path) -> Iterator[Path]:
     """A cgroup of the unified hierarchy for one test."""

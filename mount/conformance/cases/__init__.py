@@ -34,6 +34,7 @@ FAMILIES = (
     "hugetlb",
     "rdma_misc",
     "pressure",
+    "events",
     "devices",
     "net",
 )

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
@@ -128,6 +129,27 @@ static void op_events(struct answer *a, int fd)
 			q += sizeof *e + e->len;
 		}
 	}
+}
+
+/* Each item's data is the place of its handle. */
+static void op_epoll_add(struct answer *a, int epoll, const char *name, uint32_t events)
+{
+	struct handle *h = handle(name);
+	struct epoll_event e = { .events = events, .data.u32 = h ? h - handles : 0 };
+	result(a, epoll_ctl(epoll, EPOLL_CTL_ADD, h ? h->fd : -1, &e));
+}
+
+static void op_ready(struct answer *a, int epoll)
+{
+	struct epoll_event e[64];
+	char line[64];
+	int n = epoll_wait(epoll, e, 64, 0);
+	if (n < 0)
+		return fail(a, errno, 0);
+	ok(a);
+	a->type = V_LIST;
+	for (int i = 0; i < n; i++)
+		put_item(a, line, snprintf(line, sizeof line, "%s %u", handles[e[i].data.u32].name, e[i].events));
 }
 
 #define IS(x) (!strcmp(name, x))
@@ -294,7 +316,17 @@ void do_op(struct op *op, struct answer *a)
 			fail(a, errno, 0);
 		else
 			put_int(a, n);
-	} else if (IS("inotify")) {
+	} else if (IS("epoll")) {
+		fd = epoll_create1(EPOLL_CLOEXEC);
+		if (fd < 0)
+			fail(a, errno, 0);
+		else
+			keep(v[1], fd);
+	} else if (IS("epoll_add"))
+		op_epoll_add(a, handle_fd(v[1]), v[2], num(v[3]));
+	else if (IS("ready"))
+		op_ready(a, handle_fd(v[1]));
+	else if (IS("inotify")) {
 		fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 		if (fd < 0)
 			fail(a, errno, 0);

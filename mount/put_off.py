@@ -1,0 +1,43 @@
+"""Events that a kernel tells a little later, as they come too soon after the last (cgroup_file_notify)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from heapq import heappop, heappush
+from itertools import count
+
+from fakecgroup.inode import CgroupFile
+
+_S = 1_000_000_000  # ns
+
+
+class PutOff:
+    """Tells the model when it is time, from a thread of its own that is there from the first such event on.
+
+    `lock` is held by whoever uses the model.
+    """
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._changed = threading.Condition(lock)
+        self._waiting: list[tuple[int, int, CgroupFile]] = []  # a heap, by when it is time (ns, monotonic)
+        self._order = count()
+        self._thread: threading.Thread | None = None
+
+    def add(self, file: CgroupFile, wait: int) -> None:
+        """An event on this file is told in `wait` ns. Called with the lock held."""
+        heappush(self._waiting, (time.monotonic_ns() + wait, next(self._order), file))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._tell, daemon=True)
+            self._thread.start()
+        self._changed.notify()
+
+    def _tell(self) -> None:
+        with self._changed:
+            while True:
+                left = self._waiting[0][0] - time.monotonic_ns() if self._waiting else None
+                if left is None or left > 0:
+                    self._changed.wait(None if left is None else left / _S)
+                else:
+                    file = heappop(self._waiting)[2]
+                    file.cgroup.notify_now(file)
