@@ -11,7 +11,7 @@ then (the kernel's css_set). What this cannot follow:
 * a thread that is apart from its leader: what it forks starts where the leader is.
 
 A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on. The end of
-the daemon continues it and gives limits back, unless that end is SIGKILL.
+the daemon continues it and gives limits back; after SIGKILL limits stay, and whoever was told (`Frozen`) continues it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakecgroup import Kernel, TaskInfo
 
+from .frozen import Frozen
 from .idmap import IdMap
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class HostProcesses:
     its requests: when it is ready, `report` tells the model. Uids are those of the model (`IdMap.played_uid`).
     """
 
-    def __init__(self, ids: IdMap) -> None:
+    def __init__(self, ids: IdMap, kept: Frozen | None = None) -> None:
         self._played = ids.played_uid
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
@@ -72,6 +73,7 @@ class HostProcesses:
         self._next_tag = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
         self._tagged: dict[int, int] = {}  # tgid -> tag, of those that the model knows
         self._frozen: set[int] = set()  # those that we have stopped
+        self._kept = kept  # is told of them
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`, or None. A kernel thread bound to its CPU, and kthreadd, are not movable."""
@@ -252,7 +254,7 @@ class HostProcesses:
         """
         if not frozen:
             if tgid in self._frozen:
-                self._frozen.discard(tgid)
+                self._thawed(tgid)
                 self._signal(tgid, signal.SIGCONT)
             return
         if tgid in self._frozen or tgid in (_INIT, os.getpid()):
@@ -260,7 +262,15 @@ class HostProcesses:
         stat = _stat(tgid)
         if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:
             self._frozen.add(tgid)
+            if self._kept is not None and tgid in self.watched:
+                self._kept.add(tgid, self.watched[tgid])
             self._signal(tgid, signal.SIGSTOP)
+
+    def _thawed(self, tgid: int) -> None:
+        if tgid in self._frozen:
+            self._frozen.remove(tgid)
+            if self._kept is not None:
+                self._kept.remove(tgid)
 
     def release(self) -> None:
         """Lets all processes be as they would be without us: at the end of the daemon."""
@@ -296,11 +306,12 @@ class HostProcesses:
 
     def _unwatch(self, tgid: int) -> None:
         self.dead.discard(tgid)
-        self._frozen.discard(tgid)
+        self._thawed(tgid)
         self._tagged.pop(tgid, None)
         del self._tids[tgid]
         pidfd = self.watched.pop(tgid)
         del self._pidfds[pidfd]
+        self.exits.unregister(pidfd)  # closing does it only where nobody else has it
         os.close(pidfd)
 
 

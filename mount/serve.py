@@ -16,6 +16,7 @@ from fakecgroup import Kernel, Processes
 from . import fusepy
 from .attach import attach, detach
 from .errors import MountError
+from .frozen import Frozen
 from .idmap import IdMap
 from .native import Session
 from .processes import HostProcesses
@@ -41,7 +42,7 @@ def serve(
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a pidfd for each process in a cgroup
     ids = IdMap(os.geteuid(), os.getegid())
-    processes = HostProcesses(ids)
+    processes = HostProcesses(ids, Frozen())
     kernel = make_kernel(processes)
     kernel.on_release = ReleaseAgents().run
     everyone = allow_other or os.geteuid() == 0

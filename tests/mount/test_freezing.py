@@ -133,6 +133,20 @@ def test_the_end_of_the_mount_continues_what_is_frozen(mount: Mount, sleeper: Sl
     assert (stopped, runs(process.pid)) == (True, True)
 
 
+def test_a_daemon_that_is_killed_leaves_nobody_stopped(mount: Mount, sleeper: Sleeper) -> None:
+    tree, frozen, thawed, others = mount(), sleeper(), sleeper(), sleeper()
+    for process, name in ((frozen, "a"), (thawed, "b")):
+        (tree / name).mkdir()
+        (tree / name / "cgroup.procs").write_text(str(process.pid))
+        (tree / name / "cgroup.freeze").write_text("1")
+    (tree / "b" / "cgroup.freeze").write_text("0")
+    for process in (thawed, others):
+        process.send_signal(signal.SIGSTOP)
+    stopped = all(stops(process.pid) for process in (frozen, thawed, others))
+    os.kill(daemon_of(tree), signal.SIGKILL)
+    assert (stopped, runs(frozen.pid), state(thawed.pid), state(others.pid)) == (True, True, "T", "T")
+
+
 def test_the_daemon_does_not_stop_itself(mount: Mount) -> None:
     tree = mount()
     script = f"mkdir a && echo {daemon_of(tree)} > a/cgroup.procs && echo 1 > a/cgroup.freeze && cat a/cgroup.freeze"

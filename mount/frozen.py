@@ -1,0 +1,62 @@
+"""What is stopped because its cgroup is frozen, known to a second process, so that a daemon that is killed (SIGKILL)
+leaves nobody stopped for good.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_CONTINUER = Path(__file__).with_name("continuer.py")
+
+
+class Frozen:
+    """The other process is there from the first stop on, and ends with this one."""
+
+    def __init__(self) -> None:
+        self._continuer: socket.socket | None = None
+        self._failed = False
+
+    def add(self, tgid: int, pidfd: int) -> None:
+        """The process is about to be stopped."""
+        if self._continuer is None and not self._failed:
+            try:
+                self._continuer = _start()
+            except OSError as error:
+                self._fail(error)
+        self._tell(b"+%d" % tgid, [pidfd])
+
+    def remove(self, tgid: int) -> None:
+        """It goes on, or has ended."""
+        self._tell(b"-%d" % tgid, [])
+
+    def _tell(self, message: bytes, descriptors: list[int]) -> None:
+        if self._continuer is None:
+            return
+        try:
+            socket.send_fds(self._continuer, [message], descriptors)
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._continuer, self._failed = None, True
+        log.warning("nobody continues frozen processes if this daemon is killed: %s", error)
+
+
+def _start() -> socket.socket:
+    """The connection to the process, which ends when it is closed."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        subprocess.Popen(
+            [sys.executable, "-IS", _CONTINUER],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return ours
