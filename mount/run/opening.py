@@ -9,6 +9,8 @@ from struct import unpack
 from ..pid_numbers import numbers_of
 from . import syscalls
 from .listener import GOES, Answer, Call, Descriptor
+from .mount_files import NAMES as MOUNT_FILES
+from .mount_files import MountFiles
 from .proc_files import ProcFiles
 from .process import descriptor, locate, own_proc, signed, thread_group
 from .statfs import PROC_SUPER_MAGIC, statfs_type
@@ -20,10 +22,13 @@ _READ_ONLY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
 
 
 class Opening:
-    """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc."""
+    """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc. Only
+    `mounts` can be polled, as in the kernel.
+    """
 
-    def __init__(self, files: ProcFiles) -> None:
+    def __init__(self, files: ProcFiles, mounts: MountFiles) -> None:
         self._files = files
+        self._mounts = mounts
 
     def open(self, call: Call) -> Answer:
         return self._open(call, syscalls.AT_FDCWD, call.arguments[0], call.arguments[1])
@@ -46,15 +51,20 @@ class Opening:
         if path.rpartition(b"/")[2] not in _NAMES or flags & _READ_ONLY:
             return GOES
         try:
-            text = self._text(call.tid, fd, path)
+            found = self._find(call.tid, fd, path)
+            if found is None or not call.waits():
+                return GOES
+            name, pid = found
+            if pid and name in MOUNT_FILES:
+                made = self._mounts.open(name, pid, flags)
+            else:
+                made = _in_memory(self._files.text(name, pid, call.tid), flags)
         except (OSError, KeyError):
             return GOES
-        if text is None or not call.waits():
-            return GOES
-        return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
+        return Descriptor(made, flags & os.O_CLOEXEC)
 
-    def _text(self, tid: int, fd: int, path: bytes) -> bytes | None:
-        """What the file has to say; None for a file that is not of /proc. Raises OSError, KeyError."""
+    def _find(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int] | None:
+        """The file's name and whose it is, 0 being the machine's; None for one that is not of /proc. Raises OSError."""
         if path == b"/etc/mtab":
             if not os.readlink(f"/proc/{tid}/root/etc/mtab").endswith("proc/self/mounts"):
                 return None
@@ -73,13 +83,11 @@ class Opening:
                 os.close(held)
         found = _OF_PROCESS.search(path)
         if found is not None and found.end() == len(path):
-            return self._files.text(found[3], self._pid(tid, found[1], found[2]), tid)
+            return found[3], self._pid(tid, found[1], found[2])
         found = _OF_MACHINE.search(path)
         if found is None or found.end() != len(path):
             return None
-        if name == b"mounts":
-            return self._files.text(name, thread_group(tid), tid)
-        return self._files.text(name, 0, tid)
+        return name, thread_group(tid) if name == b"mounts" else 0
 
     def _pid(self, tid: int, process: bytes, thread: bytes | None) -> int:
         if process == b"thread-self":

@@ -48,8 +48,6 @@ class ProcFiles:
         self._v1 = [hierarchy for hierarchy in kernel.hierarchies if not hierarchy.dfl]
         self._of_process: dict[bytes, Callable[[int, int], bytes]] = {
             b"cgroup": self.cgroup,
-            b"mountinfo": self.mountinfo,
-            b"mounts": self.mounts,
             b"limits": limits.text,
         }
 
@@ -106,14 +104,16 @@ class ProcFiles:
             text += b"" if name in text else name
         return text
 
-    def mountinfo(self, pid: int, reader: int) -> bytes:
-        """/proc/PID/mountinfo with the tree as what it plays, and without the machine's own cgroup mounts."""
-        return b"".join(self._mounts(pid, reader))
+    def mountinfo(self, real: bytes, reader: int) -> bytes:
+        """/proc/PID/mountinfo with the tree as what it plays, and without the machine's own cgroup mounts; `real` is as
+        the kernel has it.
+        """
+        return b"".join(self._mounts(real, reader))
 
-    def mounts(self, pid: int, reader: int) -> bytes:
+    def mounts(self, real: bytes, reader: int) -> bytes:
         """/proc/PID/mounts likewise."""
         shown = []
-        for line in self._mounts(pid, reader):
+        for line in self._mounts(real, reader):
             fields = line.split(b" ")
             fstype, source, of_system = line.rstrip(b"\n").partition(b" - ")[2].split(b" ", 2)
             own, system = fields[5].split(b","), of_system.split(b",")
@@ -121,13 +121,9 @@ class ProcFiles:
             shown.append(b"%s %s %s %s 0 0\n" % (source, fields[4], fstype, b",".join([access, *own[1:], *system[1:]])))
         return b"".join(shown)
 
-    def _mounts(self, pid: int, reader: int) -> list[bytes]:
+    def _mounts(self, real: bytes, reader: int) -> list[bytes]:
         """The lines of mountinfo to show. What the sandbox has put a mount over at CGROUP_ROOT is left out."""
-        try:
-            lines = Path(f"/proc/{pid}/mountinfo").read_bytes().splitlines(keepends=True)
-        except ProcessLookupError:
-            raise FileNotFoundError from None
-        rows = [line.split(b" ") for line in lines]
+        rows = [line.split(b" ") for line in real.splitlines(keepends=True)]
         types = {fields[0]: fields[fields.index(b"-") + 1] for fields in rows}
         ours = {number for number, kind in types.items() if kind == FSTYPE.encode()}
         ours &= {fields[0] for fields in rows if fields[2] == self._tree.device}

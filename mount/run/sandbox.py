@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from errno import ENOENT, ENOSPC, EPERM
+from struct import Struct
 from typing import NamedTuple, NoReturn
 
 from ..attach import open_device
@@ -16,6 +17,7 @@ from . import syscalls
 from .filter import install
 
 CGROUP_ROOT = "/sys/fs/cgroup"
+MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
 LISTENER = b"l"  # what is said with it
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 
@@ -49,8 +51,8 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
     """Becomes the command. In a process of its own, which the front has forked.
 
     `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener,
-    and hears what went wrong, or nothing. `server` is sent the tree's descriptors with its device, then the listener,
-    and is waited for.
+    and hears what went wrong, or nothing. `server` is sent the descriptors and the device of each file system, the
+    tree's being the last, then the listener, and is waited for.
     """
     try:
         _enter(sandbox, front, server)
@@ -114,13 +116,14 @@ def _sysctl(name: str) -> str:
 def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
     """Mounts the tree at CGROUP_ROOT. For v1 that is a tmpfs with each hierarchy's directory as a mount of its own."""
     syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
+    _mount_files(server)
     if not hierarchies.directories:
-        _mount_tree(CGROUP_ROOT, server)
+        _mount_fuse(CGROUP_ROOT, server)
         return
     syscalls.mount("tmpfs", CGROUP_ROOT, "tmpfs", _FLAGS, "mode=755")
     whole = f"{CGROUP_ROOT}/tree"
     os.mkdir(whole)
-    _mount_tree(whole, server)
+    _mount_fuse(whole, server)
     for name in hierarchies.directories:
         os.mkdir(f"{CGROUP_ROOT}/{name}", 0o755)
         syscalls.mount(f"{whole}/{name}", f"{CGROUP_ROOT}/{name}", None, _MS_BIND)
@@ -131,12 +134,19 @@ def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
     syscalls.mount(None, CGROUP_ROOT, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _FLAGS)
 
 
-def _mount_tree(path: str, server: socket.socket) -> None:
-    """Mounts the whole tree at `path` and hands the server what it needs to answer for it."""
+def _mount_files(server: socket.socket) -> None:
+    """Makes the file system of `mount_files`, without a place."""
+    _mount_fuse(CGROUP_ROOT, server)
+    syscalls.unmount(CGROUP_ROOT)
+
+
+def _mount_fuse(path: str, server: socket.socket) -> None:
+    """Mounts what the server serves, at `path`, and hands it what it needs for that."""
     fuse = open_device()
     syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
     root = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    socket.send_fds(server, [f"{os.getpid()} {device_at(path)}".encode()], [fuse, root])
+    message = MOUNTED.pack(os.getpid(), (device_at(path) or "").encode())
+    socket.send_fds(server, [message], [fuse, root])
     os.close(fuse)
     os.close(root)
 

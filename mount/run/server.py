@@ -11,6 +11,7 @@ import resource
 import socket
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 
@@ -21,39 +22,56 @@ from ..release import ReleaseAgents
 from ..serve import collect_seldom
 from . import syscalls
 from .listener import Listener
+from .sandbox import MOUNTED
 from .supervisor import handlers
 from .sweep import namespace_of, sweep
 
-_MESSAGE = 64  # bytes, at most: "1234 0:42"
+
+class _Mounted(NamedTuple):
+    """A file system of the sandbox: /dev/fuse and the root, the process that mounted it, the device ("0:42")."""
+
+    fuse: int
+    root: int
+    first: int
+    device: str
+
+
+def _mounted(sandbox: socket.socket) -> _Mounted | None:
+    said, descriptors, _, _ = socket.recv_fds(sandbox, MOUNTED.size, 2)
+    if not descriptors:
+        return None
+    first, device = MOUNTED.unpack(said)
+    fuse, root = descriptors
+    return _Mounted(fuse, root, first, device.rstrip(b"\0").decode())
 
 
 def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], ready: Callable[[], None]) -> None:
     """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a pidfd for each process in a cgroup
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a pidfd for each process in a cgroup
     ready()
-    said, descriptors, _, _ = socket.recv_fds(sandbox, _MESSAGE, 2)
-    if not descriptors:  # the sandbox has failed, and told the front
+    files, tree = _mounted(sandbox), _mounted(sandbox)
+    if files is None or tree is None:  # the sandbox has failed, and told the front
         return
-    fuse, root = descriptors
-    first, device = said.decode().split()
+    first = tree.first
     try:
-        namespace = namespace_of(int(first))
+        namespace = namespace_of(first)
         home = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-        syscalls.enter_user_namespace(int(first))
+        syscalls.enter_user_namespace(first)
     except (FileNotFoundError, ProcessLookupError):  # it has failed since
         return
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)
     kernel.on_release = ReleaseAgents(f"/proc/{os.getpid()}/fd/{home}").run
-    session = Session(fuse, f"/proc/self/fd/{root}", kernel, ids, processes, device=device)
+    session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     collect_seldom()
     threading.Thread(target=session.serve, daemon=True).start()
-    _, descriptors, _, _ = socket.recv_fds(sandbox, _MESSAGE, 1)
+    _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
     if not descriptors:
         return
-    Listener(descriptors[0], handlers(session, kernel, processes, device, int(first), home)).start()
+    answers = handlers(session, kernel, processes, tree.device, first, home, (files.fuse, files.root, files.device))
+    Listener(descriptors[0], answers).start()
     sandbox.sendall(b"+")
     sandbox.recv(1)  # nothing ever comes but the end
     sweep(namespace)

@@ -10,6 +10,7 @@ from fakecgroup.vfs import Vfs
 
 from . import syscalls
 from .listener import GOES, Answer, Call
+from .mount_files import MountFiles
 from .process import descriptor, locate, signed
 from .tree import Tree
 
@@ -32,9 +33,10 @@ def _statfs(fd: int) -> bytearray:
 class Statfs:
     """Asks the file system below, and puts the type right."""
 
-    def __init__(self, tree: Tree, vfs: Vfs) -> None:
+    def __init__(self, tree: Tree, vfs: Vfs, mounts: MountFiles) -> None:
         self._tree = tree
         self._vfs = vfs
+        self._mounts = mounts
 
     def statfs(self, call: Call) -> Answer:
         try:
@@ -53,7 +55,7 @@ class Statfs:
         try:
             if self._tree.has(path):
                 kind = self._played(path)
-            elif os.readlink(path).startswith(_MEMORY_FILE):
+            elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
                 kind = PROC_SUPER_MAGIC
             else:
                 return GOES

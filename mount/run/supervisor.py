@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from errno import ENOSYS
 
 from fakecgroup import Kernel
@@ -15,6 +16,7 @@ from .forking import Forking
 from .handles import Handles
 from .lending import Lending
 from .listener import Handler
+from .mount_files import MountFiles
 from .mounting import Mounting
 from .opening import Opening
 from .proc_files import ProcFiles
@@ -42,14 +44,25 @@ REFUSED = {syscalls.IO_URING_SETUP: ENOSYS}  # what it does is not asked about; 
 
 
 def handlers(
-    session: Session, kernel: Kernel, processes: HostProcesses, device: str, first: int, home: int
+    session: Session,
+    kernel: Kernel,
+    processes: HostProcesses,
+    device: str,
+    first: int,
+    home: int,
+    files: tuple[int, int, str],
 ) -> dict[int, Handler]:
-    """What answers each trapped call; `first` is the process that becomes the command, `home` its mount namespace."""
+    """What answers each trapped call; `first` is the process that becomes the command, `home` its mount namespace,
+    `files` what `MountFiles` takes.
+    """
     tree = Tree(session, kernel, device)
     namespaces = CgroupNamespaces(tree, first)
     locks = limits.Limits(tree, processes)
-    opening = Opening(ProcFiles(tree, namespaces, locks))
-    statfs = Statfs(tree, kernel.vfs)
+    proc = ProcFiles(tree, namespaces, locks)
+    mounts = MountFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
+    threading.Thread(target=mounts.serve, daemon=True).start()
+    opening = Opening(proc, mounts)
+    statfs = Statfs(tree, kernel.vfs, mounts)
     lending = Lending()
     forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
