@@ -6,7 +6,6 @@ used.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
 
     from fakecgroup import Kernel
 
-    from .trees import Trees
-
-REQUIRE = "FAKECGROUP_REQUIRE"
-"""In the environment, and neither empty nor 0: a test that cannot have its tree fails, where it would be skipped."""
+    from .factory import CgroupfsFactory
 
 _MARKER = "cgroupfs"
 _VARIANT = "_cgroupfs_variant"
@@ -49,27 +45,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def cgroupfs(cgroupfs_options: Namespace, _cgroupfs_trees: Trees) -> Iterator[Path]:
+def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[Path]:
     """The mount point of a cgroup tree, new for each test; what it is like says @pytest.mark.cgroupfs.
 
     Skips the test where nothing can be mounted, and fails it there if FAKECGROUP_REQUIRE is set. Processes that are
     left in its cgroups live on: thawed, and in no cgroup of it. A tree whose daemon failed fails the test.
     """
-    from ..errors import MountError
-
-    tree, forbidden = None, ""
-    try:
-        tree = _cgroupfs_trees.mount(cgroupfs_options)
-    except MountError as error:
-        forbidden = f"no cgroup tree here: {error}"
-    if tree is None:
-        if os.environ.get(REQUIRE, "0") in ("", "0"):
-            pytest.skip(forbidden)
-        pytest.fail(f"{forbidden} ({REQUIRE} is set)", pytrace=False)
+    tree = cgroupfs_factory.mount_as(cgroupfs_options)
     yield tree
-    complaint = _cgroupfs_trees.take_down(tree)
-    if complaint:
-        pytest.fail(complaint, pytrace=False)
+    cgroupfs_factory.umount(tree)
+
+
+@pytest.fixture(scope="session")
+def cgroupfs_factory() -> Iterator[CgroupfsFactory]:
+    """Mounts more trees, `mount(layout="v1", ...)`, which last until the end of the session or `umount(TREE)`."""
+    from .factory import CgroupfsFactory
+    from .trees import Trees
+
+    with Trees() as trees:
+        factory = CgroupfsFactory(trees)
+        yield factory
+        factory.end()
 
 
 @pytest.fixture
@@ -101,14 +97,6 @@ def cgroupfs_options(request: pytest.FixtureRequest, _cgroupfs_variant: object) 
 @pytest.fixture
 def _cgroupfs_variant() -> None:
     """One of what the markers list; `cgroupfs_options` finds it among the test's parameters."""
-
-
-@pytest.fixture(scope="session")
-def _cgroupfs_trees() -> Iterator[Trees]:
-    from .trees import Trees
-
-    with Trees() as trees:
-        yield trees
 
 
 def _marked(node: pytest.Item) -> dict[str, object]:

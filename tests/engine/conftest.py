@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from errno import EBUSY, EEXIST, EINVAL, ENOENT
 from pathlib import Path
@@ -19,7 +17,7 @@ from engine.config import NodeConfig
 from engine.fs import CgroupFs
 from engine.kubelet_version import KubeletVersion
 from engine.pod import Pod
-from mount.attach import detach
+from mount.testing.factory import CgroupfsFactory
 
 # a busy machine is no failure
 settings.register_profile("no deadline", deadline=None)
@@ -257,22 +255,16 @@ def make_node() -> Callable[..., NodeConfig]:
 
 
 @pytest.fixture(scope="session")
-def mounted(fuse: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+def mounted(cgroupfs_factory: CgroupfsFactory) -> Callable[[str], Path]:
     """The mount point of a fake tree of a layout, which the tests of a process share; use a cgroupRoot of your own."""
-    command = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
     trees: dict[str, Path] = {}
 
     def mount(layout: str) -> Path:
         if layout not in trees:
-            tree = tmp_path_factory.mktemp(layout)
-            options = [str(tree), "--layout", layout, "--cpus", "3", "--memory", "8Gi"]
-            subprocess.run([*command, "mount", *options], check=True, capture_output=True)
-            trees[layout] = tree
+            trees[layout] = cgroupfs_factory.mount(layout=layout, cpus=3, memory="8Gi")
         return trees[layout]
 
-    yield mount
-    for tree in trees.values():
-        detach(str(tree), lazy=True)
+    return mount
 
 
 @pytest.fixture(scope="session")

@@ -255,6 +255,35 @@ def test_a_tree_that_failed_fails_its_test(
 
 
 @needs_fuse
+def test_a_tree_of_the_factory_lasts_until_it_is_unmounted(
+    pytester: pytest.Pytester, own_temporary_directory: Path
+) -> None:
+    pytester.makepyfile("""
+        import os, pytest
+
+        @pytest.fixture(scope="module")
+        def tree(cgroupfs_factory):
+            return cgroupfs_factory.mount(layout="v1", cpus=3)
+
+        def test_one(tree):
+            (tree / "cpu/a").mkdir()
+
+        def test_two(tree, cgroupfs_factory):
+            (tree / "cpu/a").rmdir()
+            other = cgroupfs_factory.mount(kernel="7.2")
+            (other / "a").mkdir()
+            cgroupfs_factory.umount(other)
+            assert not other.exists()
+
+        def test_wrong(cgroupfs_factory):
+            with pytest.raises(ValueError, match="there is no option 'kernle'"):
+                cgroupfs_factory.mount(kernle="7.2")
+    """)
+    pytester.runpytest_inprocess().assert_outcomes(passed=3)
+    assert left_in(own_temporary_directory) == []
+
+
+@needs_fuse
 def test_processes_that_a_test_leaves_in_its_cgroups_live_on(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import os, resource, subprocess, time
