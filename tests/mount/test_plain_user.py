@@ -247,3 +247,19 @@ def test_a_closed_device_is_explained(home: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert "/dev/fuse: Permission denied: its mode must let you read and write" in done.stderr
+
+
+def test_a_users_tests_have_their_trees(as_user: As, home: Path) -> None:
+    (home / "test_it.py").write_text("def test_it(cgroupfs): (cgroupfs / 'a').mkdir()")
+    packages = os.path.dirname(os.path.dirname(pytest.__file__))
+    python = (
+        f"PYTHONPATH={python_path()}:{packages} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 TMPDIR=. {command(some_user())[0]}"
+    )
+    status, said, _ = as_user(
+        f"{python} -c 'import pytest' || exit 77\n{python} -m pytest -q -p mount.testing.plugin test_it.py\n"
+        "grep -c $PWD /proc/self/mountinfo; ls -d fakecgroup-pytest-*"
+    )
+    if status == 77:
+        pytest.skip("pytest cannot be used by a plain user here")
+    assert "1 passed" in said
+    assert said.splitlines()[-1] == "0"
