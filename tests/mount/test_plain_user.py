@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, OTHER_UID, REPOSITORY, needs_fuse, needs_root
+from .conftest import COMMAND, OTHER_UID, REPOSITORY, is_alive, needs_fuse, needs_root
 
 pytestmark = [
     needs_fuse,
@@ -30,6 +30,11 @@ umount -l -a -t fuse.fakecgroup || true  # trees of other tests, which this name
 mount -t tmpfs none "$1"
 mknod -m 666 "$1/fuse" c 10 229
 mount --bind "$1/fuse" /dev/fuse
+if [ -n "$SUBIDS" ]; then
+    echo "$2:$SUBIDS" >"$1/subids"
+    mount --bind "$1/subids" /etc/subuid
+    mount --bind "$1/subids" /etc/subgid
+fi
 umount -l "$1"
 shift
 exec setpriv --reuid "$1" --regid "$1" --clear-groups sh -c "$2"
@@ -83,7 +88,7 @@ def home(public_directory: Callable[[], Path]) -> Path:
 def as_user(home: Path, tmp_path_factory: pytest.TempPathFactory) -> As:
     """Runs a sh script as a user in `home`; there, `fakecgroup` is the command."""
 
-    def run(script: str, uid: int | None = None) -> tuple[int, str, str]:
+    def run(script: str, uid: int | None = None, subids: str = "") -> tuple[int, str, str]:
         user = some_user() if uid is None else uid
         tree = home / "tree"
         tree.mkdir(exist_ok=True)
@@ -94,7 +99,13 @@ def as_user(home: Path, tmp_path_factory: pytest.TempPathFactory) -> As:
         done = subprocess.run(
             ["unshare", "-m", "sh", "-c", PROLOGUE, "sh", str(device), str(user), function + script],
             cwd=home,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(home), "XDG_STATE_HOME": str(home)},
+            env={
+                "PATH": os.environ["PATH"],
+                "LC_ALL": "C",
+                "HOME": str(home),
+                "XDG_STATE_HOME": str(home),
+                "SUBIDS": subids,
+            },
             capture_output=True,
             text=True,
             timeout=60,
@@ -127,6 +138,27 @@ def test_a_user_runs_a_command_in_front_of_a_tree(as_user: As, layout: str) -> N
     status, said, complaint = as_user(f"fakecgroup run --layout {layout} -- sh -c '{script}'")
     kind = "63677270" if layout == "v2" else "27e0eb"
     assert (status, said.split(), complaint) == (0, ["0", "0", "3", kind, shown], "")
+
+
+def test_a_user_has_the_ids_of_its_ranges(as_user: As) -> None:
+    if not (shutil.which("newuidmap") and Path("/etc/subuid").exists() and Path("/etc/subgid").exists()):
+        pytest.skip("no newuidmap or no /etc/subuid")
+    inside = (
+        "cat /proc/self/uid_map /proc/self/gid_map; mkdir /sys/fs/cgroup/a; touch x; chown 5:6 x /sys/fs/cgroup/a\n"
+        "stat -c %u:%g x /sys/fs/cgroup/a; setpriv --reuid 5 --regid 6 --clear-groups sh -c "
+        '"rmdir /sys/fs/cgroup/a; mkdir /sys/fs/cgroup/b; id -u; sleep 300 & echo \\$!"'
+    )
+    user = next(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid == entry.pw_gid != 0)  # as newuidmap wants it
+    status, said, complaint = as_user(f"fakecgroup run -- sh -c '{inside}'", user, "300000:1000")
+    lines = said.splitlines()
+    assert [line.split() for line in lines[:4]] == [["0", str(user), "1"], ["1", "300000", "1000"]] * 2, complaint
+    assert (lines[4:7], complaint.count("Permission denied"), status) == (["5:6", "5:6", "5"], 2, 0)
+    assert not is_alive(int(lines[7]))
+
+
+def test_a_range_that_is_refused_is_done_without(as_user: As) -> None:
+    _, said, complaint = as_user("fakecgroup run cat /proc/self/uid_map", subids="0:1\\nnonsense")
+    assert (said.split(), complaint) == (["0", str(some_user()), "1"], "")
 
 
 def test_the_mounter_owns_what_is_roots(as_user: As, transport: str) -> None:
