@@ -15,6 +15,7 @@ from . import debian, user
 from .program import Program, Step
 
 PATIENCE = 90.0  # seconds for all steps of a program
+_IN_RUN = ("sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && cd /run && exec "$@"', "sh")
 _BEGIN, _END = "\036", "\037"
 
 
@@ -53,7 +54,7 @@ def run(program: Program, layout: str) -> Ran:
         home = Path(name)
         if os.geteuid() == 0:
             os.chown(home, user.UID, user.UID)
-        command = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--", *program.inside, "sh", "-c"]
+        command = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--", *_IN_RUN, *program.inside, "sh", "-c"]
         try:
             done = subprocess.run(
                 [*command, script(steps)],
@@ -75,7 +76,7 @@ def run(program: Program, layout: str) -> Ran:
 
 def script(steps: Sequence[Step]) -> str:
     """All steps for one shell, with marks between what they print."""
-    lines = ["mount -t tmpfs -o mode=755 tmpfs /run && cd /run || exit 1"]
+    lines: list[str] = []
     for number, step in enumerate(steps):
         lines.append(f"printf '\\036{number}\\n'\n{{ {step.script}\n}} 2>&1 </dev/null\nprintf '\\037%s\\n' $?")
     return "\n".join(lines)

@@ -37,6 +37,7 @@ def steps(runtime: str, layout: str) -> Sequence[Step]:
         "memory/memory.limit_in_bytes cpu/cpu.cfs_quota_us pids/pids.max",
     )
     procs = one(layout, "", "memory/") + f"{_CGROUP}/cgroup.procs"
+    events = values(layout, _CGROUP, "pids.events", "pids/pids.events")
     frozen = one(layout, f"grep frozen {_CGROUP}/cgroup.events", f"cat freezer/{_CGROUP}/freezer.state")
     mine = one(layout, "^0:", ":memory:")
     shown = one(layout, "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -71,6 +72,13 @@ def steps(runtime: str, layout: str) -> Sequence[Step]:
             one(layout, "209715200 70000 100000 65", "209715200 70000 65"),
         ),
         Step(
+            "update --pids-limit 20",
+            "the container cannot fork beyond it",
+            f"{runtime} update --pids-limit 20 c1\n"
+            f"{runtime} exec c1 sh -c 'for i in $(seq 30); do sleep 5 & done' 2>&1 | cut -d: -f2-; {events}",
+            " can't fork: Resource temporarily unavailable\nmax 1",
+        ),
+        Step(
             "pause",
             "paused; frozen",
             f"{runtime} pause c1 2>/dev/null; status {runtime}; (cd /sys/fs/cgroup; {frozen})",
@@ -92,9 +100,10 @@ def steps(runtime: str, layout: str) -> Sequence[Step]:
     if runtime.startswith("runc"):
         stats = Step(
             "events --stats",
-            "one process, and the limit on pids",
+            "the limit on pids",
             f"{runtime} events --stats c1 | grep -o '\"pids\":{{[^}}]*}}'",
-            '"pids":{"current":1,"limit":65}',
+            '"pids":\\{"current":[0-9]+,"limit":20\\}',
+            pattern=True,
         )
         found.insert(-1, stats)
     return found
