@@ -11,8 +11,8 @@ from .program import Program
 
 
 def version(program: Program) -> str:
-    """The version of the program's package, or "" where it is not from one."""
-    return package_version(program.package)
+    """The version of the program, which is that of its package but for some; or ""."""
+    return program.version() if program.version else package_version(program.package)
 
 
 def package_version(package: str) -> str:
@@ -32,7 +32,7 @@ def package_version(package: str) -> str:
 
 def install(programs: Iterable[Program]) -> list[str]:
     """Gets the packages that are not there yet, with apt-get, as root; returns their names. Raises ProgramsError."""
-    wanted = dict.fromkeys(name for program in programs for name in (program.package, *program.also))
+    wanted = dict.fromkeys(name for program in programs for name in (program.package, *program.also) if name)
     missing = [name for name in wanted if not package_version(name)]
     if not missing:
         return []

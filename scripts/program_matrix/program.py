@@ -28,9 +28,9 @@ class Step:
 class Program:
     """A program with the steps that are run in one sandbox, in order.
 
-    `package` is the Debian package that its version is taken from, `also` what else must be installed for it.
-    `needs` are the commands without which it is not run; `missing` gives another reason not to, or "". `inside` is a
-    command that the steps' shell is started by. `options` are those of `fakecgroup run`.
+    `package` is the Debian package that its version is taken from, if `version` does not say it; `also` is what else
+    must be installed for it. `needs` are the commands without which it is not run; `missing` gives another reason not
+    to, or "". `inside` is a command that the steps' shell is started by. `options` are those of `fakecgroup run`.
     """
 
     name: str
@@ -42,3 +42,4 @@ class Program:
     inside: tuple[str, ...] = ()
     options: tuple[str, ...] = ("--cpus", "4")
     missing: Callable[[], str] = lambda: ""
+    version: Callable[[], str] | None = None

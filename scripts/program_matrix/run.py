@@ -40,7 +40,7 @@ class Ran:
 
 def why_not(program: Program) -> str:
     """Why a program cannot be run here, or ""."""
-    missing = [name for name in program.needs if shutil.which(name, path=_path()) is None]
+    missing = [name for name in program.needs if shutil.which(name, path=user.SEARCH_PATH) is None]
     return f"not installed: {', '.join(missing)}" if missing else program.missing()
 
 
@@ -54,10 +54,10 @@ def run(program: Program, layout: str) -> Ran:
         home = Path(name)
         if os.geteuid() == 0:
             os.chown(home, user.UID, user.UID)
-        command = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--", *_IN_RUN, *program.inside, "sh", "-c"]
+        sandbox = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--"]
         try:
             done = subprocess.run(
-                [*command, script(steps)],
+                [*sandbox, *_IN_RUN, *program.inside, "sh", "-c", script(steps)],
                 env=user.environment(home),
                 cwd="/",
                 capture_output=True,
@@ -107,7 +107,3 @@ def _wrong(step: Step, text: str, status: str) -> str:
     if right and status == "0":
         return ""
     return f"exit status {status}, shown {text!r}" + ("" if right else f" instead of {step.shows!r}")
-
-
-def _path() -> str:
-    return user.environment(Path("/"))["PATH"]

@@ -12,6 +12,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 UID = 54321
 """Who root becomes; nobody in particular, with a group of the same number."""
 
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are looked for: the system's."""
+
 _MAIN = ("-c", "import sys; from mount.cli import main; sys.exit(main())")
 
 # In a mount namespace of our own /dev/fuse is open to all, as on any distribution; the mounts of others are let go, as
@@ -30,10 +33,9 @@ exec setpriv --reuid "$user" --regid "$user" --clear-groups sh -c 'exec "$@"' sh
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The variables to run it with: the system's programs first, and logs below `home`."""
-    path = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{os.environ.get('PATH', '')}"
+    """The variables to run it with: the system's programs, and logs below `home`."""
     return {
-        "PATH": path,
+        "PATH": SEARCH_PATH,
         "LC_ALL": "C.UTF-8",
         "HOME": str(home),
         "XDG_STATE_HOME": str(home),

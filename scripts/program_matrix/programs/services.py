@@ -104,8 +104,9 @@ def _container(layout: str, runtime: str, cgroup: str) -> Sequence[Step]:
         Step(
             f"{runtime} delete --force",
             "no scope is left",
-            f"{runtime} delete --force c1; for i in $(seq 40); do systemctl -q is-active demo-c1.scope || break; sleep 0.05; done\n"
-            "systemctl is-active demo-c1.scope || true",
+            f"""{runtime} delete --force c1
+            for i in $(seq 40); do systemctl -q is-active demo-c1.scope || break; sleep 0.05; done
+            systemctl is-active demo-c1.scope || true""",
             "inactive",
         ),
     ]
