@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import limits, syscalls
+from . import limits, signals, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .forking import Forking
@@ -37,6 +37,7 @@ TRAPPED: dict[int, tuple[int, int] | None] = {
     syscalls.FORK: None,
     syscalls.VFORK: None,
     **limits.TRAPPED,
+    **signals.TRAPPED,
 }
 """The calls that are asked about, with the argument and its value for which they are, or None for always."""
 
@@ -82,4 +83,5 @@ def handlers(
         syscalls.PRLIMIT64: locks.prlimit64,
         syscalls.SETRLIMIT: locks.setrlimit,
         syscalls.GETRLIMIT: locks.getrlimit,
+        syscalls.RT_SIGACTION: signals.rt_sigaction,
     }
