@@ -1,9 +1,10 @@
 """rt_sigaction(2) for SIGCHLD: its handler does not make a trapped call fail with EINTR.
 
 A trapped call that nobody has taken yet is interrupted by any signal with a handler, and only with SA_RESTART begun
-again (seccomp_do_user_notification; SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is for those that were taken). To a shell that
-has just forked that happens all the time on a busy machine, and no program expects EINTR of fork(2), few of open(2). So
-the flag is added; what it changes besides is that read(2), wait4(2) and the like go on too when a child has ended.
+again (seccomp_do_user_notification; SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is for those that were taken). To a shell
+that has just forked that happens all the time on a busy machine, and no program expects EINTR of fork(2), few of
+open(2). So the flag is added; what it changes besides is that read(2), wait4(2) and the like go on too when a child has
+ended.
 """
 
 from __future__ import annotations
