@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from ..errors import MountError
+from .forbidden import hint
 
 _ALL = 0xFFFFFFFF  # ids, from 0 on
 _HELPERS = {"uid": ("newuidmap", Path("/etc/subuid")), "gid": ("newgidmap", Path("/etc/subgid"))}
@@ -31,9 +32,8 @@ def write_maps(pid: int) -> None:
             (process / "setgroups").write_text("deny")  # else the group's map is not permitted
             (process / "gid_map").write_text(f"0 {os.getegid()} 1")
     except OSError as error:
-        raise MountError(
-            f"cannot map users into a user namespace: {error.strerror}: a container or a security module forbids it"
-        ) from None
+        why = hint("a container or a security module forbids it")
+        raise MountError(f"cannot map users into a user namespace: {error.strerror}: {why}") from None
 
 
 def _map_ranges(pid: int, kind: str, own: int) -> bool:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from errno import ENOENT, ENOSPC, EPERM
+from errno import ENOENT, ENOSPC
 from struct import Struct
 from typing import NamedTuple, NoReturn
 
@@ -15,6 +15,7 @@ from ..errors import MountError
 from ..mountinfo import FSTYPE, SOURCE, device_at
 from . import syscalls
 from .filter import install
+from .forbidden import hint
 
 CGROUP_ROOT = "/sys/fs/cgroup"
 MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
@@ -74,7 +75,9 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     try:
         _mount(sandbox.hierarchies, server)
     except OSError as error:
-        why = f"the tree goes to {CGROUP_ROOT}, so that must be there" if error.errno == ENOENT else "what forbids it?"
+        why = hint("a container's security module may forbid it (Docker: --security-opt apparmor=unconfined)")
+        if error.errno == ENOENT:
+            why = f"the tree goes to {CGROUP_ROOT}, so that must be there"
         raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
     listener = install(sandbox.filter)
     socket.send_fds(server, [b"+"], [listener])
@@ -95,22 +98,10 @@ def _unshare() -> None:
     try:
         syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
     except OSError as error:
-        why = "a container's seccomp profile may forbid it (Docker: --security-opt seccomp=unconfined)"
+        why = hint("a container's seccomp profile may forbid it (Docker: --security-opt seccomp=unconfined)")
         if error.errno == ENOSPC:
             why = "sysctl user.max_user_namespaces is at its limit; as root: sysctl user.max_user_namespaces=10000"
-        elif error.errno == EPERM and _sysctl("kernel/unprivileged_userns_clone") == "0":
-            why = "as root: sysctl kernel.unprivileged_userns_clone=1"
-        elif _sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
-            why = "as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
         raise MountError(f"cannot make a user namespace: {error.strerror}: {why}") from None
-
-
-def _sysctl(name: str) -> str:
-    try:
-        with open(f"/proc/sys/{name}") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:

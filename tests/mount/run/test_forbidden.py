@@ -1,0 +1,28 @@
+"""Which sysctl is named where a machine forbids user namespaces; the files are made up, no such kernel is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mount.run import forbidden
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("apparmor_restrict_unprivileged_userns", "0", "else"),
+        ("unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
+        ("unprivileged_userns_clone", "1", "else"),
+        ("something", "1", "else"),
+    ],
+)
+def test_the_sysctl_that_forbids_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, advice: str
+) -> None:
+    monkeypatch.setattr(forbidden, "SYSCTLS", tmp_path)
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / name).write_text(f"{value}\n")
+    assert forbidden.hint("else").endswith(advice)
