@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from errno import ENOENT
 from struct import unpack
 
 from ..pid_numbers import numbers_of
@@ -11,12 +12,12 @@ from . import syscalls
 from .listener import GOES, Answer, Call, Descriptor
 from .mount_files import NAMES as MOUNT_FILES
 from .mount_files import MountFiles
-from .proc_files import ProcFiles
+from .proc_files import AbsentError, ProcFiles
 from .process import descriptor, locate, own_proc, signed, thread_group
 from .statfs import PROC_SUPER_MAGIC, statfs_type
 
-_NAMES = frozenset((b"cgroup", b"cgroups", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
-_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|mountinfo|mounts|limits)")
+_NAMES = frozenset((b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
+_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)")
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems|mounts)")
 _READ_ONLY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
 
@@ -59,6 +60,8 @@ class Opening:
                 made = self._mounts.open(name, pid, flags)
             else:
                 made = _in_memory(self._files.text(name, pid, call.tid), flags)
+        except AbsentError:
+            return -ENOENT
         except (OSError, KeyError):
             return GOES
         return Descriptor(made, flags & os.O_CLOEXEC)

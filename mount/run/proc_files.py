@@ -35,10 +35,14 @@ _SUBSYSTEMS = (
 _ESCAPED = re.compile(rb"[ \t\n\\#]")
 
 
+class AbsentError(Exception):
+    """The kernel that is played has no such file."""
+
+
 class ProcFiles:
     """Makes the text of each file for the thread `reader`; `pid` is whose file it is.
 
-    Raises FileNotFoundError for a process that is gone.
+    Raises FileNotFoundError for a process that is gone, AbsentError.
     """
 
     def __init__(self, tree: Tree, namespaces: CgroupNamespaces, limits: Limits) -> None:
@@ -48,6 +52,7 @@ class ProcFiles:
         self._v1 = [hierarchy for hierarchy in kernel.hierarchies if not hierarchy.dfl]
         self._of_process: dict[bytes, Callable[[int, int], bytes]] = {
             b"cgroup": self.cgroup,
+            b"cpuset": self.cpuset,
             b"limits": limits.text,
         }
 
@@ -78,6 +83,21 @@ class ProcFiles:
         return "".join([*reversed([line for line in lines if line not in unified]), *unified]).encode(
             errors="surrogateescape"
         )
+
+    def cpuset(self, pid: int, reader: int) -> bytes:
+        """/proc/PID/cpuset: the cgroup whose cpuset holds for the process (proc_cpuset_show). 7.2 has none."""
+        tree, root = self._tree, self._namespaces.root(reader)
+        if tree.kernel.personality.at_least(7, 2):
+            raise AbsentError
+        places = tree.places(pid)
+        if places is None:
+            raise FileNotFoundError
+        with tree.lock:
+            for top, place in zip(root, places, strict=True):
+                css = place.effective_css("cpuset")
+                if css is not None:
+                    return path_from(top, css.cgroup).encode(errors="surrogateescape") + b"\n"
+        return b"/\n"
 
     def cgroups(self) -> bytes:
         """/proc/cgroups (proc_cgroupstats_show). 7.2 has only what could be bound to a v1 hierarchy."""

@@ -166,6 +166,30 @@ def test_pids_are_those_of_the_readers_namespace(sandboxed: Sandboxed, layout: s
     assert said(sandboxed(f"cd /sys/fs/cgroup/{place}\n{SCRIPT}", layout=layout)) == SEEN[layout]
 
 
+@pytest.mark.parametrize(
+    ("layout", "kernel", "place"), [("v2", "6.12", "."), ("v1", "6.1", "cpuset"), ("v1", "6.12", "pids")]
+)
+def test_the_cpuset_of_a_process_is_that_which_holds_for_it(
+    sandboxed: Sandboxed, layout: str, kernel: str, place: str
+) -> None:
+    enabled = "echo +cpuset >cgroup.subtree_control" if layout == "v2" else "echo 0 | tee a/*.cpus a/*.mems >/dev/null"
+    script = f"""
+        cd /sys/fs/cgroup/{place}; mkdir a; [ -f a/pids.max ] && ! [ -f cgroup.subtree_control ] || {enabled}
+        [ {layout} = v2 ] && mkdir a/b && echo $$ >a/b/cgroup.procs || echo $$ >a/cgroup.procs
+        cat /proc/self/cpuset /proc/$$/cpuset; unshare -C cat /proc/self/cpuset
+    """
+    where = "/a" if place != "pids" else "/"
+    assert said(sandboxed(script, layout=layout, kernel=kernel)).split() == [
+        where,
+        where,
+        "/.." if layout == "v2" else "/",
+    ]
+
+
+def test_newer_kernels_have_no_cpuset_in_proc(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed("cat /proc/self/cpuset 2>/dev/null || echo none", kernel="7.2")) == "none\n"
+
+
 def test_a_new_thread_is_where_its_process_is(sandboxed: Sandboxed, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(
