@@ -14,7 +14,10 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from errno import EPERM
 from pathlib import Path
+from typing import NamedTuple
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +25,21 @@ _STARTER = Path(__file__).with_name("release_starter.py")
 _ANSWER = 4096  # bytes, at most
 
 
-class ReleaseAgents:
-    """Starts agents in the order in which they are asked for, in the mount namespace at the path `mounts` if given."""
+class Sandbox(NamedTuple):
+    """Where agents are run that shall see what a command sees: in the mount namespace at the path `mounts`, under the
+    seccomp filter `code`, whose listener is given to `answer`.
+    """
 
-    def __init__(self, mounts: str | None = None) -> None:
-        self._mounts = mounts
+    mounts: str
+    code: bytes
+    answer: Callable[[int], None]
+
+
+class ReleaseAgents:
+    """Starts agents in the order in which they are asked for, as children of the daemon or in a sandbox."""
+
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self._sandbox = sandbox
         self._runs: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._failed = ""
@@ -43,7 +56,7 @@ class ReleaseAgents:
         while True:
             agent, path = self._runs.get()
             try:
-                starter = starter or _start(self._mounts)
+                starter = starter or _start(self._sandbox)
                 starter.send(os.fsencode(agent) + b"\0" + os.fsencode(path))
                 answer = starter.recv(_ANSWER)
             except OSError as error:
@@ -59,15 +72,21 @@ class ReleaseAgents:
             log.warning("release agent %r for cgroup %r: %s", agent, path, why)
 
 
-def _start(mounts: str | None) -> socket.socket:
-    """The connection to a new starter, which ends when it is closed."""
+def _start(sandbox: Sandbox | None) -> socket.socket:
+    """The connection to a new starter, which ends when it is closed. Raises OSError."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         subprocess.Popen(
-            [sys.executable, "-IS", _STARTER, *([] if mounts is None else [mounts])],
+            [sys.executable, "-IS", _STARTER, *([] if sandbox is None else [sandbox.mounts, sandbox.code.hex()])],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+    if sandbox is not None:
+        _, descriptors, _, _ = socket.recv_fds(ours, _ANSWER, 1)
+        if not descriptors:
+            raise OSError(EPERM, "it cannot be run in the sandbox")
+        sandbox.answer(descriptors[0])
+        ours.send(b"+")
     return ours

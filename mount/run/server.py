@@ -18,12 +18,13 @@ from fakecgroup import Kernel, Processes
 from ..idmap import IdMap
 from ..native import Session
 from ..processes import HostProcesses
-from ..release import ReleaseAgents
+from ..release import ReleaseAgents, Sandbox
 from ..serve import collect_seldom
 from . import syscalls
+from .filter import program
 from .listener import Listener
 from .sandbox import MOUNTED
-from .supervisor import handlers
+from .supervisor import REFUSED, TRAPPED, handlers
 from .sweep import namespace_of, sweep
 
 
@@ -63,7 +64,6 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)
-    kernel.on_release = ReleaseAgents(f"/proc/{os.getpid()}/fd/{home}").run
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     collect_seldom()
     threading.Thread(target=session.serve, daemon=True).start()
@@ -72,6 +72,9 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
         return
     answers = handlers(session, kernel, processes, tree.device, first, home, (files.fuse, files.root, files.device))
     Listener(descriptors[0], answers).start()
+    code = program(TRAPPED, REFUSED)
+    agents = Sandbox(f"/proc/{os.getpid()}/fd/{home}", code, lambda listener: Listener(listener, answers).start())
+    kernel.on_release = ReleaseAgents(agents).run
     sandbox.sendall(b"+")
     sandbox.recv(1)  # nothing ever comes but the end
     sweep(namespace)

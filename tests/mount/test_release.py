@@ -154,6 +154,17 @@ def test_an_agent_that_takes_its_time_keeps_nobody_waiting(pids: Path, tmp_path:
             os.kill(pid, 9)
 
 
+def test_each_of_many_releases_is_told(pids: Path, tmp_path: Path, told: Path) -> None:
+    agent(pids, tmp_path, f'echo "$1" >>{told}')
+    with subprocess.Popen(["sleep", "300"]) as process:
+        for number in range(30):
+            (pids / str(number)).mkdir()
+            for group in (pids / str(number), pids):
+                (group / "tasks").write_text(str(process.pid))
+        process.kill()
+    assert sorted(lines(told, 30)) == sorted(f"/{number}" for number in range(30))
+
+
 def test_no_zombie_is_left(pids: Path, tmp_path: Path, told: Path) -> None:
     agent(pids, tmp_path, f"echo $$ >>{told}")
     for name in "abc":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from .conftest import Sandboxed, said
 
 EVENTFD = """
@@ -31,8 +33,37 @@ def test_a_release_agent_sees_what_the_command_sees(sandboxed: Sandboxed, tmp_pa
     assert sandboxed(script, layout="v1").stdout == "/fcg-released\n"
 
 
-def test_an_eventfd_hears_of_a_removal(sandboxed: Sandboxed) -> None:
-    script = f"cd /sys/fs/cgroup/memory; '{sys.executable}' -c '{EVENTFD}'"
+def test_a_release_agent_takes_the_tree_for_a_real_one(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    agent, told = tmp_path / "agent", tmp_path / "told"
+    agent.write_text(
+        "#!/bin/sh\n{ stat -f -c %t /sys/fs/cgroup/pids; grep pids /proc/self/cgroup; grep -c fuse /proc/self/mounts\n"
+        f"tr '\\0' ' ' </proc/self/environ; id -u; pwd; }} >{told}.new; mv {told}.new {told}\n"
+    )
+    agent.chmod(0o755)
+    script = f"""
+        cd /sys/fs/cgroup/pids; echo {agent} >release_agent; mkdir a; echo 1 >a/notify_on_release
+        sh -c 'echo $$ >a/tasks'; for i in $(seq 200); do [ -e {told} ] && break; sleep 0.05; done; cat {told}
+    """
+    kind, place, fuse, *process = said(sandboxed(script, layout="v1")).splitlines()
+    assert (kind, place.partition(":")[2], fuse) == ("27e0eb", "pids:/", "0")
+    assert process == ["HOME=/ PATH=/sbin:/bin:/usr/sbin:/usr/bin 0", "/"]
+
+
+def test_each_of_many_releases_is_told(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!/bin/sh\necho $1 >>{tmp_path}/told\n")
+    agent.chmod(0o755)
+    script = f"""
+        cd /sys/fs/cgroup/pids; echo {agent} >release_agent; echo 1 >notify_on_release
+        for i in $(seq 10 29); do mkdir $i; echo $$ >$i/tasks; echo $$ >tasks; done
+        for i in $(seq 200); do [ $(wc -l <{tmp_path}/told) = 20 ] && break; sleep 0.05; done; sort {tmp_path}/told
+    """
+    assert sandboxed(script, layout="v1").stdout.split() == [f"/{number}" for number in range(10, 30)]
+
+
+@pytest.mark.parametrize("inside", ["", "unshare -Urpf", "unshare -UrCpf --mount-proc"])
+def test_an_eventfd_hears_of_a_removal(sandboxed: Sandboxed, inside: str) -> None:
+    script = f"cd /sys/fs/cgroup/memory; {inside} '{sys.executable}' -c '{EVENTFD}'"
     assert said(sandboxed(script, layout="v1")) == "1\n"
 
 
