@@ -186,6 +186,41 @@ def test_the_mounters_processes_are_followed_and_frozen(as_user: As, transport: 
     assert said == "1\n1\n", complaint
 
 
+EVENTS = """
+import ctypes, os, select, subprocess
+libc = ctypes.CDLL(None)
+child = subprocess.Popen(["sleep", "60"])
+os.mkdir("tree/a")
+open("tree/a/cgroup.procs", "w").write(str(child.pid))
+watch = libc.inotify_init1(0)
+libc.inotify_add_watch(watch, b"tree/a/cgroup.events", 2)
+polled = open("tree/a/cgroup.events")
+polled.read()
+poller = select.poll()
+poller.register(polled, select.POLLPRI)
+child.kill()
+print(bool(poller.poll(20000)), bool(select.select([watch], [], [], 20)[0]))
+"""
+
+
+def test_poll_and_inotify_tell_the_mounter(as_user: As) -> None:
+    _, said, complaint = as_user(
+        f"fakecgroup mount tree >&2; python3 -c '{EVENTS}'; rmdir tree/a; fakecgroup umount tree"
+    )
+    assert said == "True True\n", complaint
+
+
+def test_the_mounters_processes_go_on_when_the_daemon_is_killed(as_user: As) -> None:
+    _, said, complaint = as_user(
+        "fakecgroup mount tree >&2; mkdir tree/a; sleep 60 </dev/null >/dev/null & echo $! >tree/a/cgroup.procs\n"
+        "echo 1 >tree/a/cgroup.freeze; until grep -q stopped /proc/$!/status; do sleep 0.05; done; echo stopped\n"
+        'kill -9 $(python3 -c \'import os; print(os.getxattr("tree", "user.fakecgroup.daemon").decode())\')\n'
+        "for i in $(seq 100); do grep -q sleeping /proc/$!/status && break; sleep 0.05; done\n"
+        "grep -c sleeping /proc/$!/status; kill $!; fusermount3 -u tree"
+    )
+    assert said == "stopped\n1\n", complaint
+
+
 def test_an_eventfd_of_the_mounter_hears_of_a_removal(as_user: As, transport: str) -> None:
     script = (
         "import os; event = os.eventfd(0, os.EFD_NONBLOCK)\n"
