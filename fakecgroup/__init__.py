@@ -14,6 +14,20 @@ from .caller import ROOT, Caller, EventFd
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
-from .tasks import Processes, ProcessTable, TaskInfo
+from .tasks import CpuTime, CpuUse, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
 
-__all__ = ["ROOT", "Caller", "EventFd", "Kernel", "OpenFile", "ProcessTable", "Processes", "TaskInfo", "personalities"]
+__all__ = [
+    "ROOT",
+    "Caller",
+    "CpuTime",
+    "CpuUse",
+    "EventFd",
+    "Kernel",
+    "MemoryUse",
+    "OpenFile",
+    "ProcessMemory",
+    "ProcessTable",
+    "Processes",
+    "TaskInfo",
+    "personalities",
+]

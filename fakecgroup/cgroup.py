@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .css import Csses
 from .inode import DT_DIR, DT_REG, CgroupFile, Directory, Inode
 from .namehash import name_hash
+from .tasks import CpuTime, MemoryUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +45,10 @@ class Cgroup(Directory):
     pidlists: Mapping[tuple[bool, int], tuple[tuple[int, ...], int]] = MappingProxyType({})
     # tasks
     nr_populated: int = 0
+    cpu: Mapping[int, CpuTime] = MappingProxyType({})  # what was used here and below, by CPU; not in the root
+    cpu_shown: tuple[int, int] = (0, 0)  # ns of user and system time in the last cpu.stat
+    memory: MemoryUse = MemoryUse()  # what processes have charged here and below
+    memory_here: MemoryUse = MemoryUse()
     freeze: bool = False  # told so here: by cgroup.freeze, or by v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
@@ -209,6 +214,10 @@ class Cgroup(Directory):
     def frozen(self) -> bool:
         """It or an ancestor was told to freeze; tasks here stop at once, so nothing is ever freezing."""
         return any(ancestor.freeze for ancestor in self.lineage())
+
+    def processes(self) -> set[int]:
+        """The processes with a live task here or below."""
+        return {tgid for cgroup in (self, *self.descendants()) for tgid in cgroup.tasks.values()}
 
     # -- population -------------------------------------------------------------------------------
 

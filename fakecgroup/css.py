@@ -24,6 +24,7 @@ class Css:
     """
 
     owner: tuple[int, int] = (0, 0)
+    takes_memory = False  # whether a process that comes here takes along what it has charged elsewhere
 
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         self.cgroup = cgroup
@@ -59,6 +60,9 @@ class Css:
 
     def charge_task(self, count: int) -> None:
         """`count` tasks more (negative: fewer) are accounted to this css and those above it."""
+
+    def memory_changed(self, spike: int) -> None:
+        """What the processes here and below have in memory has changed; it was `spike` bytes more for a moment."""
 
     def adopt_tasks(self, count: int) -> None:
         """`count` tasks that its parent accounts for are in this new css's part of the tree."""

@@ -88,6 +88,7 @@ class Hierarchy:
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
         self.controllers = {controller.name: controller for controller in controllers}
+        self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
@@ -280,6 +281,10 @@ class Hierarchy:
                 self._charge(cgroup, 1)
                 self._enter(tid, tgid, cgroup)
 
+    def place_of(self, tid: int, tgid: int) -> Cgroup:
+        """The cgroup of a thread; one that nobody told of is where its leader is."""
+        return self._where.get(tid) or self.cgroup_of(tgid)
+
     def move(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
         """Puts one task into `cgroup`."""
         source = self.cgroup_of(tid)
@@ -441,8 +446,10 @@ class Hierarchy:
         A process goes as its leader does: a single thread cannot be stopped.
         """
         self.membership.adopt_forked()
-        for member in (cgroup, *cgroup.descendants()):
-            for tid, tgid in member.tasks.items():
-                if tid == tgid:
-                    self.membership.freeze(tgid)
-        self.membership.adopt_forked()  # by those that had not stopped yet
+        subtree = (cgroup, *cgroup.descendants())
+        for tgid in [tgid for member in subtree for tid, tgid in member.tasks.items() if tid == tgid]:
+            self.membership.freeze(tgid)
+        known: set[int] = set()
+        while cgroup.frozen and known != (known := cgroup.processes()):  # what they forked before they stood still
+            self.processes.settle_stopped(known)
+            self.membership.adopt_forked()

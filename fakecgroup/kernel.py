@@ -87,7 +87,7 @@ class Kernel:
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str], None] = lambda agent, path: None
-        self.membership = Membership(self.processes)
+        self.membership = Membership(self.processes, clock)
         self._clock = clock
         self._ino = 1
         self._handles = count(3)
@@ -340,10 +340,16 @@ class Kernel:
 
     def task_exited(self, tid: int) -> None:
         """A task has died; it may still be a zombie."""
+        self.membership.look_at(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_exited(tid)
 
     def task_reaped(self, tid: int) -> None:
         """A dead task has been waited for."""
+        self.membership.look_at(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_reaped(tid)
+
+    def look(self) -> None:
+        """Notes what real processes use by now; `Processes.wake` says when to call it."""
+        self.membership.look()

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .charges import MemoryCharges
+from .cputime import CpuAccounts
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .cgroup import Cgroup
+    from .css import Css
     from .hierarchy import Hierarchy
-    from .tasks import Processes
+    from .tasks import Places, Processes
+
+# Seconds between two looks at what processes use: while one runs, while none does, while somebody is to hear of it.
+_RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
 
 
 class Membership:
     """What the hierarchies of one kernel share about their tasks."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self.processes = processes
         self.hierarchies: list[Hierarchy] = []
+        self.cpu = CpuAccounts(processes, now)
+        self.memory = MemoryCharges(processes, _memory_changed)
+        self.awaited: set[Css] = set()  # what is to be looked at often
+        self._newest = 0
+        self._woken = 0.0  # in how many seconds at most the next look comes; 0: none does
 
     def follow(self, tgid: int, cgroup: Cgroup) -> None:
         """A process is about to move to `cgroup`: its children start there from now on.
@@ -25,8 +39,29 @@ class Membership:
         places = tuple(
             cgroup if hierarchy is cgroup.hierarchy else hierarchy.cgroup_of(tgid) for hierarchy in self.hierarchies
         )
-        self.processes.follow(tgid, None if all(place.parent is None for place in places) else places)
+        somewhere = None if all(place.parent is None for place in places) else places
+        self.processes.follow(tgid, somewhere)
         self.adopt_forked()
+        self.cpu.move(tgid, somewhere)
+        if "memory" in cgroup.hierarchy.controllers:
+            css = cgroup.effective_css("memory")
+            self.memory.move(tgid, cgroup, takes_along=css is not None and css.takes_memory)
+        self.look_in(_RUNNING)
+
+    def place_threads(self, tgid: int) -> None:
+        """Threads of the process have moved, all of them or not."""
+        threads = self.processes.threads(tgid)
+        if threads == [tgid]:
+            return
+        home = self._places(tgid, tgid)
+        for tid in threads:
+            places = self._places(tid, tgid)
+            if tid != tgid:
+                self.cpu.move_thread(tid, tgid, None if places == home else places)
+        self.look_in(_RUNNING)
+
+    def _places(self, tid: int, tgid: int) -> Places:
+        return tuple(hierarchy.place_of(tid, tgid) for hierarchy in self.hierarchies)
 
     def adopt_forked(self) -> None:
         """Puts the processes that nobody told of where their parents were when they forked them."""
@@ -34,8 +69,66 @@ class Membership:
             self.processes.watch(task.tgid)
             for hierarchy, cgroup in zip(self.hierarchies, places, strict=True):
                 hierarchy.adopt(task, cgroup)
+                if "memory" in hierarchy.controllers:
+                    self.memory.start(task.tgid, cgroup)
+            self.cpu.start(task.tgid, places)
             self.freeze(task.tgid)
 
     def freeze(self, tgid: int) -> None:
         """Stops or continues a process as the cgroups it is in now say."""
         self.processes.freeze(tgid, any(hierarchy.cgroup_of(tgid).frozen for hierarchy in self.hierarchies))
+
+    # -- what they use ----------------------------------------------------------------------------
+
+    def look_at(self, tgid: int) -> None:
+        """A process has exited, or is gone."""
+        self.cpu.look(tgid)
+        self.memory.look(tgid)
+
+    def count_cpu(self, cgroup: Cgroup) -> None:
+        """Brings `Cgroup.cpu` up to date, here and below."""
+        if self.cpu:
+            self.adopt_forked()
+            for tgid in cgroup.processes():
+                self.cpu.look(tgid)
+
+    def count_memory(self, cgroup: Cgroup) -> None:
+        """Brings `Cgroup.memory` up to date, here and below."""
+        if self.memory:
+            self.adopt_forked()
+            for tgid in cgroup.processes():
+                self.memory.look(tgid)
+            self.memory.look_at_spread()
+
+    def look(self) -> None:
+        """Notes what all processes use now, so that little is missed when one exits."""
+        newest = self.processes.newest()
+        if newest != self._newest:
+            self._newest = newest
+            self.adopt_forked()
+        self.cpu.busy = False
+        self.cpu.look_at_all()
+        self.memory.look_at_all()
+        self._woken = 0.0
+        if self.awaited and (self.cpu or self.memory):
+            self.look_in(_AWAITED)
+        elif self.cpu or self.memory:
+            self.look_in(_RUNNING if self.cpu.busy else _IDLE)
+
+    def look_in(self, seconds: float) -> None:
+        """Has `look` called in this time at most, if there is anything to look at."""
+        if (self._woken and self._woken <= seconds) or not (self.cpu or self.memory):
+            return
+        self._woken = seconds
+        self.processes.wake(seconds)
+
+    def await_memory(self, css: Css) -> None:
+        """Somebody wants to hear when the memory that is used in this group changes."""
+        self.awaited.add(css)
+        self.look_in(_AWAITED)
+
+
+def _memory_changed(cgroup: Cgroup, spike: int) -> None:
+    css = cgroup.csses.get("memory")
+    if css is not None:
+        css.memory_changed(spike)

@@ -24,7 +24,19 @@ class OpenFile:
     read asks for. Once the file is gone, what was already made can still be read, then it is ENODEV.
     """
 
-    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode", "opener", "pidlist", "reader", "trigger")
+    __slots__ = (
+        "_buffer",
+        "_event",
+        "_index",
+        "_read_pos",
+        "flags",
+        "inode",
+        "opener",
+        "peak",
+        "pidlist",
+        "reader",
+        "trigger",
+    )
 
     def __init__(self, inode: CgroupFile, flags: int, opener: Caller) -> None:
         self.inode = inode
@@ -35,6 +47,7 @@ class OpenFile:
         self._index = 0
         self._read_pos = 0
         self._event = 0
+        self.peak: object = None  # memory.peak was written to on it
         self.trigger = False  # a pressure trigger is set on it
         self.pidlist = False  # v1: it has listed pids before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -20,6 +20,75 @@ class TaskInfo(NamedTuple):
     suid: int = 0
     zombie: bool = False
     movable: bool = True
+
+
+class CpuTime(NamedTuple):
+    """Time on CPUs in ns: `run` as the scheduler counts it; `user` and `system` as the timer's tick finds them, so that
+    their sum is about `run`; and `nice`, the part of `user` with a lowered priority.
+    """
+
+    run: int = 0
+    user: int = 0
+    system: int = 0
+    nice: int = 0
+
+    def plus(self, other: CpuTime) -> CpuTime:
+        return CpuTime(self.run + other.run, self.user + other.user, self.system + other.system, self.nice + other.nice)
+
+    def less(self, other: CpuTime) -> CpuTime:
+        """What is left without `other`, nothing negative."""
+        return CpuTime(*(max(0, mine - its) for mine, its in zip(self, other, strict=True)))
+
+
+class CpuUse(NamedTuple):
+    """What a process has used since its start: it alone, and the `children` that it has waited for (proc_pid_stat(5),
+    cutime). `start` tells it from a later process of the same number, `cpu` is where it ran last.
+    """
+
+    start: int
+    parent: int
+    own: CpuTime
+    children: CpuTime
+    cpu: int = 0
+
+
+class MemoryUse(NamedTuple):
+    """What is in memory, in bytes: anonymous, mapped from files, shared (tmpfs and such), kernel stacks, page tables.
+
+    `huge` is the part of `anon` in huge pages.
+    """
+
+    anon: int = 0
+    file: int = 0
+    shmem: int = 0
+    stacks: int = 0
+    tables: int = 0
+    huge: int = 0
+
+    def plus(self, other: MemoryUse) -> MemoryUse:
+        return MemoryUse(*map(int.__add__, self, other))
+
+    def less(self, other: MemoryUse) -> MemoryUse:
+        return MemoryUse(*map(int.__sub__, self, other))
+
+    @property
+    def kernel(self) -> int:
+        return self.stacks + self.tables
+
+    @property
+    def total(self) -> int:
+        return self.anon + self.file + self.shmem + self.kernel
+
+
+class ProcessMemory(NamedTuple):
+    """The memory of a process. `image` changes when it executes another program; `resident` and the most that there
+    ever was of it, `peak`, are in bytes and count all that is mapped, shared or not.
+    """
+
+    use: MemoryUse
+    image: object = None
+    resident: int = 0
+    peak: int = 0
 
 
 class Processes(Protocol):
@@ -58,6 +127,29 @@ class Processes(Protocol):
     def freeze(self, tgid: int, frozen: bool) -> None:
         """The process stands still from now on, or goes on; both may be said more than once."""
 
+    def settle_stopped(self, tgids: Iterable[int]) -> bool:
+        """Waits a little until these, which were told to stand still, do so and fork no more; False where some do not
+        yet.
+        """
+
+    def cpu(self, tgid: int) -> CpuUse | None:
+        """The CPU time of a process, zombies included; None for one that is gone or whose time nobody counts."""
+
+    def thread_cpu(self, tid: int) -> int:
+        """ns that a live thread has run; 0 where that is not known."""
+
+    def memory(self, tgid: int) -> ProcessMemory:
+        """The memory of a process: nothing for one that has exited."""
+
+    def machine_cpu(self) -> Sequence[CpuTime]:
+        """What all of the machine has used, by CPU; empty where nobody counts."""
+
+    def machine_memory(self) -> MemoryUse:
+        """What all of the machine has in memory."""
+
+    def wake(self, seconds: float | None) -> None:
+        """The model wants `Kernel.look` to be called in this time; with None it need not be."""
+
 
 class ProcessTable:
     """Processes that exist only here: for a model without a mount. pid 1 is init, pid 2 kthreadd."""
@@ -90,6 +182,27 @@ class ProcessTable:
 
     def freeze(self, tgid: int, frozen: bool) -> None:
         """Nothing here ever runs."""
+
+    def settle_stopped(self, tgids: Iterable[int]) -> bool:
+        return True
+
+    def cpu(self, tgid: int) -> CpuUse | None:
+        return None
+
+    def thread_cpu(self, tid: int) -> int:
+        return 0
+
+    def memory(self, tgid: int) -> ProcessMemory:
+        return ProcessMemory(MemoryUse())
+
+    def machine_cpu(self) -> Sequence[CpuTime]:
+        return ()
+
+    def machine_memory(self) -> MemoryUse:
+        return MemoryUse()
+
+    def wake(self, seconds: float | None) -> None:
+        pass
 
     def kill(self, tgid: int) -> None:
         for tid in self.threads(tgid):

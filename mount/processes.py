@@ -21,14 +21,19 @@ import resource
 import secrets
 import select
 import signal
+import time
+from collections.abc import Iterable, Sequence
 from errno import EMFILE, ENFILE, ESRCH
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakecgroup import Kernel, TaskInfo
+from fakecgroup import CpuTime, CpuUse, Kernel, MemoryUse, ProcessMemory, TaskInfo
 
+from . import usage
+from .alarm import Alarm
 from .frozen import Frozen
 from .idmap import IdMap
+from .usage import Usage, stat_of
 
 if TYPE_CHECKING:
     from fakecgroup.tasks import Places
@@ -40,6 +45,7 @@ _KTHREADD = 2
 LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
 _UNLIMITED = resource.RLIM_INFINITY
 _SEARCHES = 4  # of /proc at most, while processes go away during one
+_PATIENCE, _PAUSE = 0.05, 0.0005  # seconds for a process to stop, and between two looks whether it has
 
 
 Limit = tuple[int, int]  # soft and hard; resource.RLIM_INFINITY is none
@@ -74,6 +80,8 @@ class HostProcesses:
         self._tagged: dict[int, int] = {}  # tgid -> tag, of those that the model knows
         self._frozen: set[int] = set()  # those that we have stopped
         self._kept = kept  # is told of them
+        self._usage = Usage()
+        self._alarm: Alarm | None = None
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`, or None. A kernel thread bound to its CPU, and kthreadd, are not movable."""
@@ -259,7 +267,7 @@ class HostProcesses:
             return
         if tgid in self._frozen or tgid in (_INIT, os.getpid()):
             return
-        stat = _stat(tgid)
+        stat = stat_of(tgid)
         if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:
             self._frozen.add(tgid)
             if self._kept is not None and tgid in self.watched:
@@ -272,6 +280,16 @@ class HostProcesses:
             if self._kept is not None:
                 self._kept.remove(tgid)
 
+    def settle_stopped(self, tgids: Iterable[int]) -> bool:
+        """`Processes.settle_stopped`: a fork that was under way when the signal came ends first."""
+        deadline = time.monotonic() + _PATIENCE
+        for tgid in self._frozen.intersection(tgids):
+            while _state(tgid) == "R":
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(_PAUSE)
+        return True
+
     def release(self) -> None:
         """Lets all processes be as they would be without us: at the end of the daemon."""
         for tgid in list(self._frozen):
@@ -279,6 +297,30 @@ class HostProcesses:
         self.forked()
         for tgid in list(self._tagged):
             self.follow(tgid, None)
+
+    # -- what they use ----------------------------------------------------------------------------
+
+    def cpu(self, tgid: int) -> CpuUse | None:
+        return self._usage.cpu(tgid)
+
+    def thread_cpu(self, tid: int) -> int:
+        return usage.thread_cpu(tid)
+
+    def memory(self, tgid: int) -> ProcessMemory:
+        return self._usage.memory(tgid)
+
+    def machine_cpu(self) -> Sequence[CpuTime]:
+        return usage.machine_cpu()
+
+    def machine_memory(self) -> MemoryUse:
+        return usage.machine_memory()
+
+    def wake(self, seconds: float | None) -> None:
+        """`exits` is ready in this time too, and `report` then looks."""
+        if self._alarm is None:
+            self._alarm = Alarm()
+            self.exits.register(self._alarm.fd, select.EPOLLIN)
+        self._alarm.set(seconds or 0)
 
     # -- exits ------------------------------------------------------------------------------------
 
@@ -290,6 +332,10 @@ class HostProcesses:
         are `dead`, call this before each request and now and then.
         """
         exited = self.exits.poll(0)
+        if self._alarm is not None and any(fd == self._alarm.fd for fd, _ in exited):
+            exited = [(fd, event) for fd, event in exited if fd != self._alarm.fd]
+            self._alarm.heard()
+            kernel.look()
         if exited:
             kernel.membership.adopt_forked()
         for pidfd, _ in exited:
@@ -333,16 +379,7 @@ def _at_most(limit: int, hard: int) -> int:
     return hard
 
 
-_FLAGS, _START = 6, 19  # in what `_stat` gives: the 9th and 22nd field
-
-
-def _stat(tid: int) -> list[str]:
-    """/proc/TID/stat from the third field on, which is the state; [] for no such thread (proc_pid_stat(5))."""
-    try:
-        with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
-            return file.read(512).rpartition(b")")[2].decode().split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+_FLAGS, _START = 6, 19  # in what `stat_of` gives: the 9th and 22nd field
 
 
 def _state(tid: int) -> str:
@@ -356,7 +393,7 @@ def _state(tid: int) -> str:
 
 def _start(tgid: int) -> int:
     """When a process was started, in clock ticks since boot; 0 for none."""
-    stat = _stat(tgid)
+    stat = stat_of(tgid)
     return int(stat[_START]) if stat else 0
 
 
@@ -364,5 +401,5 @@ def _is_bound(tid: int) -> bool:
     """Whether a kernel thread must stay in the root (kernel/cgroup/cgroup.c, cgroup_procs_write_start)."""
     if tid == _KTHREADD:
         return True
-    stat = _stat(tid)
+    stat = stat_of(tid)
     return bool(stat) and bool(int(stat[_FLAGS]) & PF_NO_SETAFFINITY)

@@ -10,6 +10,7 @@ from errno import EINVAL, ERANGE
 from typing import TYPE_CHECKING
 
 from ..cftype import CFType, Where
+from ..cputime import adjusted, total
 from ..css import Controller, Css
 from ..parse import scan_decimal, scan_word
 from ..refuse import refuse
@@ -194,19 +195,29 @@ _UCLAMP = (
     CFType("cpu.uclamp.max", Where.CHILD, config="UCLAMP_TASK_GROUP", show=show_uclamp_max, write=write_uclamp_max),
 )
 
-# -- statistics: nothing runs in a fake cgroup ----------------------------------------------------
+# -- statistics: what real processes use; nobody is throttled -------------------------------------
 
 
 def show_stat(cgroup: Cgroup) -> str:
+    """µs of CPU time here and below, in the root of the whole machine (cgroup_base_stat_cputime_show)."""
     kernel = cgroup.hierarchy.personality
-    names = ["usage_usec", "user_usec", "system_usec"]
+    if cgroup.parent is None:
+        whole = total(cgroup.hierarchy.processes.machine_cpu())
+        shown = (whole.user, whole.system)
+    else:
+        cgroup.hierarchy.membership.count_cpu(cgroup)
+        whole = total(cgroup.cpu.values())
+        shown = cgroup.cpu_shown = adjusted(whole, cgroup.cpu_shown)
+    times = {"usage_usec": sum(shown), "user_usec": shown[0], "system_usec": shown[1]}
     if kernel.at_least(6, 12):
-        names.append("nice_usec")
+        times["nice_usec"] = whole.nice
+    lines = "".join(f"{name} {time // USEC}\n" for name, time in times.items())
+    names = []
     if "cpu" in cgroup.csses:
         names += ["nr_periods", "nr_throttled", "throttled_usec"]
         if kernel.at_least(6, 1):
             names += ["nr_bursts", "burst_usec"]
-    return "".join(f"{name} 0\n" for name in names)
+    return lines + "".join(f"{name} 0\n" for name in names)
 
 
 def show_stat_local(cgroup: Cgroup) -> str:

@@ -1,46 +1,112 @@
-"""The cpuacct controller, v1 only (kernel/sched/cpuacct.c). Nothing runs in a fake cgroup, so all is 0 ns."""
+"""The cpuacct controller, v1 only (kernel/sched/cpuacct.c): the CPU time of real processes, here and below, in ns.
+
+Which CPU a process ran on is known of its last one alone, so the files by CPU are rough, and their sum is right.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from errno import EINVAL
+from types import MappingProxyType
 
 from ..cftype import CFType
+from ..cputime import adjusted, total
 from ..css import Controller, Css
 from ..refuse import refuse
+from ..tasks import CpuTime
+
+_TICK = 10_000_000  # ns, of cpuacct.stat
 
 
-def read_usage(css: Css) -> int:
-    return 0
+class CpuAcct(Css):
+    """`reset` is what was used when cpuacct.usage was set to 0; `shown` in ns, of cpuacct.stat."""
+
+    reset: Mapping[int, CpuTime] = MappingProxyType({})
+    shown: tuple[int, int] = (0, 0)
+
+    def used(self) -> Mapping[int, CpuTime]:
+        """By CPU, those that were not used left out; in the root that of the whole machine."""
+        cgroup = self.cgroup
+        if cgroup.parent is None:
+            return _folded(cgroup.hierarchy.processes.machine_cpu(), self.machine.cpus)
+        cgroup.hierarchy.membership.count_cpu(cgroup)
+        if not self.reset:
+            return cgroup.cpu
+        return {cpu: time.less(self.reset.get(cpu, CpuTime())) for cpu, time in cgroup.cpu.items()}
+
+    def by_cpu(self) -> list[tuple[int, CpuTime]]:
+        """Every CPU with what was used of it."""
+        used = self.used()
+        return [(cpu, used.get(cpu, CpuTime())) for cpu in range(self.machine.cpus)]
 
 
-def write_usage(css: Css, value: int) -> None:
-    """Only 0, which resets; EINVAL else."""
+def _folded(times: Iterable[CpuTime], cpus: int) -> Mapping[int, CpuTime]:
+    """The times of a machine's CPUs on one that may have fewer."""
+    folded: dict[int, CpuTime] = {}
+    for cpu, time in enumerate(times):
+        folded[cpu % cpus] = folded.get(cpu % cpus, CpuTime()).plus(time)
+    return folded
+
+
+def _run(time: CpuTime) -> int:
+    return time.run
+
+
+def _user(time: CpuTime) -> int:
+    return time.user
+
+
+def _system(time: CpuTime) -> int:
+    return time.system
+
+
+def write_usage(css: CpuAcct, value: int) -> None:
+    """Only 0, which resets this group alone, and not the root; EINVAL else."""
     if value:
         raise refuse(EINVAL)
+    if css.parent is None:
+        return
+    css.used()
+    css.reset = css.cgroup.cpu
+    if not css.kernel.at_least(6, 1):
+        css.shown = (0, 0)  # later kernels show the same cpuacct.stat until as much was used again
 
 
-def show_percpu(css: Css) -> str:
-    return "0 " * css.machine.cpus + "\n"
+def _sum(part: Callable[[CpuTime], int]) -> Callable[[CpuAcct], int]:
+    return lambda css: part(total(css.used().values()))
 
 
-def show_all(css: Css) -> str:
-    return "cpu user system\n" + "".join(f"{cpu} 0 0\n" for cpu in range(css.machine.cpus))
+def _by_cpu(part: Callable[[CpuTime], int]) -> Callable[[CpuAcct], str]:
+    def show(css: CpuAcct) -> str:
+        return "".join(f"{part(time)} " for _, time in css.by_cpu()) + "\n"
+
+    return show
 
 
-def show_stat(css: Css) -> str:
-    return "user 0\nsystem 0\n"
+def show_all(css: CpuAcct) -> str:
+    return "cpu user system\n" + "".join(f"{cpu} {time.user} {time.system}\n" for cpu, time in css.by_cpu())
+
+
+def show_stat(css: CpuAcct) -> str:
+    """1/100 s (cpuacct_stats_show)."""
+    time = total(css.used().values())
+    if css.parent is None:
+        css.shown = (time.user, time.system)
+    else:
+        css.shown = adjusted(time, css.shown)
+    return f"user {css.shown[0] // _TICK}\nsystem {css.shown[1] // _TICK}\n"
 
 
 CPUACCT = Controller(
     "cpuacct",
-    Css,
+    CpuAcct,
     legacy=(
-        CFType("cpuacct.usage", read_u64=read_usage, write_u64=write_usage),
-        CFType("cpuacct.usage_user", read_u64=read_usage),
-        CFType("cpuacct.usage_sys", read_u64=read_usage),
-        CFType("cpuacct.usage_percpu", show=show_percpu),
-        CFType("cpuacct.usage_percpu_user", show=show_percpu),
-        CFType("cpuacct.usage_percpu_sys", show=show_percpu),
+        CFType("cpuacct.usage", read_u64=_sum(_run), write_u64=write_usage),
+        CFType("cpuacct.usage_user", read_u64=_sum(_user)),
+        CFType("cpuacct.usage_sys", read_u64=_sum(_system)),
+        CFType("cpuacct.usage_percpu", show=_by_cpu(_run)),
+        CFType("cpuacct.usage_percpu_user", show=_by_cpu(_user)),
+        CFType("cpuacct.usage_percpu_sys", show=_by_cpu(_system)),
         CFType("cpuacct.usage_all", show=show_all),
         CFType("cpuacct.stat", show=show_stat),
     ),

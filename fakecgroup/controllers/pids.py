@@ -95,12 +95,12 @@ def write_max(css: Pids, text: str) -> None:
 
 
 def read_current(css: Pids) -> int:
-    css.cgroup.hierarchy.prune(css.cgroup)
+    css.cgroup.hierarchy.prune(css.cgroup, *css.cgroup.descendants())
     return css.current
 
 
 def read_peak(css: Pids) -> int:
-    css.cgroup.hierarchy.prune(css.cgroup)
+    css.cgroup.hierarchy.prune(css.cgroup, *css.cgroup.descendants())
     return css.watermark
 
 

@@ -56,8 +56,10 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
     if task.tgid not in tids:
         for tid in tids:
             hierarchy.move(tid, task.tgid, cgroup)
+        hierarchy.membership.place_threads(task.tgid)
         return
     hierarchy.membership.follow(task.tgid, cgroup)
     for tid in tids:
         hierarchy.move(tid, task.tgid, cgroup)
+    hierarchy.membership.place_threads(task.tgid)
     hierarchy.membership.freeze(task.tgid)

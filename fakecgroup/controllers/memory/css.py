@@ -1,12 +1,12 @@
 """What the memory controller keeps per cgroup, for both versions (mm/memcontrol.c).
 
 Limits are in pages as the kernel's page counters have them. What is charged in a fake cgroup is the kernel's own memory
-for the groups below it, nothing else; every statistic is that of an idle cgroup.
+for the groups below it, and what its real processes are seen to have. A limit holds back the first alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from errno import EINVAL, ENOMEM
 from functools import cache
 from types import MappingProxyType
@@ -17,6 +17,8 @@ from ...css import Css
 from ...parse import memparse, strstrip
 from ...personality import Personality, Version
 from ...refuse import refuse
+from ...tasks import MemoryUse
+from .watermark import Peak, Threshold
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
@@ -56,6 +58,10 @@ class Memory(Css):
     event_fds: tuple[EventFd, ...] = ()
     oom_event_fds: tuple[EventFd, ...] = ()
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
+    # what was seen of usage
+    watermark: Mapping[str, int] = MappingProxyType({})  # the most, in bytes, by the beginning of the file's v1 name
+    peaks: Iterable[Peak] = ()  # of open files
+    thresholds: tuple[Threshold, ...] = ()
 
     def online(self) -> None:
         """The parent pays for a new child: ENOMEM where it, or a group above it, has no room. A v1 child takes over
@@ -76,6 +82,7 @@ class Memory(Css):
         """Every eventfd hears of it (memcg_event_remove)."""
         for event in self.event_fds:
             event.signal()
+        self.cgroup.hierarchy.membership.awaited.discard(self)
         if self.charged and isinstance(self.parent, Memory):
             self.parent.nr_children -= 1
             self.parent.uncharge(self.parent.child_pages(self.parent.nr_children))
@@ -110,10 +117,63 @@ class Memory(Css):
                     raise refuse(ENOMEM)
         for css in counters:
             css.usage += pages
+            css.memory_changed(0)
 
     def uncharge(self, pages: int) -> None:
         for css in self.counters():
             css.usage -= pages
+
+    # -- what processes use -----------------------------------------------------------------------
+
+    @property
+    def takes_memory(self) -> bool:  # type: ignore[override]
+        """memory.move_charge_at_immigrate, as far as pages of processes' own go (mem_cgroup_can_attach)."""
+        return bool(self.move_charge & 1)
+
+    def used(self) -> MemoryUse:
+        """What processes have in memory here and below now; in the root, all of the machine."""
+        if self.parent is None:
+            return self.cgroup.hierarchy.processes.machine_memory()
+        self.cgroup.hierarchy.membership.count_memory(self.cgroup)
+        return self.last_used
+
+    def used_here(self) -> MemoryUse:
+        """What processes have in memory, not that of the groups below."""
+        used = self.used()
+        return used if self.parent is None else self.cgroup.memory_here
+
+    @property
+    def last_used(self) -> MemoryUse:
+        """As they were looked at last."""
+        return self.cgroup.memory if self.use_hierarchy else self.cgroup.memory_here
+
+    def bytes_used(self) -> int:
+        """With what the kernel has for the groups below."""
+        return self.used().total + self.usage * PAGE_SIZE
+
+    def kernel_bytes(self) -> int:
+        """Of these, the kernel's memory."""
+        return self.used().kernel + self.usage * PAGE_SIZE
+
+    def pages_held(self) -> int:
+        """What no reclaim gets back: not what is mapped from files, and with swap nothing of the processes' own."""
+        used = self.used()
+        held = used.kernel if self.machine.swap else used.total - used.file
+        return self.usage + -(-held // PAGE_SIZE)
+
+    def memory_changed(self, spike: int) -> None:
+        """The most that there was is noted, and who set a threshold that is crossed hears of it."""
+        if self.parent is None:
+            return
+        kernel = self.last_used.kernel + self.usage * PAGE_SIZE
+        usage = self.last_used.total + self.usage * PAGE_SIZE
+        for prefix, value in (("memory.", usage + spike), ("memory.memsw.", usage + spike), ("memory.kmem.", kernel)):
+            if value > self.watermark.get(prefix, 0):
+                self.watermark = {**self.watermark, prefix: value}
+        for peak in self.peaks:
+            peak.value = max(peak.value, usage + spike)
+        for threshold in self.thresholds:
+            threshold.compare(usage)
 
     def note_event(self, name: str) -> None:
         """Counts for memory.events of this group and those above it (memcg_memory_event)."""

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from errno import EAGAIN, EINVAL
+from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from ...cftype import PAGE_SIZE, CFType, Where
 from ...parse import kstrtoint, memparse, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
-from .statistics import numa_stat_items, stat_items
+from .statistics import numa_stat_items, stat_amounts, stat_items
+from .watermark import Peak
+
+if TYPE_CHECKING:
+    from ...caller import Caller
+    from ...openfile import OpenFile
 
 _SWAPPINESS_MAX = 200
 
@@ -25,25 +32,42 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
     def write(css: Memory, text: str) -> None:
         pages = parse_pages(text, "max", css.kernel)
         setattr(css, attribute, pages)
-        if attribute == "max" and pages < css.usage:
-            css.note_oom()  # memory_max_write: nobody is there to be killed
+        if attribute == "max" and pages < css.pages_held():
+            css.note_oom()  # memory_max_write; nobody is killed
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
-
-
-def read_usage(css: Memory) -> int:
-    return css.usage * PAGE_SIZE
 
 
 def read_zero(css: Memory) -> int:
     return 0
 
 
+def _peak(css: Memory) -> int:
+    css.used()
+    return css.watermark.get("memory.", 0)
+
+
 def show_peak(css: Memory) -> str:
+    return f"{_peak(css)}\n"
+
+
+def show_peak_of(css: Memory, of: OpenFile) -> list[str]:
+    """The most since this open file was written to, or ever (memory_peak_show)."""
+    ever = _peak(css)
+    return [f"{of.peak.value if isinstance(of.peak, Peak) else ever}\n"]
+
+
+def write_peak(css: Memory, text: str, of: OpenFile, writer: Caller) -> None:
+    """Any text starts a new peak for that open file."""
+    of.peak = Peak(css.bytes_used())
+    css.peaks = WeakSet([*css.peaks, of.peak])
+
+
+def show_swap_peak(css: Memory) -> str:
     return "0\n"
 
 
-def write_peak(css: Memory, text: str) -> None:
+def write_swap_peak(css: Memory, text: str) -> None:
     """Any text starts a new peak for that open file; it is 0 in any case."""
 
 
@@ -123,18 +147,22 @@ def show_swap_events(css: Memory) -> str:
 
 
 def show_stat(css: Memory) -> str:
-    return "".join(f"{name} 0\n" for name in stat_items(css.kernel))
+    """Bytes here and below; events are not counted."""
+    amounts = stat_amounts(css.used(), css.usage * PAGE_SIZE)
+    return "".join(f"{name} {amounts.get(name, 0)}\n" for name in stat_items(css.kernel))
 
 
 def show_numa_stat(css: Memory) -> str:
-    nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
-    return "".join(f"{name}{nodes}\n" for name in numa_stat_items(css.kernel))
+    """As if all were on the first node."""
+    amounts = stat_amounts(css.used(), 0)
+    others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
+    return "".join(f"{name} N0={amounts.get(name, 0)}{others}\n" for name in numa_stat_items(css.kernel))
 
 
 DFL = (
-    CFType("memory.current", Where.CHILD, read_u64=read_usage),
+    CFType("memory.current", Where.CHILD, read_u64=Memory.bytes_used),
     CFType("memory.peak", Where.CHILD, since=(6, 1), until=(6, 12), show=show_peak),
-    CFType("memory.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
+    CFType("memory.peak", Where.CHILD, since=(6, 12), show_records=show_peak_of, write_of=write_peak),
     _limit_row("memory.min", "min"),
     _limit_row("memory.low", "low"),
     _limit_row("memory.high", "high"),
@@ -148,7 +176,7 @@ DFL = (
     CFType("memory.swap.current", Where.CHILD, read_u64=read_zero),
     _limit_row("memory.swap.high", "swap_high"),
     _limit_row("memory.swap.max", "swap_max"),
-    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_peak, write=write_peak),
+    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_swap_peak, write=write_swap_peak),
     CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
     CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_zero),
     _limit_row("memory.zswap.max", "zswap_max", config="ZSWAP"),

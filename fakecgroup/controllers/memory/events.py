@@ -7,12 +7,14 @@ from errno import EBADF, EINVAL
 from typing import TYPE_CHECKING
 
 from ...caller import EventFd
+from ...cftype import PAGE_SIZE
 from ...inode import CgroupFile, Inode
 from ...parse import strstrip
 from ...parse.digits import digits
 from ...permission import MAY_READ, require
 from ...refuse import refuse
 from .css import Memory, parse_pages
+from .watermark import Threshold
 
 if TYPE_CHECKING:
     from ...caller import Caller
@@ -58,10 +60,12 @@ def _descriptor(text: str) -> tuple[int, str]:
 
 
 def _register_threshold(css: Memory, args: str, event: EventFd) -> None:
-    """A size; nothing in a fake group crosses it."""
+    """A size (__mem_cgroup_usage_register_event). No swap is seen to be used, so the two files have the same usage."""
     if args != strstrip(args):
         raise refuse(EINVAL)
-    parse_pages(args, "-1", css.kernel)
+    limit = parse_pages(args, "-1", css.kernel) * PAGE_SIZE
+    css.thresholds = (*css.thresholds, Threshold(limit, event, css.bytes_used()))
+    css.cgroup.hierarchy.membership.await_memory(css)
 
 
 def _register_oom(css: Memory, args: str, event: EventFd) -> None:

@@ -8,6 +8,7 @@ from errno import EBUSY, EINVAL
 from ...cftype import PAGE_SIZE, CFType
 from ...css import Css
 from ...refuse import refuse
+from ...tasks import MemoryUse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 from .events import write_event_control
 
@@ -21,15 +22,17 @@ def _resize(css: Memory, pages: int) -> None:
     """EINVAL above memory.memsw.limit_in_bytes, EBUSY below the usage (mem_cgroup_resize_max)."""
     if pages > css.memsw_max:
         raise refuse(EINVAL)
-    if pages < css.usage:
+    if pages < css.pages_held():
         raise refuse(EBUSY)
     css.max = pages
 
 
 def _resize_memsw(css: Memory, pages: int) -> None:
-    """EINVAL below memory.limit_in_bytes."""
+    """EINVAL below memory.limit_in_bytes, EBUSY below what processes use."""
     if pages < css.max:
         raise refuse(EINVAL)
+    if pages < css.pages_held() - css.usage:
+        raise refuse(EBUSY)
     css.memsw_max = pages
 
 
@@ -41,7 +44,7 @@ def _set_kmem(css: Memory, pages: int) -> None:
     """EBUSY below the usage; without effect from 6.1 on."""
     if css.kernel.at_least(6, 1):
         return
-    if pages < css.usage:
+    if pages * PAGE_SIZE < css.kernel_bytes():
         raise refuse(EBUSY)
     css.kmem_max = pages
 
@@ -73,15 +76,14 @@ def read_zero(css: Memory) -> int:
     return 0
 
 
-def read_usage(css: Memory) -> int:
-    return css.usage * PAGE_SIZE
-
-
-def write_reset(css: Memory, text: str) -> None:
-    """Any text sets the greatest usage to the present one, which it is in any case (mem_cgroup_reset)."""
-
-
 def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, ...]:
+    def read_max(css: Memory) -> int:
+        return max(read(css), css.watermark.get(prefix, 0))
+
+    def reset_max(css: Memory, text: str) -> None:
+        """Any text sets the greatest usage to the present one (mem_cgroup_reset)."""
+        css.watermark = {**css.watermark, prefix: read(css)}
+
     def read_failcnt(css: Memory) -> int:
         return css.failcnt.get(prefix, 0)
 
@@ -91,7 +93,7 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
 
     return (
         CFType(f"{prefix}usage_in_bytes", read_u64=read),
-        CFType(f"{prefix}max_usage_in_bytes", read_u64=read, write=write_reset),
+        CFType(f"{prefix}max_usage_in_bytes", read_u64=read_max, write=reset_max),
         CFType(f"{prefix}failcnt", read_u64=read_failcnt, write=reset_failcnt),
     )
 
@@ -125,16 +127,35 @@ def show_stat(css: Memory) -> str:
         memory, memsw = min(memory, level.max), min(memsw, level.memsw_max)
         level = level.parent
     names = _stat_names(css)
-    lines = [f"{name} 0" for name in names]
+    below, here = _amounts(css.used()), _amounts(css.used_here())
+    lines = [f"{name} {here.get(name, 0)}" for name in names]
     lines += [f"hierarchical_memory_limit {memory * PAGE_SIZE}", f"hierarchical_memsw_limit {memsw * PAGE_SIZE}"]
-    lines += [f"total_{name} 0" for name in names]
+    lines += [f"total_{name} {below.get(name, 0)}" for name in names]
     return "\n".join(lines) + "\n"
 
 
+def _amounts(use: MemoryUse) -> dict[str, int]:
+    """The items that are known, in bytes."""
+    return {
+        "cache": use.file + use.shmem,
+        "rss": use.anon,
+        "rss_huge": use.huge,
+        "shmem": use.shmem,
+        "mapped_file": use.file + use.shmem,
+        "inactive_anon": use.anon + use.shmem,
+        "active_file": use.file,
+    }
+
+
 def show_numa_stat(css: Memory) -> str:
-    nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
-    names = ["total", "file", "anon", "unevictable"]
-    return "".join(f"{prefix}{name}=0{nodes}\n" for prefix in ("", "hierarchical_") for name in names)
+    """Pages, as if all were on the first node."""
+    others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
+    lines = []
+    for prefix, use in (("", css.used_here()), ("hierarchical_", css.used())):
+        file, anon = use.file // PAGE_SIZE, (use.anon + use.shmem) // PAGE_SIZE
+        for name, pages in (("total", file + anon), ("file", file), ("anon", anon), ("unevictable", 0)):
+            lines.append(f"{prefix}{name}={pages} N0={pages}{others}\n")
+    return "".join(lines)
 
 
 def show_slabinfo(css: Memory) -> str:
@@ -199,7 +220,7 @@ def write_use_hierarchy(css: Memory, value: int) -> None:
 
 
 LEGACY = (
-    *_counter_rows("memory.", read_usage),
+    *_counter_rows("memory.", Memory.bytes_used),
     _limit_row("memory.limit_in_bytes", lambda css: css.max, _resize),
     CFType("memory.soft_limit_in_bytes", read_u64=read_soft_limit, write=write_soft_limit),
     CFType("memory.stat", show=show_stat),
@@ -212,11 +233,11 @@ LEGACY = (
     CFType("memory.pressure_level", mode=0, until=(6, 18)),
     CFType("memory.pressure_level", mode=0o444, since=(6, 18)),
     CFType("memory.numa_stat", show=show_numa_stat),
-    *_counter_rows("memory.kmem.", read_usage),
+    *_counter_rows("memory.kmem.", Memory.kernel_bytes),
     _limit_row("memory.kmem.limit_in_bytes", lambda css: css.kmem_max, _set_kmem),
     CFType("memory.kmem.slabinfo", show=show_slabinfo),
     *_counter_rows("memory.kmem.tcp.", read_zero),
     _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
-    *_counter_rows("memory.memsw.", read_usage),
+    *_counter_rows("memory.memsw.", Memory.bytes_used),
     _limit_row("memory.memsw.limit_in_bytes", lambda css: css.memsw_max, _resize_memsw),
 )

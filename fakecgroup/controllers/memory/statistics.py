@@ -5,6 +5,7 @@ memcg_vm_event_stat). Added items and changed orders are the most frequent diffe
 from __future__ import annotations
 
 from ...personality import Personality, Version
+from ...tasks import MemoryUse
 
 _STAT: dict[Version, list[str]] = {
     (5, 10): """
@@ -86,3 +87,22 @@ def stat_items(kernel: Personality) -> list[str]:
 def numa_stat_items(kernel: Personality) -> list[str]:
     """What memory.numa_stat lists."""
     return _NUMA_STAT[kernel.version]
+
+
+def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
+    """The items of both that are known, in bytes; `groups` is what the kernel has for the groups below.
+
+    New pages of a process are inactive, its program and libraries are in use.
+    """
+    return {
+        "anon": use.anon,
+        "file": use.file + use.shmem,
+        "kernel": use.kernel + groups,
+        "kernel_stack": use.stacks,
+        "pagetables": use.tables,
+        "shmem": use.shmem,
+        "file_mapped": use.file + use.shmem,
+        "anon_thp": use.huge,
+        "inactive_anon": use.anon + use.shmem,
+        "active_file": use.file,
+    }

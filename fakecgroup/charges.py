@@ -1,0 +1,138 @@
+"""Which cgroup the memory of real processes is charged to.
+
+Memory is charged to the cgroup in which its process was when it began to use it, and stays there when the process
+moves on, until it is given back. Which page is given back nobody tells: the latest is assumed. A process that executes
+another program gives all of it back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .tasks import MemoryUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cgroup import Cgroup
+    from .tasks import Processes
+
+NOTHING = MemoryUse()
+
+
+class Charge:
+    """What one process has charged to one cgroup."""
+
+    __slots__ = ("cgroup", "use")
+
+    def __init__(self, cgroup: Cgroup) -> None:
+        self.cgroup = cgroup
+        self.use = NOTHING
+
+
+class Account:
+    """A process: its program, what it has charged, the latest last, and the most that it ever had resident."""
+
+    __slots__ = ("charges", "image", "peak")
+
+    def __init__(self, image: object, cgroup: Cgroup, peak: int) -> None:
+        self.image = image
+        self.charges = [Charge(cgroup)]
+        self.peak = peak
+
+
+class MemoryCharges:
+    """The memory of the processes that are or were in a cgroup. `changed` hears of each cgroup whose use has changed,
+    with the bytes by which it was greater for a moment.
+    """
+
+    def __init__(self, processes: Processes, changed: Callable[[Cgroup, int], None]) -> None:
+        self._processes = processes
+        self._changed = changed
+        self._accounts: dict[int, Account] = {}
+        self._spread: set[int] = set()  # those with charges in several cgroups
+
+    def __bool__(self) -> bool:
+        return bool(self._accounts)
+
+    def start(self, tgid: int, cgroup: Cgroup) -> None:
+        """A process was forked in this cgroup: all of it is charged there."""
+        if tgid not in self._accounts:
+            memory = self._processes.memory(tgid)
+            self._accounts[tgid] = Account(memory.image, cgroup, 0)
+            self.look(tgid)
+
+    def move(self, tgid: int, cgroup: Cgroup, *, takes_along: bool = False) -> None:
+        """A process is about to be in this cgroup; what it has stays charged where it is, unless it `takes_along`
+        (memory.move_charge_at_immigrate).
+        """
+        account = self._accounts.get(tgid)
+        if account is None:
+            memory = self._processes.memory(tgid)
+            if cgroup.parent is None or not memory.resident:
+                return
+            account = self._accounts[tgid] = Account(memory.image, cgroup.hierarchy.root, memory.peak)
+            account.charges[0].use = memory.use
+        elif account.charges[-1].cgroup is cgroup:
+            return
+        self.look(tgid)
+        if takes_along:
+            for charge in account.charges:
+                self._apply(charge, NOTHING.less(charge.use))
+            account.charges.clear()
+        account.charges.append(Charge(cgroup))
+        self._spread.add(tgid)
+        self.look(tgid)
+
+    def look_at_spread(self) -> None:
+        for tgid in list(self._spread):
+            self.look(tgid)
+
+    def look_at_all(self) -> None:
+        for tgid in list(self._accounts):
+            self.look(tgid)
+
+    def end(self, tgid: int) -> None:
+        """The process is gone."""
+        account = self._accounts.pop(tgid, None)
+        self._spread.discard(tgid)
+        if account is not None:
+            for charge in account.charges:
+                self._apply(charge, NOTHING.less(charge.use))
+
+    def look(self, tgid: int) -> None:
+        """Brings the charges of a process up to date."""
+        account = self._accounts.get(tgid)
+        if account is None:
+            return
+        memory = self._processes.memory(tgid)
+        if not memory.resident:
+            self.end(tgid)
+            return
+        if memory.image != account.image:
+            for charge in account.charges[:-1]:
+                self._apply(charge, NOTHING.less(charge.use))
+            del account.charges[:-1]
+            self._spread.discard(tgid)
+            account.image, account.peak = memory.image, 0
+        spike = memory.peak - memory.resident if memory.peak > account.peak else 0
+        account.peak = max(memory.peak, account.peak)
+        change = memory.use
+        for charge in account.charges:
+            change = change.less(charge.use)
+        for charge in reversed(account.charges):
+            if charge is account.charges[0]:
+                part = change
+            else:
+                part = MemoryUse(*(max(more, -has) for more, has in zip(change, charge.use, strict=True)))
+            change = change.less(part)
+            if any(part) or (spike and charge is account.charges[-1]):
+                self._apply(charge, part, spike)
+            spike = 0
+
+    def _apply(self, charge: Charge, change: MemoryUse, spike: int = 0) -> None:
+        charge.use = charge.use.plus(change)
+        charge.cgroup.memory_here = charge.cgroup.memory_here.plus(change)
+        for cgroup in charge.cgroup.lineage():
+            cgroup.memory = cgroup.memory.plus(change)
+            self._changed(cgroup, spike)

@@ -1,0 +1,30 @@
+"""What remembers or awaits an amount of memory, in bytes."""
+
+from __future__ import annotations
+
+from ...caller import EventFd
+
+
+class Peak:
+    """The most since an open memory.peak was written to (peak_write)."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+class Threshold:
+    """A registered threshold: its eventfd hears when the usage comes to it or falls below (__mem_cgroup_threshold)."""
+
+    __slots__ = ("_event", "_limit", "_reached")
+
+    def __init__(self, limit: int, event: EventFd, usage: int) -> None:
+        self._limit = limit
+        self._event = event
+        self._reached = usage >= limit
+
+    def compare(self, usage: int) -> None:
+        if self._reached != (usage >= self._limit):
+            self._reached = not self._reached
+            self._event.signal()

@@ -1,0 +1,268 @@
+"""Which cgroup the CPU time of real processes is counted in.
+
+Nobody tells of time that is spent: a process is looked at when it moves, when it exits, when somebody reads, and now
+and then. What it has used since the last look goes to the cgroups in which it was (and those above), for good. Children
+that came and went unseen are found in what their parent has waited for; so is what a child used between the last look
+at it and its end. That is how no time is counted twice: of what a parent has waited for, the part that was counted
+already is known for every child that was ever looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .tasks import CpuTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .tasks import CpuUse, Places, Processes
+
+_COARSE = 20_000_000  # ns by which what was waited for may be shown too small: two numbers in 1/100 s
+_ATTEMPTS = 4  # to see a process and its children at one moment
+_BUSY = 1_000_000  # ns between two looks, from which on a process is not idle
+
+
+class Gone(NamedTuple):
+    """A child that is there no more: the ns of it that are counted, where it was, when it was last looked at."""
+
+    counted: int
+    places: Places | None
+    at: int
+
+
+class Apart(NamedTuple):
+    """A thread that is in other cgroups than its leader, and the ns that it had run at the last look."""
+
+    places: Places
+    run: int
+
+
+class Account:
+    """A process: where it is (None: nowhere that counts), what was seen of it, and of what it has waited for, the ns
+    that are counted.
+    """
+
+    __slots__ = ("apart", "at", "busy", "gone", "places", "seen", "waited")
+
+    def __init__(self, places: Places | None, seen: CpuUse, waited: int, at: int) -> None:
+        self.places = places
+        self.seen = seen
+        self.waited = waited
+        self.at = at
+        self.gone: list[Gone] = []
+        self.apart: dict[int, Apart] = {}
+        self.busy = False  # with its children
+
+
+class CpuAccounts:
+    """The accounts of the processes that are or were in a cgroup, and of those that wait for them."""
+
+    def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
+        self._processes = processes
+        self._now = now
+        self._accounts: dict[int, Account] = {}
+        self.busy = False  # whether any ran since this was set to False
+        self._waiters: set[int] = set()  # those that are only waited by
+
+    def __bool__(self) -> bool:
+        return len(self._accounts) > len(self._waiters)
+
+    def start(self, tgid: int, places: Places) -> None:
+        """A process was forked in these cgroups: all that it has used counts there."""
+        use = self._processes.cpu(tgid)
+        if use is None:
+            return
+        if tgid in self._accounts and tgid not in self._waiters:
+            return
+        self._waiters.discard(tgid)
+        unused = use._replace(own=CpuTime(), children=CpuTime())
+        self._accounts[tgid] = Account(places, unused, 0, self._now())
+        self.look(tgid)
+
+    def move(self, tgid: int, places: Places | None) -> None:
+        """A process is about to be in these cgroups; what it used before stays where it was."""
+        if tgid in self._accounts:
+            self.look(tgid)
+        account = self._accounts.get(tgid)
+        if account is None:
+            use = self._processes.cpu(tgid)
+            if use is None or places is None:
+                return
+            account = self._accounts[tgid] = Account(places, use, use.children.run, self._now())
+            self._know_parent(use.parent)
+        self._waiters.discard(tgid)
+        account.places = places
+
+    def move_thread(self, tid: int, tgid: int, places: Places | None) -> None:
+        """A thread is in other cgroups than its leader from now on; with None it is not."""
+        account = self._accounts.get(tgid)
+        if account is None:
+            use = self._processes.cpu(tgid) if places is not None else None
+            if use is None:
+                return
+            account = self._accounts[tgid] = Account(None, use, use.children.run, self._now())
+        elif (None if tid not in account.apart else account.apart[tid].places) == places:
+            return
+        self.look(tgid)
+        account.apart.pop(tid, None)
+        if places is not None:
+            account.apart[tid] = Apart(places, self._processes.thread_cpu(tid))
+
+    def look_at_all(self) -> None:
+        for tgid in list(self._accounts):
+            self.look(tgid)
+        used = {account.seen.parent for tgid, account in self._accounts.items() if tgid not in self._waiters}
+        for tgid in self._waiters - used:
+            self._accounts.pop(tgid, None)
+        self._waiters &= used
+
+    def look(self, tgid: int) -> None:
+        """Counts what a process has used since the last look. One that is gone is looked for in what its parent has
+        waited for.
+        """
+        account = self._accounts.get(tgid)
+        if account is None or account.busy:
+            return
+        use = self._processes.cpu(tgid)
+        if use is not None and use.children.run != account.seen.children.run:
+            use = self._look_at_children(tgid, account, use)
+        if use is None or use.start != account.seen.start:
+            self._close(tgid, account)
+            return
+        seen, account.seen = account.seen, use
+        if use is not seen:
+            self._count_own(account, use.own.less(seen.own))
+        if use is not seen or account.gone:
+            self._count_children(account, use.children.less(seen.children))
+        account.at = self._now()
+        if account.places is not None and tgid not in self._waiters:
+            self._know_parent(use.parent)
+
+    def _look_at_children(self, tgid: int, account: Account, use: CpuUse) -> CpuUse | None:
+        """Finds which of its known children a process has waited for, before that is taken for the time of others;
+        returns what it has used by then.
+        """
+        account.busy = True
+        for _ in range(_ATTEMPTS):
+            for child in [child for child, other in self._accounts.items() if other.seen.parent == tgid]:
+                self.look(child)
+            before, again = use, self._processes.cpu(tgid)
+            if again is None or again.children.run == before.children.run:
+                break
+            use = again
+        account.busy = False
+        return again
+
+    def _know_parent(self, parent: int) -> None:
+        """Notes what the parent of a process in a cgroup has waited for until now, if that is not known anyway."""
+        if parent not in self._accounts:
+            use = self._processes.cpu(parent)
+            if use is None:
+                return
+            self._accounts[parent] = Account(None, use, use.children.run, self._now())
+            self._waiters.add(parent)
+        elif parent in self._waiters:
+            self.look(parent)
+
+    def _count_own(self, account: Account, used: CpuTime) -> None:
+        if used.run >= _BUSY:
+            self.busy = True
+        for tid, thread in list(account.apart.items()):
+            run = self._processes.thread_cpu(tid)
+            if not run:
+                del account.apart[tid]  # the rest of it counts where the leader is
+                continue
+            part = _part(used, max(0, run - thread.run))
+            used = used.less(part)
+            account.apart[tid] = thread._replace(run=run)
+            _count(thread.places, part, account.seen.cpu)
+        _count(account.places, used, account.seen.cpu)
+
+    def _count_children(self, account: Account, new: CpuTime) -> None:
+        """Counts what is new of what was waited for.
+
+        It is the end of the children that are gone, as far as they had the time for it, and else children that nobody
+        ever saw, which were where their parent is.
+        """
+        total = account.seen.children.run
+        gone, account.gone = account.gone, []
+        counted = account.waited + sum(child.counted for child in gone)
+        fresh = total - counted
+        account.waited = max(total, min(counted, total + _COARSE))
+        if fresh <= 0:
+            return
+        ends = [child for child in gone if child.places is not None]
+        now = self._now()
+        for number, child in enumerate(ends):
+            share = min(fresh // (len(ends) - number), (now - child.at) * _cpus(child.places))
+            fresh -= share
+            _count(child.places, _part(new, share), account.seen.cpu)
+        _count(account.places, _part(new, fresh), account.seen.cpu)
+
+    def _close(self, tgid: int, account: Account) -> None:
+        """A process is gone. What of its children was counted is in what its parent has waited for, like itself."""
+        account.busy = True
+        for child in [child for child, other in self._accounts.items() if other.seen.parent == tgid]:
+            self.look(child)
+        del self._accounts[tgid]
+        waiter = tgid in self._waiters
+        self._waiters.discard(tgid)
+        parent = self._accounts.get(account.seen.parent)
+        if parent is None or (waiter and not account.gone):
+            return
+        known = account.waited + sum(child.counted for child in account.gone)
+        parent.gone.append(Gone(account.seen.own.run + known, account.places, account.at))
+        parent.gone += [child._replace(counted=0) for child in account.gone if child.places is not None]
+        self.look(account.seen.parent)
+
+
+def _cpus(places: Places | None) -> int:
+    return places[0].hierarchy.machine.cpus if places else 0
+
+
+def _part(time: CpuTime, run: int) -> CpuTime:
+    """`run` ns, user and system as they are in `time`."""
+    whole = time.user + time.system
+    if not whole:
+        return CpuTime(run, 0, 0, 0)
+    return CpuTime(run, run * time.user // whole, run * time.system // whole, run * time.nice // whole)
+
+
+def _count(places: Places | None, time: CpuTime, cpu: int) -> None:
+    """Adds to the cgroups of each hierarchy that counts CPU time, and to those above them. Roots show the machine's."""
+    if places is None or not any(time):
+        return
+    for place in places:
+        if not place.hierarchy.counts_cpu:
+            continue
+        number = cpu % place.hierarchy.machine.cpus
+        for cgroup in place.lineage():
+            if cgroup.parent is not None:
+                cgroup.cpu = {**cgroup.cpu, number: cgroup.cpu.get(number, _NONE).plus(time)}
+
+
+_NONE = CpuTime()
+
+
+def total(times: Iterable[CpuTime]) -> CpuTime:
+    """The sum."""
+    whole = _NONE
+    for time in times:
+        whole = whole.plus(time)
+    return whole
+
+
+def adjusted(time: CpuTime, shown: tuple[int, int]) -> tuple[int, int]:
+    """User and system time that make up `run`, neither ever less than it was `shown` (cputime_adjust)."""
+    user, system = shown
+    if user + system >= time.run:
+        return shown
+    if not time.system:
+        scaled = 0
+    elif not time.user:
+        scaled = time.run
+    else:
+        scaled = time.system * time.run // (time.user + time.system)
+    scaled = max(scaled, system)
+    return (time.run - scaled, scaled) if time.run - scaled >= user else (user, time.run - user)
