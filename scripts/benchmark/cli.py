@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, interruption, measure, planning, report
+from . import applying, interruption, measure, planning, report, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -51,6 +51,9 @@ beside a bare loop of the mkdirs and of open, write and close that are needed; a
 beside open, read and close of the files that it reads. On the fake, v1 and v2, and as root on this machine's own v1. A
 ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of the loop.
 
+--wakes N measures from the kill of a cgroup's last process until poll(2) on cgroup.events, or inotify(7), tells of it:
+on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -69,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if options.apply:
             result, table = _apply(options), applying.table
+        elif options.wakes:
+            result, table = _wakes(options), waking.table
         else:
             result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
     except BenchmarkError as error:
@@ -96,9 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
-    engine = parser.add_mutually_exclusive_group()
-    engine.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
-    engine.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
+    other.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
+    other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -168,6 +174,12 @@ def _apply(options: argparse.Namespace) -> dict[str, Any]:
     _pin(options.cpu)
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return applying.measure(options.apply, options.rounds or 3, Path(directory))
+
+
+def _wakes(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return waking.measure(options.wakes, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

@@ -128,7 +128,7 @@ def model(bench: Bench) -> Iterator[Column]:
 @contextmanager
 def host(bench: Bench) -> Iterator[Column]:
     """A cgroup of its own in this machine's cgroup2, or in its v1 cpu hierarchy."""
-    root, kind, file, value = _host_root()
+    root, kind, file, value = host_root()
     cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
     try:
         cgroup.mkdir()
@@ -146,7 +146,7 @@ def host(bench: Bench) -> Iterator[Column]:
         cgroup.rmdir()
 
 
-def _host_root() -> tuple[Path, str, str, str]:
+def host_root() -> tuple[Path, str, str, str]:
     """Where this machine's cgroups are, what they are, and a file there that may be written with a value."""
     found: list[tuple[Path, str, str, str]] = []
     with open("/proc/self/mountinfo") as mounts:

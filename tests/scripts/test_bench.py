@@ -81,3 +81,16 @@ def test_a_second_apply_makes_no_step_and_few_more_system_calls_than_a_bare_loop
             if "system calls" not in result["missing"]:
                 assert tree[phase]["calls"]["ratio"] < 2.5
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fuse")
+def test_wakes_are_measured_beside_the_machines_own(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--wakes", "2", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert {*result["trees"], *result["missing"]} == {"native", "host"}
+    for tree in result["trees"].values():
+        for way in ("poll", "inotify"):
+            assert 0 < tree[way]["ms"]["min"] <= tree[way]["ms"]["max"]
+            assert (tree[way]["ratio"] is None) == ("host" in result["missing"])
+    assert list(tmp_path.iterdir()) == []
