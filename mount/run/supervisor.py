@@ -12,6 +12,7 @@ from ..processes import HostProcesses
 from . import limits, signals, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
+from .device_programs import DevicePrograms
 from .forking import Forking
 from .handles import Handles
 from .lending import Lending
@@ -36,6 +37,7 @@ TRAPPED: dict[int, tuple[int, int] | None] = {
     syscalls.CLONE: None,
     syscalls.FORK: None,
     syscalls.VFORK: None,
+    syscalls.BPF: None,
     **limits.TRAPPED,
     **signals.TRAPPED,
 }
@@ -80,6 +82,7 @@ def handlers(
         syscalls.CLONE: forking.clone,
         syscalls.FORK: forking.fork,
         syscalls.VFORK: forking.fork,
+        syscalls.BPF: DevicePrograms(tree, first).bpf,
         syscalls.PRLIMIT64: locks.prlimit64,
         syscalls.SETRLIMIT: locks.setrlimit,
         syscalls.GETRLIMIT: locks.getrlimit,
