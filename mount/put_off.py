@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from heapq import heappop, heappush
 from itertools import count
 
 from fakecgroup.inode import CgroupFile
+
+log = logging.getLogger(__name__)
 
 _S = 1_000_000_000  # ns
 
@@ -40,4 +43,7 @@ class PutOff:
                     self._changed.wait(None if left is None else left / _S)
                 else:
                     file = heappop(self._waiting)[2]
-                    file.cgroup.notify_now(file)
+                    try:
+                        file.cgroup.notify_now(file)
+                    except Exception:
+                        log.exception("an event on %s", file.row.name)

@@ -1,0 +1,64 @@
+"""Events that are told a little later, by a thread of their own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import pytest
+
+from fakecgroup import Kernel
+from fakecgroup.inode import CgroupFile
+from mount.put_off import PutOff
+
+MS = 1_000_000  # ns
+
+
+class Events:
+    """A kernel with cgroups a, b and c, and when which cgroup's event was told."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.told: list[tuple[str, float]] = []
+        self.all_told = threading.Event()
+        self.kernel = Kernel("v2")
+        self.put_off = PutOff(self.lock)
+        self.files: dict[str, CgroupFile] = {}
+        for name in "abc":
+            self.kernel.mkdir(name)
+            self.files[name] = self.kernel.open(f"{name}/cgroup.events").inode
+        self.kernel.on_notify = self.notify
+
+    def notify(self, file: CgroupFile) -> None:
+        self.told.append((file.cgroup.name, time.monotonic()))
+        if len(self.told) == 3:
+            self.all_told.set()
+        if file.cgroup.name == "a":
+            raise KeyError("a bug")
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+def test_each_is_told_when_it_is_time(events: Events, caplog: pytest.LogCaptureFixture) -> None:
+    begin = time.monotonic()
+    waits = {"c": 30, "a": 10, "b": 20}  # ms
+    with caplog.at_level(logging.ERROR), events.lock:
+        for name, wait in waits.items():
+            events.put_off.add(events.files[name], wait * MS)
+    assert events.all_told.wait(5)
+    assert [name for name, _ in events.told] == ["a", "b", "c"]
+    assert all(when - begin >= waits[name] / 1000 for name, when in events.told)
+    assert "KeyError: 'a bug'" in caplog.text  # which keeps nobody else waiting
+
+
+def test_nothing_is_told_while_somebody_uses_the_model(events: Events) -> None:
+    with events.lock:
+        for name in "cba":
+            events.put_off.add(events.files[name], 0)
+        time.sleep(0.05)
+        assert events.told == []
+    assert events.all_told.wait(5)
