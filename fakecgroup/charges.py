@@ -88,10 +88,6 @@ class MemoryCharges:
         for tgid in list(self._spread):
             self.look(tgid)
 
-    def look_at_all(self) -> None:
-        for tgid in list(self._accounts):
-            self.look(tgid)
-
     def end(self, tgid: int) -> None:
         """The process is gone."""
         account = self._accounts.pop(tgid, None)

@@ -109,27 +109,31 @@ class CpuAccounts:
         if places is not None:
             account.apart[tid] = Apart(places, self._processes.thread_cpu(tid))
 
-    def look_at_all(self) -> None:
-        for tgid in list(self._accounts):
-            self.look(tgid)
+    def look_at_all(self) -> set[int]:
+        """Returns those that have run since they were looked at last, or are gone."""
+        ran = {tgid for tgid in list(self._accounts) if self.look(tgid)}
         used = {account.seen.parent for tgid, account in self._accounts.items() if tgid not in self._waiters}
         for tgid in self._waiters - used:
             self._accounts.pop(tgid, None)
         self._waiters &= used
+        return ran
 
-    def look(self, tgid: int) -> None:
-        """Counts what a process has used since the last look. One that is gone is looked for in what its parent has
-        waited for.
+    def look(self, tgid: int) -> bool:
+        """Counts what a process has used since the last look, if anything. One that is gone is looked for in what its
+        parent has waited for.
         """
         account = self._accounts.get(tgid)
         if account is None or account.busy:
-            return
+            return False
         use = self._processes.cpu(tgid)
+        if use is account.seen and not account.gone:
+            account.at = self._now()
+            return False
         if use is not None and use.children.run != account.seen.children.run:
             use = self._look_at_children(tgid, account, use)
         if use is None or use.start != account.seen.start:
             self._close(tgid, account)
-            return
+            return True
         seen, account.seen = account.seen, use
         if use is not seen:
             self._count_own(account, use.own.less(seen.own))
@@ -138,6 +142,7 @@ class CpuAccounts:
         account.at = self._now()
         if account.places is not None and tgid not in self._waiters:
             self._know_parent(use.parent)
+        return True
 
     def _look_at_children(self, tgid: int, account: Account, use: CpuUse) -> CpuUse | None:
         """Finds which of its known children a process has waited for, before that is taken for the time of others;

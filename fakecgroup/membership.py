@@ -107,8 +107,8 @@ class Membership:
             self._newest = newest
             self.adopt_forked()
         self.cpu.busy = False
-        self.cpu.look_at_all()
-        self.memory.look_at_all()
+        for tgid in self.cpu.look_at_all():
+            self.memory.look(tgid)
         self._woken = 0.0
         if self.awaited and (self.cpu or self.memory):
             self.look_in(_AWAITED)

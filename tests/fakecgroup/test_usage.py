@@ -47,6 +47,8 @@ class Machine(ProcessTable):
         )
 
     def has(self, pid: int, mib: int, image: str = "sh", peak: int | None = None) -> None:
+        """What it has is another, so it has run."""
+        self.runs(pid, 1e-6)
         self.kept[pid] = ProcessMemory(
             MemoryUse(anon=mib * MIB), image, mib * MIB, (mib if peak is None else peak) * MIB
         )
