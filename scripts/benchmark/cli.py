@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, interruption, measure, planning, report, waking
+from . import applying, interruption, measure, planning, report, running, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -54,6 +54,10 @@ ratio is CPU time (with the daemon's) or system calls (with strace) divided by t
 --wakes N measures from the kill of a cgroup's last process until poll(2) on cgroup.events, or inotify(7), tells of it:
 on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
 
+--run measures fakecgroup run: until `true` has run under it, beside a bare user and mount namespace and a kernel that
+scripts/oracle boots (once: scripts/oracle fetch 6.12); and the time by the clock of a compile job under it, without the
+start, beside the same job without it.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -74,6 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _apply(options), applying.table
         elif options.wakes:
             result, table = _wakes(options), waking.table
+        elif options.run:
+            result, table = _run(options), running.table
         else:
             result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
     except BenchmarkError as error:
@@ -97,7 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5, --apply 3)")
+    length.add_argument(
+        "--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5, --apply 3, --run 11)"
+    )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
@@ -105,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
     other.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
     other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
+    other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -180,6 +189,11 @@ def _wakes(options: argparse.Namespace) -> dict[str, Any]:
     _pin(options.cpu)
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return waking.measure(options.wakes, Path(directory))
+
+
+def _run(options: argparse.Namespace) -> dict[str, Any]:
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return running.measure(options.rounds or 11, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

@@ -31,6 +31,7 @@ class Program:
     `package` is the Debian package that its version is taken from, if `version` does not say it; `also` is what else
     must be installed for it. `needs` are the commands without which it is not run; `missing` gives another reason not
     to, or "". `inside` is a command that the steps' shell is started by. `options` are those of `fakecgroup run`.
+    With `many_users` it needs more ids than one: it is run by root, or by a plain user with ranges in /etc/subuid.
     """
 
     name: str
@@ -43,3 +44,4 @@ class Program:
     options: tuple[str, ...] = ("--cpus", "4")
     missing: Callable[[], str] = lambda: ""
     version: Callable[[], str] | None = None
+    many_users: bool = False

@@ -41,7 +41,11 @@ class Ran:
 def why_not(program: Program) -> str:
     """Why a program cannot be run here, or ""."""
     missing = [name for name in program.needs if shutil.which(name, path=user.SEARCH_PATH) is None]
-    return f"not installed: {', '.join(missing)}" if missing else program.missing()
+    if missing:
+        return f"not installed: {', '.join(missing)}"
+    if program.many_users and not user.has_many_users():
+        return "needs root, or ranges of ids in /etc/subuid and /etc/subgid"
+    return program.missing()
 
 
 def run(program: Program, layout: str) -> Ran:
@@ -52,9 +56,9 @@ def run(program: Program, layout: str) -> Ran:
     steps = program.steps(layout)
     with tempfile.TemporaryDirectory(prefix="fcg-programs-") as name:
         home = Path(name)
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and not program.many_users:
             os.chown(home, user.UID, user.UID)
-        sandbox = [*user.fakecgroup(), "run", "--layout", layout, *program.options, "--"]
+        sandbox = [*user.fakecgroup(program.many_users), "run", "--layout", layout, *program.options, "--"]
         try:
             done = subprocess.run(
                 [*sandbox, *_IN_RUN, *program.inside, "sh", "-c", script(steps)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -44,9 +46,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @cache
-def fakecgroup() -> tuple[str, ...]:
-    """The command. Root becomes a plain user for it, if there is a Python that such a user can run from here."""
-    if os.geteuid() == 0:
+def fakecgroup(many_users: bool = False) -> tuple[str, ...]:
+    """The command. Root becomes a plain user for it, if there is a Python that such a user can run from here.
+
+    With `many_users` root stays root, as the plain user that it becomes has no ranges of ids.
+    """
+    if os.geteuid() == 0 and not many_users:
         for python in (sys.executable, "/usr/bin/python3"):
             command = ("unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(UID), python)
             tried = subprocess.run(
@@ -59,6 +64,15 @@ def fakecgroup() -> tuple[str, ...]:
             if tried.returncode == 0:
                 return (*command, *_MAIN)
     return (sys.executable, *_MAIN)
+
+
+def has_many_users() -> bool:
+    """Whether whoever runs fakecgroup with many_users has more ids than one."""
+    if os.geteuid() == 0:
+        return True
+    name = getpass.getuser()
+    files = [Path(f"/etc/sub{kind}") for kind in ("uid", "gid")]
+    return all(file.exists() and re.search(f"^({name}|{os.geteuid()}):", file.read_text(), re.M) for file in files)
 
 
 def is_plain() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,3 +95,19 @@ def test_wakes_are_measured_beside_the_machines_own(tmp_path: Path) -> None:
             assert 0 < tree[way]["ms"]["min"] <= tree[way]["ms"]["max"]
             assert (tree[way]["ratio"] is None) == ("host" in result["missing"])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fuse")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_run_is_measured_beside_a_bare_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # no kernel was fetched for a virtual machine there
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    out, err = bench(tmp_path, "--run", "--rounds", "1", "-o", "json").communicate()
+    if "user namespace" in err or "unshare" in err:
+        pytest.skip(err)
+    assert err == ""
+    result = json.loads(out)
+    assert list(result["missing"]) == ["a kernel booted under QEMU"]
+    assert {"unshare -Urm true", "fakecgroup run -- true"} <= result["starts_ms"].keys()
+    assert list(result["compile"]) == ["bare", "unshare -Urm", "fakecgroup run"]
+    assert result["compile"]["bare"]["cpu"]["ratio"]["median"] == 1

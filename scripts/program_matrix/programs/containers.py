@@ -1,4 +1,4 @@
-"""containerd and podman, with the OCI runtimes below them."""
+"""containerd and podman, with the OCI runtimes below them; LXC and systemd-nspawn."""
 
 from __future__ import annotations
 
@@ -153,6 +153,76 @@ def _podman(layout: str) -> Sequence[Step]:
     return found
 
 
+def _lxc(layout: str) -> Sequence[Step]:
+    cgroup = "lxc.payload.c1"
+    limits = values(layout, cgroup, "memory.max pids.max", "memory/memory.limit_in_bytes pids/pids.max")
+    memory, pids = one(layout, "cgroup2.memory.max", "cgroup.memory.limit_in_bytes"), one(layout, "cgroup2", "cgroup")
+    frozen = one(
+        layout,
+        f"grep frozen /sys/fs/cgroup/{cgroup}/cgroup.events",
+        f"cat /sys/fs/cgroup/freezer/{cgroup}/freezer.state",
+    )
+    return [
+        Step(
+            "lxc-start",
+            "the files hold the limits",
+            f"""{bundle()}
+            for name in /var/lib /var/cache /var/log; do mount -t tmpfs tmpfs $name || exit; done
+            : >rootfs/dev/null; mkdir -p /var/lib/lxc/c1
+            cat >/var/lib/lxc/c1/config <<END
+lxc.uts.name = c1
+lxc.rootfs.path = dir:/run/bundle/rootfs
+lxc.net.0.type = none
+lxc.autodev = 0
+lxc.mount.entry = proc proc proc rw 0 0
+lxc.mount.entry = /sys sys none rbind 0 0
+lxc.mount.entry = /dev/null dev/null none bind 0 0
+lxc.{memory} = 64M
+lxc.{pids}.pids.max = 30
+END
+            lxc-start --name c1 -- /bin/sleep 60; {limits}""",
+            "67108864 30",
+        ),
+        Step(
+            "lxc-cgroup",
+            "reads and writes the files",
+            "lxc-cgroup --name c1 pids.max 31; lxc-cgroup --name c1 pids.max",
+            "31",
+        ),
+        Step(
+            "lxc-freeze, lxc-unfreeze",
+            "frozen, and not",
+            f"lxc-freeze --name c1; lxc-info --name c1 --state --no-humanize; {frozen}\n"
+            f"lxc-unfreeze --name c1; lxc-info --name c1 --state --no-humanize; {frozen}",
+            "FROZEN\n" + one(layout, "frozen 1\nRUNNING\nfrozen 0", "FROZEN\nRUNNING\nTHAWED"),
+        ),
+        Step("lxc-stop", "its cgroup is gone", f"lxc-stop --kill --name c1; {left('lxc.payload*')}", ""),
+        Step(
+            "lxc-start, with lxc.mount.auto = cgroup",
+            "the container starts",
+            f"""echo 'lxc.mount.auto = cgroup' >>/var/lib/lxc/c1/config
+            lxc-start --name c1 -- /bin/sleep 60 >log 2>&1; lxc-info --name c1 --state --no-humanize
+            lxc-stop --kill --name c1 2>/dev/null; {left("lxc.payload*")}""",
+            "RUNNING",
+        ),
+    ]
+
+
+def _nspawn(layout: str) -> Sequence[Step]:
+    mine = one(layout, "^0:", ":memory:")
+    return [
+        Step(
+            "systemd-nspawn --private-network",
+            "in its cgroup namespace the cgroup is /",
+            f"""{bundle()}
+            mkdir -p rootfs/etc rootfs/usr/bin && : >rootfs/etc/os-release
+            SYSTEMD_NSPAWN_UNIFIED_HIERARCHY={one(layout, "1", "0")} systemd-nspawn --quiet --register=no --keep-unit \\
+                --private-network --directory rootfs --pipe /bin/grep {mine} /proc/self/cgroup""",
+            one(layout, "0::/", "3:memory:/"),
+        )
+    ]
+
+
 PROGRAMS = (
     Program(
         "containerd",
@@ -167,5 +237,15 @@ PROGRAMS = (
         ("podman", "conmon", "crun", "busybox"),
         _podman,
         also=("conmon", "crun", "busybox-static"),
+    ),
+    Program("LXC", "lxc", ("lxc-start", "busybox"), _lxc, also=("busybox-static",), many_users=True),
+    Program(
+        "systemd-nspawn",
+        "systemd-container",
+        ("systemd-nspawn", "busybox"),
+        _nspawn,
+        also=("busybox-static",),
+        inside=("unshare", "--fork", "--pid", "--mount-proc"),
+        many_users=True,
     ),
 )

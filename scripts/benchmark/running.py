@@ -1,0 +1,141 @@
+"""`fakecgroup run`: what it takes to start, beside a bare user namespace and a booted kernel, and what it costs a
+compile job that runs under it.
+
+All take turns in each round. What counts for a start is the time by the clock; for the job also that on CPUs, with the
+daemon's, as the clock's depends on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from . import interruption
+from .errors import BenchmarkError, UnavailableError
+
+_HERE = Path(__file__).parent
+_RUN = (sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())", "run")
+STARTS: dict[str, tuple[str, ...]] = {
+    "unshare -Urm true": ("unshare", "-Urm", "true"),
+    "python -c pass": (sys.executable, "-c", "pass"),
+    "fakecgroup run -- true": (*_RUN, "--", "true"),
+    "fakecgroup run --layout v1 -- true": (*_RUN, "--layout", "v1", "--", "true"),
+}
+BARE = "unshare -Urm true"
+_VM = (sys.executable, str(_HERE.parent / "oracle"), "ask", "--kernel", "6.12", "--layout", "v2", "-")
+VM = "a kernel booted under QEMU"
+_VM_ROUNDS = 3
+_COMPILES = 8  # runs of the compiler, one after the other
+JOBS: dict[str, tuple[str, ...]] = {"bare": (), "unshare -Urm": ("unshare", "-Urm"), "fakecgroup run": (*_RUN, "--")}
+
+
+def measure(rounds: int, directory: Path) -> dict[str, Any]:
+    """Milliseconds until each has started and ended, and of the compile job; ratios round by round.
+
+    The job's time is taken within, so that it has no part of the start. Raises BenchmarkError, StoppedError.
+    """
+    starts: dict[str, list[float]] = {name: [] for name in STARTS}
+    jobs: dict[str, list[tuple[float, float]]] = {name: [] for name in JOBS}
+    missing: dict[str, str] = {}
+    job = _job(directory)
+    for turn in range(rounds):
+        for name, command in STARTS.items():
+            starts[name].append(_elapsed(command))
+            interruption.check()
+        names = list(JOBS)
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            clock, used = _output((*JOBS[name], *job)).split()
+            jobs[name].append((float(clock), float(used)))
+            interruption.check()
+    try:
+        starts[VM] = [_booted() for _ in range(min(rounds, _VM_ROUNDS))]
+    except UnavailableError as reason:
+        missing[VM] = str(reason)
+    return {
+        "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": _COMPILES},
+        "starts_ms": {name: _spread(times) for name, times in starts.items()},
+        "compile": {
+            name: {
+                kind: {
+                    "ms": _spread([pair[at] for pair in times]),
+                    "ratio": _spread([here[at] / bare[at] for here, bare in zip(times, jobs["bare"], strict=True)], 3),
+                }
+                for at, kind in enumerate(("clock", "cpu"))
+            }
+            for name, times in jobs.items()
+        },
+        "missing": missing,
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """A row for each start and each way to run the job."""
+    width = max(map(len, (*result["starts_ms"], *result["compile"])))
+    bare = result["starts_ms"][BARE]["median"]
+    lines = [f"{'started and ended':{width}}      ms  (min–max)            to {BARE}"]
+    for name, times in result["starts_ms"].items():
+        shown = f"({times['min']:.1f}–{times['max']:.1f})"
+        lines.append(f"{name:{width}}  {times['median']:6.1f}  {shown:20}  {times['median'] / bare:.1f}")
+    lines += ["", f"{'compile job':{width}}      ms  to bare  (min–max)         CPU ms  to bare  (min–max)"]
+    for name, figures in result["compile"].items():
+        cells = []
+        for kind in ("clock", "cpu"):
+            times, ratio = figures[kind]["ms"], figures[kind]["ratio"]
+            shown = f"({ratio['min']:.3f}–{ratio['max']:.3f})"
+            cells.append(f"{times['median']:6.0f}  {ratio['median']:7.3f}  {shown:15}")
+        lines.append(f"{name:{width}}  {'  '.join(cells)}".rstrip())
+    run = result["run"]
+    lines += ["", f"{run['rounds']} rounds on {run['cpus']} CPUs; the job is {run['compiles']} runs of the C compiler"]
+    lines += [f"no {name}: {reason}" for name, reason in result["missing"].items()]
+    return "\n".join(lines)
+
+
+def _job(directory: Path) -> list[str]:
+    compiler, source = shlex.split(os.environ.get("CC", "cc")), _HERE / "nullfs.c"
+    flags = subprocess.run(["pkg-config", "--cflags", "fuse3"], capture_output=True, text=True, check=False).stdout
+    if not flags:
+        source = _HERE / "client.c"
+    command = [*compiler, *flags.split(), "-O2", "-c", str(source), "-o", str(directory / "out.o")]
+    return [sys.executable, str(_HERE / "compile_job.py"), str(_COMPILES), *command]
+
+
+def _elapsed(command: Sequence[str], stdin: str | None = None) -> float:
+    """Milliseconds. Raises BenchmarkError."""
+    begin = time.monotonic()
+    _output(command, stdin)
+    return (time.monotonic() - begin) * 1000
+
+
+def _output(command: Sequence[str], stdin: str | None = None) -> str:
+    try:
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise BenchmarkError(f"{command[0]} is not there") from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise BenchmarkError(f"{' '.join(command[-4:])}: {said}")
+    return done.stdout
+
+
+def _booted() -> float:
+    """Milliseconds until a kernel was booted, asked for one mkdir, and gone. Raises UnavailableError."""
+    interruption.check()
+    try:
+        return _elapsed(_VM, '["mkdir", "a"]\n')
+    except BenchmarkError as error:
+        raise UnavailableError(str(error)) from None
+
+
+def _spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+    return {
+        "min": round(min(values), digits),
+        "median": round(median(values), digits),
+        "max": round(max(values), digits),
+    }
