@@ -135,6 +135,8 @@ class Listener:
             elif isinstance(answer, Descriptor):
                 try:
                     ioctl(self._fd, _ADD_FD, _ADD.pack(unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))
+                except OSError as error:  # EMFILE: the caller has too many
+                    ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, -(error.errno or EIO), 0))
                 finally:
                     os.close(answer.fd)
             elif answer < 0:

@@ -77,8 +77,7 @@ class MountFiles:
 
     def open(self, name: bytes, pid: int, flags: int) -> int:
         """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""
-        flags &= os.O_PATH | os.O_NONBLOCK
-        return os.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags, dir_fd=self._root)
+        return os.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK, dir_fd=self._root)
 
     def serve(self) -> None:
         """Answers for as long as the file system is in use."""

@@ -59,7 +59,7 @@ class Opening:
             if pid and name in MOUNT_FILES:
                 made = self._mounts.open(name, pid, flags)
             else:
-                made = _in_memory(self._files.text(name, pid, call.tid), flags)
+                made = _in_memory(self._files.text(name, pid, call.tid))
         except AbsentError:
             return -ENOENT
         except (OSError, KeyError):
@@ -103,12 +103,12 @@ class Opening:
         return number
 
 
-def _in_memory(text: bytes, flags: int) -> int:
-    """A file with this text, as it would be open by `flags`."""
+def _in_memory(text: bytes) -> int:
+    """A file with this text, open to read; an O_PATH descriptor cannot be given to another process this way."""
     fd = os.memfd_create("proc", os.MFD_CLOEXEC)
     os.write(fd, text)
     os.fchmod(fd, 0o444)
     try:
-        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | flags & (os.O_PATH | os.O_RDONLY))
+        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | os.O_RDONLY)
     finally:
         os.close(fd)

@@ -199,3 +199,23 @@ def test_a_new_thread_is_where_its_process_is(sandboxed: Sandboxed, tmp_path: Pa
     )
     script = f"cd /sys/fs/cgroup; mkdir a; echo $$ >a/cgroup.procs; '{sys.executable}' {program}"
     assert said(sandboxed(script)) == "0::/a\n"
+
+
+PATHS_AND_TOO_MANY = """
+import os, resource
+for name in ("cgroup", "mountinfo"):
+    path = os.open(f"/proc/self/{name}", os.O_PATH)
+    print(open(f"/proc/self/fd/{path}").read() == open(f"/proc/self/{name}").read())
+    os.close(path)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+for name in ("cgroup", "mountinfo"):
+    try:
+        os.open(f"/proc/self/{name}", os.O_RDONLY)
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+def test_opened_as_a_path_and_by_who_has_too_many_files_open(sandboxed: Sandboxed) -> None:
+    shown = said(sandboxed(f"'{sys.executable}' -c '{PATHS_AND_TOO_MANY}'"))
+    assert shown == "True\nTrue\n" + "Too many open files\n" * 2
