@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, interruption, measure, planning, report, running, waking
+from . import applying, idling, interruption, measure, planning, report, running, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -58,6 +58,10 @@ on the fake, and as root in this machine's own cgroup2. A ratio is the median ti
 scripts/oracle boots (once: scripts/oracle fetch 6.12); and the time by the clock of a compile job under it, without the
 start, beside the same job without it.
 
+--idle N measures what the daemon spends in ten seconds (or --seconds) in which nothing happens: with no process in its
+cgroups, and with N that sleep. The ratio is its CPU time divided by that of a bare loop that reads their clocks once a
+second.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -80,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _wakes(options), waking.table
         elif options.run:
             result, table = _run(options), running.table
+        elif options.idle:
+            result, table = _idle(options), idling.table
         else:
             result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
     except BenchmarkError as error:
@@ -114,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
     other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
     other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
+    other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -194,6 +201,11 @@ def _wakes(options: argparse.Namespace) -> dict[str, Any]:
 def _run(options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return running.measure(options.rounds or 11, Path(directory))
+
+
+def _idle(options: argparse.Namespace) -> dict[str, Any]:
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return idling.measure(options.idle, options.seconds or 10, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

@@ -111,3 +111,13 @@ def test_run_is_measured_beside_a_bare_namespace(tmp_path: Path, monkeypatch: py
     assert {"unshare -Urm true", "fakecgroup run -- true"} <= result["starts_ms"].keys()
     assert list(result["compile"]) == ["bare", "unshare -Urm", "fakecgroup run"]
     assert result["compile"]["bare"]["cpu"]["ratio"]["median"] == 1
+
+
+@pytest.mark.usefixtures("fuse")
+def test_idle_tells_of_the_daemon_and_of_the_loop_beside_it(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--idle", "3", "--seconds", "0.2", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert (result["run"], list(result["idle"])) == ({"processes": 3, "seconds": 0.2}, ["0", "3"])
+    assert result["idle"]["0"] == {"cpu_ms": 0, "wakes": 0}
+    assert not list(tmp_path.iterdir())
