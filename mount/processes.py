@@ -23,7 +23,7 @@ import select
 import signal
 import time
 from collections.abc import Iterable, Sequence
-from errno import EMFILE, ENFILE, ESRCH
+from errno import EINVAL, EMFILE, ENFILE, ESRCH
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,7 +132,7 @@ class HostProcesses:
         try:
             pidfd = os.pidfd_open(tgid)
         except OSError as error:
-            if error.errno in (ESRCH, EMFILE, ENFILE):
+            if error.errno in (ESRCH, EINVAL, EMFILE, ENFILE):  # the second: it is being reaped
                 return
             raise
         self.watched[tgid] = pidfd
