@@ -119,5 +119,5 @@ def test_idle_tells_of_the_daemon_and_of_the_loop_beside_it(tmp_path: Path) -> N
     assert err == ""
     result = json.loads(out)
     assert (result["run"], list(result["idle"])) == ({"processes": 3, "seconds": 0.2}, ["0", "3"])
-    assert result["idle"]["0"] == {"cpu_ms": 0, "wakes": 0}
+    assert list(result["idle"]["0"]) == ["cpu_ms", "wakes"]
     assert not list(tmp_path.iterdir())
