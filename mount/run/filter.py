@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from errno import EBUSY, EINVAL, ENOSYS
 from struct import pack
+from typing import NamedTuple
 
 from ..errors import MountError
 from . import syscalls
 
 # linux/bpf_common.h, linux/seccomp.h
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an argument, the low half
 _NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
 
@@ -19,9 +21,17 @@ _NEW_LISTENER = 8
 _WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
 
 
-def program(trapped: dict[int, tuple[int, int] | None], refused: dict[int, int]) -> bytes:
-    """The filter's instructions: `trapped` system calls are asked about, `refused` ones fail with an errno, all others
-    go on. A trapped call may have the number of an argument and a value: then it is asked about only with that value.
+class When(NamedTuple):
+    """A call is asked about where these bits of an argument, which is given by its number, have this value."""
+
+    argument: int
+    value: int
+    bits: int = 0xFFFFFFFF
+
+
+def program(trapped: Mapping[int, When | None], refused: Mapping[int, int]) -> bytes:
+    """The filter's instructions: `trapped` system calls are asked about, always or `When` it is said, `refused` ones
+    fail with an errno, all others go on.
 
     What is not x86-64's own (i386, x32) goes on too, and sees the machine as it is.
     """
@@ -38,9 +48,10 @@ def program(trapped: dict[int, tuple[int, int] | None], refused: dict[int, int])
             code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOTIFY)]
         else:
             code += [
-                (_EQUAL, 0, 4, number),
-                (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * condition[0]),
-                (_EQUAL, 0, 1, condition[1]),
+                (_EQUAL, 0, 5, number),
+                (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * condition.argument),
+                (_AND, 0, 0, condition.bits),
+                (_EQUAL, 0, 1, condition.value),
                 (_RETURN, 0, 0, _NOTIFY),
                 (_RETURN, 0, 0, _ALLOW),
             ]

@@ -9,6 +9,7 @@ from struct import unpack
 
 from ..pid_numbers import numbers_of
 from . import syscalls
+from .filter import When
 from .listener import GOES, Answer, Call, Descriptor
 from .mount_files import NAMES as MOUNT_FILES
 from .mount_files import MountFiles
@@ -19,7 +20,13 @@ from .statfs import PROC_SUPER_MAGIC, statfs_type
 _NAMES = frozenset((b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
 _OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)")
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems|mounts)")
-_READ_ONLY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
+_NEVER = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY  # with one of these it is none of them
+
+TRAPPED = {
+    syscalls.OPENAT: When(2, 0, _NEVER),
+    syscalls.OPEN: When(1, 0, _NEVER),
+    syscalls.OPENAT2: None,
+}
 
 
 class Opening:
@@ -49,7 +56,7 @@ class Opening:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return GOES
-        if path.rpartition(b"/")[2] not in _NAMES or flags & _READ_ONLY:
+        if path.rpartition(b"/")[2] not in _NAMES or flags & _NEVER:
             return GOES
         try:
             found = self._find(call.tid, fd, path)

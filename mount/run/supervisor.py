@@ -9,10 +9,11 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import limits, signals, syscalls
+from . import limits, opening, signals, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
+from .filter import When
 from .forking import Forking
 from .handles import Handles
 from .lending import Lending
@@ -24,10 +25,8 @@ from .proc_files import ProcFiles
 from .statfs import Statfs
 from .tree import Tree
 
-TRAPPED: dict[int, tuple[int, int] | None] = {
-    syscalls.OPENAT: None,
-    syscalls.OPEN: None,
-    syscalls.OPENAT2: None,
+TRAPPED: dict[int, When | None] = {
+    **opening.TRAPPED,
     syscalls.STATFS: None,
     syscalls.FSTATFS: None,
     syscalls.MOUNT: None,
@@ -41,7 +40,7 @@ TRAPPED: dict[int, tuple[int, int] | None] = {
     **limits.TRAPPED,
     **signals.TRAPPED,
 }
-"""The calls that are asked about, with the argument and its value for which they are, or None for always."""
+"""The calls that are asked about, and when, None being always."""
 
 REFUSED = {syscalls.IO_URING_SETUP: ENOSYS}  # what it does is not asked about; programs do without
 
@@ -64,15 +63,15 @@ def handlers(
     proc = ProcFiles(tree, namespaces, locks)
     mounts = MountFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
     threading.Thread(target=mounts.serve, daemon=True).start()
-    opening = Opening(proc, mounts)
+    opener = Opening(proc, mounts)
     statfs = Statfs(tree, kernel.vfs, mounts)
     lending = Lending()
     forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
     return {
-        syscalls.OPENAT: opening.openat,
-        syscalls.OPEN: opening.open,
-        syscalls.OPENAT2: opening.openat2,
+        syscalls.OPENAT: opener.openat,
+        syscalls.OPEN: opener.open,
+        syscalls.OPENAT2: opener.openat2,
         syscalls.STATFS: statfs.statfs,
         syscalls.FSTATFS: statfs.fstatfs,
         syscalls.MOUNT: mounting.mount,
