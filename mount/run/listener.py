@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import threading
 from collections.abc import Callable
 from errno import EINTR, EIO, ENOENT
@@ -99,7 +100,7 @@ class Listener:
             except OSError as error:
                 with lock:
                     self._idle -= 1
-                if error.errno in (EINTR, ENOENT):  # the second: its caller was killed just now
+                if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # its caller was killed
                     continue
                 return
             with lock:
@@ -146,3 +147,10 @@ class Listener:
         except OSError as error:
             if error.errno != ENOENT:  # the caller was killed
                 log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+
+
+def _is_over(fd: int) -> bool:
+    """Whether nobody is left with the filter; whoever waits then is told ENOENT, without end."""
+    poller = select.poll()
+    poller.register(fd, 0)
+    return any(events & select.POLLHUP for _, events in poller.poll(0))
