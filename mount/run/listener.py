@@ -10,7 +10,7 @@ from collections.abc import Callable
 from errno import EINTR, EIO, ENOENT
 from fcntl import ioctl
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .memory import Memory
 
@@ -26,6 +26,8 @@ _ID = Struct("=Q")
 _CONTINUE = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE
 _ADD_AND_SEND = 2  # SECCOMP_ADDFD_FLAG_SEND
 _MOST = 64  # threads
+
+_Given = TypeVar("_Given")
 
 
 class Goes(NamedTuple):
@@ -56,21 +58,37 @@ class Call(NamedTuple):
     """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
 
 
-Handler = Callable[[Call], Answer]
+class Later(NamedTuple):
+    """The answer is that of `work`, which may have to wait for the tree, or for another file system that a process of
+    the sandbox serves: others are answered meanwhile.
+    """
+
+    work: Callable[[Call], Answer]
+
+
+Handler = Callable[[Call], Answer | Later]
+
+
+def later(work: Callable[[Call], Answer]) -> Handler:
+    """The handler for a call that may have to wait in any case."""
+    answer = Later(work)
+    return lambda call: answer
 
 
 class Listener:
-    """Answers what comes from `fd` with `handlers`, by a thread more than is at work.
+    """Answers what comes from `fd` with `handlers`, which give a call's result, a descriptor, or let the kernel do the
+    call, and raise OSError for an errno.
 
-    A handler gives the call's result, a descriptor, or lets the kernel do the call; it raises OSError for an errno.
-    It may wait for the tree, or for another file system that a process of the sandbox serves: others answer meanwhile.
+    One thread listens and answers, as long as it need not wait: most calls go on at once, and a second thread would
+    only take turns with it. Who may have to wait has another one listen first.
     """
 
     def __init__(self, fd: int, handlers: dict[int, Handler]) -> None:
         self._fd = fd
         self._handlers = handlers
+        self._turn = threading.Lock()  # who holds it listens
         self._lock = threading.Lock()
-        self._idle = 0
+        self._ready = 0  # those who will listen when it is their turn
         self._threads = 0
 
     def start(self) -> None:
@@ -79,37 +97,50 @@ class Listener:
             ioctl(self._fd, _SET_FLAGS, _SYNC_WAKE_UP)
         except OSError:
             pass  # before Linux 6.6
-        self._add_thread()
+        self._need_another()
 
-    def _add_thread(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._answer, daemon=True).start()
+    def _need_another(self) -> None:
+        """Sees to it that somebody will listen."""
+        with self._lock:
+            if self._ready or self._threads >= _MOST:
+                return
+            self._ready += 1
+            self._threads += 1
+        threading.Thread(target=self._serve, daemon=True).start()
 
-    def _answer(self) -> None:
-        fd = self._fd
+    def _serve(self) -> None:
         buffer = bytearray(_NOTIFICATION.size)
-        zeros = bytes(len(buffer))
         memory = Memory()
-        lock = self._lock
+        while True:
+            with self._turn:
+                waiting = self._listen(buffer, memory)
+                with self._lock:
+                    self._ready -= 1
+                if waiting is None:
+                    return
+                self._need_another()
+            unique, call, work = waiting
+            self._send(unique, call, _attempt(work, call))
+            with self._lock:
+                self._ready += 1
+
+    def _listen(self, buffer: bytearray, memory: Memory) -> tuple[int, Call, Callable[[Call], Answer]] | None:
+        """Answers until there is a call that may have to wait, which is returned, or until nobody is left."""
+        fd, zeros = self._fd, bytes(len(buffer))
         while True:
             buffer[:] = zeros  # the kernel insists
-            with lock:
-                self._idle += 1
             try:
                 ioctl(fd, _RECEIVE, buffer)
             except OSError as error:
-                with lock:
-                    self._idle -= 1
                 if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # its caller was killed
                     continue
-                return
-            with lock:
-                self._idle -= 1
-                if not self._idle and self._threads < _MOST:
-                    self._add_thread()
+                return None
             unique, tid, _, number, _, _, *arguments = _NOTIFICATION.unpack(buffer)
             call = Call(tid, number, tuple(arguments), memory, lambda unique=unique: self._waits(unique))  # type: ignore[misc]
-            self._send(unique, call)
+            answer = _attempt(self._handlers[number], call)
+            if isinstance(answer, Later):
+                return unique, call, answer.work
+            self._send(unique, call, answer)
 
     def _waits(self, unique: int) -> bool:
         try:
@@ -118,14 +149,7 @@ class Listener:
             return False
         return True
 
-    def _send(self, unique: int, call: Call) -> None:
-        try:
-            answer = self._handlers[call.number](call)
-        except OSError as error:
-            answer = -(error.errno or EIO)
-        except Exception:
-            log.exception("system call %d of %d", call.number, call.tid)
-            answer = -EIO
+    def _send(self, unique: int, call: Call, answer: Answer) -> None:
         try:
             if isinstance(answer, Goes):
                 try:
@@ -147,6 +171,16 @@ class Listener:
         except OSError as error:
             if error.errno != ENOENT:  # the caller was killed
                 log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+
+
+def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
+    try:
+        return work(call)
+    except OSError as error:
+        return -(error.errno or EIO)
+    except Exception:
+        log.exception("system call %d of %d", call.number, call.tid)
+        return -EIO
 
 
 def _is_over(fd: int) -> bool:

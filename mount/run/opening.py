@@ -10,7 +10,7 @@ from struct import unpack
 from ..pid_numbers import numbers_of
 from . import syscalls
 from .filter import When
-from .listener import GOES, Answer, Call, Descriptor
+from .listener import GOES, Answer, Call, Descriptor, Later
 from .mount_files import NAMES as MOUNT_FILES
 from .mount_files import MountFiles
 from .proc_files import AbsentError, ProcFiles
@@ -38,26 +38,29 @@ class Opening:
         self._files = files
         self._mounts = mounts
 
-    def open(self, call: Call) -> Answer:
+    def open(self, call: Call) -> Answer | Later:
         return self._open(call, syscalls.AT_FDCWD, call.arguments[0], call.arguments[1])
 
-    def openat(self, call: Call) -> Answer:
+    def openat(self, call: Call) -> Answer | Later:
         return self._open(call, signed(call.arguments[0]), call.arguments[1], call.arguments[2])
 
-    def openat2(self, call: Call) -> Answer:
+    def openat2(self, call: Call) -> Answer | Later:
         path = call.memory.read_text(call.tid, call.arguments[1])
         if path.rpartition(b"/")[2] not in _NAMES:
             return GOES
         (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[2], 8))
         return self._open(call, signed(call.arguments[0]), call.arguments[1], flags)
 
-    def _open(self, call: Call, fd: int, address: int, flags: int) -> Answer:
+    def _open(self, call: Call, fd: int, address: int, flags: int) -> Answer | Later:
         try:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return GOES
         if path.rpartition(b"/")[2] not in _NAMES or flags & _NEVER:
             return GOES
+        return Later(lambda call: self._answer(call, fd, path, flags))
+
+    def _answer(self, call: Call, fd: int, path: bytes, flags: int) -> Answer:
         try:
             found = self._find(call.tid, fd, path)
             if found is None or not call.waits():

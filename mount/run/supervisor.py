@@ -17,7 +17,7 @@ from .filter import When
 from .forking import Forking
 from .handles import Handles
 from .lending import Lending
-from .listener import Handler
+from .listener import Handler, later
 from .mount_files import MountFiles
 from .mounting import Mounting
 from .opening import Opening
@@ -68,10 +68,13 @@ def handlers(
     lending = Lending()
     forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
-    return {
+    at_once: dict[int, Handler] = {
         syscalls.OPENAT: opener.openat,
         syscalls.OPEN: opener.open,
         syscalls.OPENAT2: opener.openat2,
+        syscalls.RT_SIGACTION: signals.rt_sigaction,
+    }
+    waiting = {
         syscalls.STATFS: statfs.statfs,
         syscalls.FSTATFS: statfs.fstatfs,
         syscalls.MOUNT: mounting.mount,
@@ -85,5 +88,5 @@ def handlers(
         syscalls.PRLIMIT64: locks.prlimit64,
         syscalls.SETRLIMIT: locks.setrlimit,
         syscalls.GETRLIMIT: locks.getrlimit,
-        syscalls.RT_SIGACTION: signals.rt_sigaction,
     }
+    return {**at_once, **{number: later(work) for number, work in waiting.items()}}
