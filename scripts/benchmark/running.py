@@ -113,9 +113,14 @@ def _elapsed(command: Sequence[str], stdin: str | None = None) -> float:
     return (time.monotonic() - begin) * 1000
 
 
+def _environment() -> dict[str, str]:
+    """Ours, but modules are compiled once, as where they are installed."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _output(command: Sequence[str], stdin: str | None = None) -> str:
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=_environment())
     except FileNotFoundError:
         raise BenchmarkError(f"{command[0]} is not there") from None
     if done.returncode:
