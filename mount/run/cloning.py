@@ -13,7 +13,7 @@ from ..processes import HostProcesses
 from . import syscalls
 from .forking import Forking
 from .lending import Lending
-from .listener import GOES, Answer, Call, Goes
+from .listener import GOES, Answer, Call, Goes, Later
 from .process import credentials, descriptor, signed, thread_group
 from .tree import Places, Tree
 
@@ -34,11 +34,20 @@ class Cloning:
         self._forking = forking
         self._lending = lending
 
-    def clone3(self, call: Call) -> Answer:
-        address, size = call.arguments[:2]
-        self._lending.wait(call.tid)  # the arguments may be the same again
+    def clone3(self, call: Call) -> Answer | Later:
+        if self._lending.any:  # the arguments may be the same again
+            return Later(self._clone3)
         try:
-            (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
+            flags = _flags(call)
+        except OSError:
+            return GOES
+        return Later(self._clone3) if flags & _INTO_CGROUP else self._forking.start_at_once(call, flags)
+
+    def _clone3(self, call: Call) -> Answer:
+        address, size = call.arguments[:2]
+        self._lending.wait(call.tid)
+        try:
+            flags = _flags(call)
         except OSError:
             return GOES
         if not flags & _INTO_CGROUP or size < _SIZE:
@@ -107,6 +116,12 @@ class Cloning:
             if over:
                 return
             time.sleep(_PAUSE)
+
+
+def _flags(call: Call) -> int:
+    """Raises OSError."""
+    (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[0], _FLAGS_SIZE))
+    return int(flags)
 
 
 def _call_is_over(tid: int) -> bool:

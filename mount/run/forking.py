@@ -18,7 +18,7 @@ from fakecgroup.hierarchy import Hierarchy
 from ..processes import HostProcesses
 from . import syscalls
 from .lending import Lending
-from .listener import GOES, Answer, Call
+from .listener import GOES, Answer, Call, Later
 from .syscalls import (
     CLONE_FS,
     CLONE_NEWNS,
@@ -70,11 +70,17 @@ class Forking:
         self._latest: dict[int, _Fork] = {}  # by tid, of those under way
         self._counting = threading.Lock()
 
-    def clone(self, call: Call) -> Answer:
-        return self.start(call, call.arguments[0])
+    def clone(self, call: Call) -> Answer | Later:
+        return self.start_at_once(call, call.arguments[0])
 
-    def fork(self, call: Call) -> Answer:
-        return self.start(call, 0)
+    def fork(self, call: Call) -> Answer | Later:
+        return self.start_at_once(call, 0)
+
+    def start_at_once(self, call: Call, flags: int) -> Answer | Later:
+        """As `start`, but a process in the roots, which have no limits, need not wait."""
+        if not self._lending.any and self._processes.heir_places(call.tid) is None:
+            return GOES
+        return Later(lambda call: self.start(call, flags))
 
     def start(self, call: Call, flags: int) -> Answer:
         """For a new task that starts where its parent is. Raises EAGAIN."""

@@ -14,6 +14,11 @@ class Lending:
         self._changed = threading.Condition()
         self._lent: set[int] = set()
 
+    @property
+    def any(self) -> bool:
+        """Whether there is such a process."""
+        return bool(self._lent)
+
     def begin(self, tgid: int) -> None:
         """The process is about to get a mark; waits for the end of the one that it has."""
         with self._changed:

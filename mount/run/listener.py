@@ -47,15 +47,30 @@ Answer = Goes | Descriptor | int
 GOES = Goes()
 
 
-class Call(NamedTuple):
-    """A trapped call: which thread waits, the call's number and arguments, and access to the thread's memory."""
+class Call:
+    """A trapped call: which thread waits, the call's number and arguments, and access to the thread's memory.
+
+    Whoever listens has one and uses it again for the next call that it takes.
+    """
+
+    __slots__ = ("_fd", "arguments", "memory", "number", "tid", "unique")
 
     tid: int
     number: int
     arguments: tuple[int, ...]
-    memory: Memory
-    waits: Callable[[], bool]
-    """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
+    unique: int
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.memory = Memory()
+
+    def waits(self) -> bool:
+        """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
+        try:
+            ioctl(self._fd, _STILL_WAITS, _ID.pack(self.unique))
+        except OSError:
+            return False
+        return True
 
 
 class Later(NamedTuple):
@@ -109,24 +124,24 @@ class Listener:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
-        buffer = bytearray(_NOTIFICATION.size)
-        memory = Memory()
+        call = Call(self._fd)
         while True:
             with self._turn:
-                waiting = self._listen(buffer, memory)
+                work = self._listen(call)
                 with self._lock:
                     self._ready -= 1
-                if waiting is None:
+                if work is None:
                     return
                 self._need_another()
-            unique, call, work = waiting
-            self._send(unique, call, _attempt(work, call))
+            self._send(call, _attempt(work, call))
             with self._lock:
                 self._ready += 1
 
-    def _listen(self, buffer: bytearray, memory: Memory) -> tuple[int, Call, Callable[[Call], Answer]] | None:
-        """Answers until there is a call that may have to wait, which is returned, or until nobody is left."""
-        fd, zeros = self._fd, bytes(len(buffer))
+    def _listen(self, call: Call) -> Callable[[Call], Answer] | None:
+        """Answers until a call may have to wait, whose work this returns, or until nobody is left."""
+        fd, handlers = self._fd, self._handlers
+        buffer = bytearray(_NOTIFICATION.size)
+        zeros = bytes(buffer)
         while True:
             buffer[:] = zeros  # the kernel insists
             try:
@@ -135,23 +150,20 @@ class Listener:
                 if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # its caller was killed
                     continue
                 return None
-            unique, tid, _, number, _, _, *arguments = _NOTIFICATION.unpack(buffer)
-            call = Call(tid, number, tuple(arguments), memory, lambda unique=unique: self._waits(unique))  # type: ignore[misc]
-            answer = _attempt(self._handlers[number], call)
+            taken = _NOTIFICATION.unpack(buffer)
+            call.unique, call.tid, _, call.number = taken[:4]
+            call.arguments = taken[6:]
+            answer = _attempt(handlers[call.number], call)
             if isinstance(answer, Later):
-                return unique, call, answer.work
-            self._send(unique, call, answer)
+                return answer.work
+            self._send(call, answer)
 
-    def _waits(self, unique: int) -> bool:
+    def _send(self, call: Call, answer: Answer) -> None:
+        unique = call.unique
         try:
-            ioctl(self._fd, _STILL_WAITS, _ID.pack(unique))
-        except OSError:
-            return False
-        return True
-
-    def _send(self, unique: int, call: Call, answer: Answer) -> None:
-        try:
-            if isinstance(answer, Goes):
+            if answer is GOES:
+                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
+            elif isinstance(answer, Goes):
                 try:
                     ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
                 finally:

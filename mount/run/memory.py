@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from errno import EFAULT
+from struct import Struct
 
 from .syscalls import libc
 
 _PAGE = 4096
 _PATH_MAX = 4096
+_MOST_PATHS = 256  # bytes, of which few paths have more
+_IOVECS = Struct("=QQQQ")  # two struct iovec, ours and the other's
+_BETWEEN = Struct("=QQQ")  # our size, the other's address and size
 
-
-class _Iovec(ctypes.Structure):
-    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
-
-
-_VECTOR = (ctypes.c_void_p, ctypes.c_ulong)
 for _call in (libc.process_vm_readv, libc.process_vm_writev):
-    _call.argtypes = (ctypes.c_int, *_VECTOR, *_VECTOR, ctypes.c_ulong)
     _call.restype = ctypes.c_ssize_t
 
 
@@ -29,36 +27,39 @@ class Memory:
 
     def __init__(self) -> None:
         self._buffer = ctypes.create_string_buffer(_PAGE)
-        self._local = _Iovec(ctypes.addressof(self._buffer), 0)
-        self._remote = _Iovec(0, 0)
-        self._arguments = (ctypes.addressof(self._local), 1, ctypes.addressof(self._remote), 1, 0)
+        self._iovecs = ctypes.create_string_buffer(_IOVECS.size)
+        ours = ctypes.addressof(self._iovecs)
+        _IOVECS.pack_into(self._iovecs, 0, ctypes.addressof(self._buffer), 0, 0, 0)
+        theirs, one = ours + _IOVECS.size // 2, ctypes.c_ulong(1)
+        # As C has them, which is faster than argtypes.
+        self._arguments = (ctypes.c_void_p(ours), one, ctypes.c_void_p(theirs), one, ctypes.c_ulong(0))
 
     def read(self, tid: int, address: int, size: int) -> bytes:
         """`size` bytes, at most a page."""
-        self._local.length = self._remote.length = size
-        self._remote.base = address
-        got = libc.process_vm_readv(tid, *self._arguments)
-        if got != size:
-            code = ctypes.get_errno() if got < 0 else EFAULT
-            raise OSError(code, os.strerror(code))
+        self._transfer(libc.process_vm_readv, tid, address, size)
         return ctypes.string_at(self._buffer, size)
 
     def read_text(self, tid: int, address: int) -> bytes:
         """Up to a NUL; of what is longer than a path, the beginning."""
         text = b""
         while len(text) < _PATH_MAX:
-            part, nul, _ = self.read(tid, address, min(256, _PAGE - address % _PAGE)).partition(b"\0")
+            size = min(_MOST_PATHS, _PAGE - address % _PAGE)
+            self._transfer(libc.process_vm_readv, tid, address, size)
+            part: bytes = self._buffer.value[:size]  # up to a NUL, which may be what was there before
             text += part
-            if nul:
+            if len(part) < size:
                 break
-            address += len(part)
+            address += size
         return text
 
     def write(self, tid: int, address: int, data: bytes) -> None:
         """At most a page."""
         ctypes.memmove(self._buffer, data, len(data))
-        self._local.length = self._remote.length = len(data)
-        self._remote.base = address
-        if libc.process_vm_writev(tid, *self._arguments) != len(data):
-            code = ctypes.get_errno() or EFAULT
+        self._transfer(libc.process_vm_writev, tid, address, len(data))
+
+    def _transfer(self, call: Callable[..., int], tid: int, address: int, size: int) -> None:
+        _BETWEEN.pack_into(self._iovecs, 8, size, address, size)
+        done = call(tid, *self._arguments)
+        if done != size:
+            code = ctypes.get_errno() if done < 0 else EFAULT
             raise OSError(code, os.strerror(code))

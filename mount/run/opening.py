@@ -39,25 +39,26 @@ class Opening:
         self._mounts = mounts
 
     def open(self, call: Call) -> Answer | Later:
-        return self._open(call, syscalls.AT_FDCWD, call.arguments[0], call.arguments[1])
+        return self._open(call, call.arguments[0], call.arguments[1], None)
 
     def openat(self, call: Call) -> Answer | Later:
-        return self._open(call, signed(call.arguments[0]), call.arguments[1], call.arguments[2])
+        return self._open(call, call.arguments[1], call.arguments[2], call.arguments[0])
 
     def openat2(self, call: Call) -> Answer | Later:
         path = call.memory.read_text(call.tid, call.arguments[1])
         if path.rpartition(b"/")[2] not in _NAMES:
             return GOES
         (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[2], 8))
-        return self._open(call, signed(call.arguments[0]), call.arguments[1], flags)
+        return self._open(call, call.arguments[1], flags, call.arguments[0])
 
-    def _open(self, call: Call, fd: int, address: int, flags: int) -> Answer | Later:
+    def _open(self, call: Call, address: int, flags: int, directory: int | None) -> Answer | Later:
         try:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return GOES
         if path.rpartition(b"/")[2] not in _NAMES or flags & _NEVER:
             return GOES
+        fd = syscalls.AT_FDCWD if directory is None else signed(directory)
         return Later(lambda call: self._answer(call, fd, path, flags))
 
     def _answer(self, call: Call, fd: int, path: bytes, flags: int) -> Answer:

@@ -73,6 +73,10 @@ def handlers(
         syscalls.OPEN: opener.open,
         syscalls.OPENAT2: opener.openat2,
         syscalls.RT_SIGACTION: signals.rt_sigaction,
+        syscalls.CLONE3: Cloning(tree, processes, forking, lending).clone3,
+        syscalls.CLONE: forking.clone,
+        syscalls.FORK: forking.fork,
+        syscalls.VFORK: forking.fork,
     }
     waiting = {
         syscalls.STATFS: statfs.statfs,
@@ -80,10 +84,6 @@ def handlers(
         syscalls.MOUNT: mounting.mount,
         syscalls.FSOPEN: mounting.fsopen,
         syscalls.NAME_TO_HANDLE_AT: Handles(tree).name_to_handle_at,
-        syscalls.CLONE3: Cloning(tree, processes, forking, lending).clone3,
-        syscalls.CLONE: forking.clone,
-        syscalls.FORK: forking.fork,
-        syscalls.VFORK: forking.fork,
         syscalls.BPF: DevicePrograms(tree, first).bpf,
         syscalls.PRLIMIT64: locks.prlimit64,
         syscalls.SETRLIMIT: locks.setrlimit,
