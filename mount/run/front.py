@@ -16,7 +16,7 @@ from ..errors import MountError
 from . import server
 from .identities import write_maps
 from .sandbox import LISTENER, Sandbox, enter
-from .sweep import namespace_of, sweep
+from .sweep import Namespace, namespace_of, sweep
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -58,7 +58,7 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
     return status
 
 
-def _start(pid: int, front: socket.socket) -> tuple[int, int]:
+def _start(pid: int, front: socket.socket) -> Namespace:
     """Maps the ids of the child's user namespace and waits until it has become the command; returns the namespace.
 
     The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
@@ -81,7 +81,7 @@ def _start(pid: int, front: socket.socket) -> tuple[int, int]:
     return namespace
 
 
-def _wait(pid: int, namespace: tuple[int, int], server: socket.socket) -> int:
+def _wait(pid: int, namespace: Namespace, server: socket.socket) -> int:
     """The command's end. Signals to us are passed on to it; when it stops, so do we.
 
     Raises MountError where the server has ended before.

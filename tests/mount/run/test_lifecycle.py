@@ -138,6 +138,13 @@ def test_what_the_command_leaves_behind_is_killed(sandboxed: Sandboxed) -> None:
     assert [pid for pid in pids if is_alive(pid)] == []
 
 
+def test_what_it_leaves_in_user_namespaces_of_their_own_is_killed_too(sandboxed: Sandboxed) -> None:
+    asleep = "sh -c 'unshare -U sleep 300 >/dev/null 2>&1 & echo $!; sleep 300 >/dev/null 2>&1 & echo $!; sleep 0.2'"
+    pids = [int(line) for line in sandboxed(f"unshare -U {asleep}").stdout.split()]
+    assert len(pids) == 2
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
 def test_nothing_is_mounted_outside(sandboxed: Sandboxed) -> None:
     def ours() -> set[str]:
         return {line for line in Path("/proc/self/mountinfo").read_text().splitlines() if " /sys/fs/cgroup" in line}
