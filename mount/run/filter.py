@@ -17,6 +17,7 @@ _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an 
 _NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
 
 _SET_MODE_FILTER = 1
+_SPEC_ALLOW = 4  # before Linux 5.16 the processes would be slowed down against speculation; it is no security boundary
 _NEW_LISTENER = 8
 _WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
 
@@ -65,7 +66,7 @@ def install(code: bytes) -> int:
     """Puts the filter on this process and all that it starts from now on; returns the listener. Raises MountError."""
     buffer = ctypes.create_string_buffer(code, len(code))
     head = ctypes.create_string_buffer(pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
-    flags = _NEW_LISTENER | _WAIT_KILLABLE
+    flags = _SPEC_ALLOW | _NEW_LISTENER | _WAIT_KILLABLE
     while True:
         try:
             return syscalls.syscall(syscalls.SECCOMP, _SET_MODE_FILTER, flags, head)
