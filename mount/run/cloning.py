@@ -10,11 +10,11 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.core import dfl
 
 from ..processes import HostProcesses
-from . import syscalls
 from .forking import Forking
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes, Later
 from .process import credentials, descriptor, signed, thread_group
+from .syscalls import HERE
 from .tree import Places, Tree
 
 _INTO_CGROUP = 0x2_0000_0000
@@ -130,7 +130,7 @@ def _call_is_over(tid: int) -> bool:
             number = file.read().split()[0]
     except OSError:
         return True
-    return number not in (b"running", b"%d" % syscalls.CLONE3)
+    return number not in (b"running", b"%d" % HERE.numbers["clone3"])
 
 
 def _caller(tid: int) -> Caller:

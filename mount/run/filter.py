@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from ..errors import MountError
 from . import syscalls
+from .syscalls import HERE, Architecture
 
 # linux/bpf_common.h, linux/seccomp.h
-_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+_LOAD, _AND, _EQUAL, _RETURN = 0x20, 0x54, 0x15, 0x06
 _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an argument, the low half
 _NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
 
@@ -30,21 +31,19 @@ class When(NamedTuple):
     bits: int = 0xFFFFFFFF
 
 
-def program(trapped: Mapping[int, When | None], refused: Mapping[int, int]) -> bytes:
+def program(trapped: Mapping[str, When | None], refused: Mapping[str, int], architecture: Architecture = HERE) -> bytes:
     """The filter's instructions: `trapped` system calls are asked about, always or `When` it is said, `refused` ones
     fail with an errno, all others go on.
 
-    What is not x86-64's own (i386, x32) goes on too, and sees the machine as it is.
+    What is not the processor's own (i386, AArch32; x32 has other numbers) goes on too, and sees the machine as it is.
     """
     code = [
         (_LOAD, 0, 0, _ARCH),
-        (_EQUAL, 1, 0, syscalls.AUDIT_ARCH),
+        (_EQUAL, 1, 0, architecture.audit),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NR),
-        (_AT_LEAST, 0, 1, syscalls.X32_BIT),
-        (_RETURN, 0, 0, _ALLOW),
     ]
-    for number, condition in trapped.items():
+    for number, condition in architecture.by_number(trapped).items():
         if condition is None:
             code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOTIFY)]
         else:
@@ -56,7 +55,7 @@ def program(trapped: Mapping[int, When | None], refused: Mapping[int, int]) -> b
                 (_RETURN, 0, 0, _NOTIFY),
                 (_RETURN, 0, 0, _ALLOW),
             ]
-    for number, code_number in refused.items():
+    for number, code_number in architecture.by_number(refused).items():
         code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | code_number)]
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(pack("=HBBI", *instruction) for instruction in code)
@@ -69,7 +68,7 @@ def install(code: bytes) -> int:
     flags = _SPEC_ALLOW | _NEW_LISTENER | _WAIT_KILLABLE
     while True:
         try:
-            return syscalls.syscall(syscalls.SECCOMP, _SET_MODE_FILTER, flags, head)
+            return syscalls.syscall("seccomp", _SET_MODE_FILTER, flags, head)
         except OSError as error:
             if error.errno == EINVAL and flags & _WAIT_KILLABLE:
                 flags &= ~_WAIT_KILLABLE

@@ -16,7 +16,6 @@ from fakecgroup.controllers.pids import Pids
 from fakecgroup.hierarchy import Hierarchy
 
 from ..processes import HostProcesses
-from . import syscalls
 from .lending import Lending
 from .listener import GOES, Answer, Call, Later
 from .syscalls import (
@@ -28,10 +27,11 @@ from .syscalls import (
     CLONE_SIGHAND,
     CLONE_THREAD,
     CLONE_VM,
+    HERE,
 )
 from .tree import Places, Tree
 
-_CALLS = frozenset(b"%d" % number for number in (syscalls.CLONE, syscalls.FORK, syscalls.VFORK, syscalls.CLONE3))
+_CALLS = frozenset(b"%d" % HERE.numbers[name] for name in ("clone", "clone3", "fork", "vfork") if name in HERE.numbers)
 _ALL_OF_IT = 50_000_000  # ns on a CPU, for which no fork takes long enough
 _PATIENCE = 1.0  # seconds for others' forks, when they have what room there is
 _PAUSE = 0.0005

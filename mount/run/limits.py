@@ -11,16 +11,15 @@ from struct import Struct
 
 from ..pid_numbers import numbers_of
 from ..processes import LOCKS, HostProcesses, Limit
-from . import syscalls
 from .filter import When
 from .listener import GOES, Answer, Call
 from .process import Credentials, credentials, signed, thread_group
 from .tree import Tree
 
 TRAPPED = {
-    syscalls.PRLIMIT64: When(1, LOCKS),
-    syscalls.SETRLIMIT: When(0, LOCKS),
-    syscalls.GETRLIMIT: When(0, LOCKS),
+    "prlimit64": When(1, LOCKS),
+    "setrlimit": When(0, LOCKS),
+    "getrlimit": When(0, LOCKS),
 }
 
 _RLIMIT = Struct("=QQ")  # struct rlimit64

@@ -134,11 +134,11 @@ def _graft_here(home: int, path: str, attributes: int, tid: int, place: int) -> 
     users = os.open(f"/proc/{tid}/ns/user", os.O_RDONLY)
     mounts = os.open(f"/proc/{tid}/ns/mnt", os.O_RDONLY)
     same = os.stat("/proc/self/ns/user").st_ino == os.fstat(users).st_ino
-    syscalls.syscall(syscalls.SETNS, home, syscalls.CLONE_NEWNS)
-    tree = syscalls.syscall(syscalls.OPEN_TREE, syscalls.AT_FDCWD, os.fsencode(path), _OPEN_TREE_CLONE)
+    syscalls.set_namespace(home, syscalls.CLONE_NEWNS)
+    tree = syscalls.syscall("open_tree", syscalls.AT_FDCWD, os.fsencode(path), _OPEN_TREE_CLONE)
     change = pack("=QQQQ", attributes, 15 & ~attributes, 0, 0)
-    syscalls.syscall(syscalls.MOUNT_SETATTR, tree, b"", syscalls.AT_EMPTY_PATH, change, len(change))
+    syscalls.syscall("mount_setattr", tree, b"", syscalls.AT_EMPTY_PATH, change, len(change))
     if not same:
-        syscalls.syscall(syscalls.SETNS, users, syscalls.CLONE_NEWUSER)
-    syscalls.syscall(syscalls.SETNS, mounts, syscalls.CLONE_NEWNS)
-    syscalls.syscall(syscalls.MOVE_MOUNT, tree, b"", place, b"", _BOTH_EMPTY)
+        syscalls.set_namespace(users, syscalls.CLONE_NEWUSER)
+    syscalls.set_namespace(mounts, syscalls.CLONE_NEWNS)
+    syscalls.syscall("move_mount", tree, b"", place, b"", _BOTH_EMPTY)

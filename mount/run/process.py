@@ -30,7 +30,7 @@ def locate(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
     root = os.open(f"/proc/{tid}/root", os.O_PATH | os.O_CLOEXEC)
     try:
         how = pack("=QQQ", flags, 0, _RESOLVE_IN_ROOT)
-        return syscalls.syscall(syscalls.OPENAT2, root, path, how, len(how))
+        return syscalls.syscall("openat2", root, path, how, len(how))
     finally:
         os.close(root)
 

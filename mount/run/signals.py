@@ -12,11 +12,10 @@ from __future__ import annotations
 import signal
 from struct import pack, unpack
 
-from . import syscalls
 from .filter import When
 from .listener import GOES, Answer, Call
 
-TRAPPED = {syscalls.RT_SIGACTION: When(0, int(signal.SIGCHLD))}
+TRAPPED = {"rt_sigaction": When(0, int(signal.SIGCHLD))}
 
 _FLAGS = 8  # where they are in the kernel's struct sigaction, behind the handler
 _RESTART = 0x10000000

@@ -26,7 +26,7 @@ def statfs_type(fd: int) -> int:
 
 def _statfs(fd: int) -> bytearray:
     buffer = ctypes.create_string_buffer(_SIZE)
-    syscalls.syscall(syscalls.FSTATFS, fd, buffer)
+    syscalls.syscall("fstatfs", fd, buffer)
     return bytearray(buffer.raw)
 
 

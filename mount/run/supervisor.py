@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import limits, opening, signals, syscalls
+from . import limits, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
@@ -23,26 +23,27 @@ from .mounting import Mounting
 from .opening import Opening
 from .proc_files import ProcFiles
 from .statfs import Statfs
+from .syscalls import HERE
 from .tree import Tree
 
-TRAPPED: dict[int, When | None] = {
+TRAPPED: dict[str, When | None] = {
     **opening.TRAPPED,
-    syscalls.STATFS: None,
-    syscalls.FSTATFS: None,
-    syscalls.MOUNT: None,
-    syscalls.FSOPEN: None,
-    syscalls.NAME_TO_HANDLE_AT: None,
-    syscalls.CLONE3: None,
-    syscalls.CLONE: None,
-    syscalls.FORK: None,
-    syscalls.VFORK: None,
-    syscalls.BPF: None,
+    "statfs": None,
+    "fstatfs": None,
+    "mount": None,
+    "fsopen": None,
+    "name_to_handle_at": None,
+    "clone3": None,
+    "clone": None,
+    "fork": None,
+    "vfork": None,
+    "bpf": None,
     **limits.TRAPPED,
     **signals.TRAPPED,
 }
 """The calls that are asked about, and when, None being always."""
 
-REFUSED = {syscalls.IO_URING_SETUP: ENOSYS}  # what it does is not asked about; programs do without
+REFUSED = {"io_uring_setup": ENOSYS}  # what it does is not asked about; programs do without
 
 
 def handlers(
@@ -54,8 +55,8 @@ def handlers(
     home: int,
     files: tuple[int, int, str],
 ) -> dict[int, Handler]:
-    """What answers each trapped call; `first` is the process that becomes the command, `home` its mount namespace,
-    `files` what `MountFiles` takes.
+    """What answers each trapped call, by its number; `first` is the process that becomes the command, `home` its mount
+    namespace, `files` what `MountFiles` takes.
     """
     tree = Tree(session, kernel, device)
     namespaces = CgroupNamespaces(tree, first)
@@ -68,25 +69,25 @@ def handlers(
     lending = Lending()
     forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
-    at_once: dict[int, Handler] = {
-        syscalls.OPENAT: opener.openat,
-        syscalls.OPEN: opener.open,
-        syscalls.OPENAT2: opener.openat2,
-        syscalls.RT_SIGACTION: signals.rt_sigaction,
-        syscalls.CLONE3: Cloning(tree, processes, forking, lending).clone3,
-        syscalls.CLONE: forking.clone,
-        syscalls.FORK: forking.fork,
-        syscalls.VFORK: forking.fork,
+    at_once: dict[str, Handler] = {
+        "openat": opener.openat,
+        "open": opener.open,
+        "openat2": opener.openat2,
+        "rt_sigaction": signals.rt_sigaction,
+        "clone3": Cloning(tree, processes, forking, lending).clone3,
+        "clone": forking.clone,
+        "fork": forking.fork,
+        "vfork": forking.fork,
     }
     waiting = {
-        syscalls.STATFS: statfs.statfs,
-        syscalls.FSTATFS: statfs.fstatfs,
-        syscalls.MOUNT: mounting.mount,
-        syscalls.FSOPEN: mounting.fsopen,
-        syscalls.NAME_TO_HANDLE_AT: Handles(tree).name_to_handle_at,
-        syscalls.BPF: DevicePrograms(tree, first).bpf,
-        syscalls.PRLIMIT64: locks.prlimit64,
-        syscalls.SETRLIMIT: locks.setrlimit,
-        syscalls.GETRLIMIT: locks.getrlimit,
+        "statfs": statfs.statfs,
+        "fstatfs": statfs.fstatfs,
+        "mount": mounting.mount,
+        "fsopen": mounting.fsopen,
+        "name_to_handle_at": Handles(tree).name_to_handle_at,
+        "bpf": DevicePrograms(tree, first).bpf,
+        "prlimit64": locks.prlimit64,
+        "setrlimit": locks.setrlimit,
+        "getrlimit": locks.getrlimit,
     }
-    return {**at_once, **{number: later(work) for number, work in waiting.items()}}
+    return HERE.by_number({**at_once, **{name: later(work) for name, work in waiting.items()}})

@@ -1,40 +1,80 @@
-"""System calls that Python has no function for, and their numbers on x86-64."""
+"""System calls that Python has no function for, and their numbers."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import platform
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 from ..errors import MountError
 
-AUDIT_ARCH = 0xC000003E  # AUDIT_ARCH_X86_64
-X32_BIT = 0x40000000
+_Given = TypeVar("_Given")
 
-OPEN = 2
-RT_SIGACTION = 13
-CLONE = 56
-FORK = 57
-VFORK = 58
-GETRLIMIT = 97
-STATFS = 137
-FSTATFS = 138
-SETRLIMIT = 160
-MOUNT = 165
-OPENAT = 257
-UNSHARE = 272
-PRLIMIT64 = 302
-NAME_TO_HANDLE_AT = 303
-SETNS = 308
-SECCOMP = 317
-BPF = 321
-IO_URING_SETUP = 425
-OPEN_TREE = 428
-MOVE_MOUNT = 429
-FSOPEN = 430
-CLONE3 = 435
-OPENAT2 = 437
-MOUNT_SETATTR = 442
+
+class Architecture(NamedTuple):
+    """What differs between processors: the AUDIT_ARCH_* of linux/audit.h, and which system calls have which numbers."""
+
+    audit: int
+    numbers: Mapping[str, int]
+
+    def by_number(self, by_name: Mapping[str, _Given]) -> dict[int, _Given]:
+        """What is said of calls by their names; those that are not there are left out."""
+        return {self.numbers[name]: given for name, given in by_name.items() if name in self.numbers}
+
+
+_EVERYWHERE = {  # since Linux 5.1 a new call has the same number on each
+    "io_uring_setup": 425,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "clone3": 435,
+    "openat2": 437,
+    "mount_setattr": 442,
+}
+_X86_64 = {  # asm/unistd_64.h
+    **_EVERYWHERE,
+    "open": 2,
+    "rt_sigaction": 13,
+    "clone": 56,
+    "fork": 57,
+    "vfork": 58,
+    "getrlimit": 97,
+    "statfs": 137,
+    "fstatfs": 138,
+    "setrlimit": 160,
+    "mount": 165,
+    "openat": 257,
+    "prlimit64": 302,
+    "name_to_handle_at": 303,
+    "seccomp": 317,
+    "bpf": 321,
+}
+_GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
+    **_EVERYWHERE,
+    "mount": 40,
+    "statfs": 43,
+    "fstatfs": 44,
+    "openat": 56,
+    "rt_sigaction": 134,
+    "getrlimit": 163,
+    "setrlimit": 164,
+    "clone": 220,
+    "prlimit64": 261,
+    "name_to_handle_at": 264,
+    "seccomp": 277,
+    "bpf": 280,
+}
+ARCHITECTURES = {
+    "x86_64": Architecture(0xC000003E, _X86_64),
+    "aarch64": Architecture(0xC00000B7, _GENERIC),
+}
+"""By what uname(2) calls them: little-endian, with 64 bits, and alike in the structs and flags that are used here."""
+
+HERE = ARCHITECTURES.get(platform.machine(), Architecture(0, {}))
+"""This machine's; without any calls where it is not among them."""
 
 CLONE_VM = 0x00000100
 CLONE_FS = 0x00000200
@@ -59,33 +99,36 @@ libc.syscall.restype = ctypes.c_long
 def check_machine() -> None:
     """Raises MountError where `run` is not prepared for this processor or this kernel."""
     machine, release = platform.machine(), platform.release()
-    if machine != "x86_64":
-        raise MountError(f"it traps system calls by their numbers, and has those of x86_64 alone; this is {machine}")
+    narrow = sys.maxsize < 1 << 32
+    if not HERE.numbers or narrow:
+        known, here = " and ".join(ARCHITECTURES), machine + (" with a 32-bit Python" if narrow else "")
+        raise MountError(f"it traps system calls by their numbers, and has those of {known} alone; this is {here}")
     version = tuple(int(part) for part in release.split("-")[0].split(".")[:2])
     if version < _OLDEST:
         raise MountError(f"Linux 5.14 or newer is needed (seccomp's SECCOMP_ADDFD_FLAG_SEND); this is {release}")
 
 
-def syscall(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
+def syscall(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
     """The call's result. Raises OSError."""
     words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
-    result = int(libc.syscall(ctypes.c_long(number), *words))
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return result
+    return _checked(libc.syscall(ctypes.c_long(HERE.numbers[name]), *words))
 
 
 def unshare(flags: int) -> None:
     """unshare(2). Raises OSError."""
-    syscall(UNSHARE, flags)
+    _checked(libc.unshare(flags))
+
+
+def set_namespace(fd: int, kind: int) -> None:
+    """setns(2). Raises OSError."""
+    _checked(libc.setns(fd, kind))
 
 
 def enter_user_namespace(pid: int) -> None:
-    """Joins the user namespace of a process, from a process with one thread (setns(2)). Raises OSError."""
+    """Joins the user namespace of a process, from a process with one thread. Raises OSError."""
     fd = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        syscall(SETNS, fd, CLONE_NEWUSER)
+        set_namespace(fd, CLONE_NEWUSER)
     finally:
         os.close(fd)
 
@@ -103,3 +146,10 @@ def unmount(path: str) -> None:
     if libc.umount2(os.fsencode(path), _MNT_DETACH):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), path)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from mount.run.syscalls import ARCHITECTURES
+
 from ..conftest import run
 
 Sandboxed = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -17,8 +19,8 @@ Sandboxed = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture(scope="session")
 def sandboxed(fuse: None, state_home: object) -> Sandboxed:
     """Runs a sh script in front of a tree with options such as layout="v1"; its exit status, stdout and stderr."""
-    if platform.machine() != "x86_64":
-        pytest.skip("fakecgroup run is for x86_64")
+    if platform.machine() not in ARCHITECTURES:
+        pytest.skip(f"fakecgroup run is for {' and '.join(ARCHITECTURES)}")
     tried = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
         pytest.skip(f"no user namespaces here: {tried.stderr.strip()}")

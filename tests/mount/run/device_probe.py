@@ -13,6 +13,7 @@ LOAD, ATTACH, DETACH, FD_BY_ID, INFO, QUERY = 5, 8, 9, 13, 15, 16
 OF_DEVICES, DEVICE = 15, 6
 OVERRIDE, MULTI, REPLACE, EFFECTIVE = 1, 2, 4, 1
 ALLOW = struct.pack("<BBhi", 0xB7, 0, 0, 1) + struct.pack("<BBhi", 0x95, 0, 0, 0)  # r0 = 1; exit
+BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 libc = ctypes.CDLL(None, use_errno=True)
 names: dict[int, str] = {}
 
@@ -20,7 +21,7 @@ names: dict[int, str] = {}
 def bpf(command: int, attributes: bytes) -> tuple[Any, bytes]:
     """The result or the errno's name, and the attributes afterwards."""
     buffer = ctypes.create_string_buffer(attributes, 144)
-    result = libc.syscall(321, command, buffer, ctypes.c_ulong(144))
+    result = libc.syscall(BPF, command, buffer, ctypes.c_ulong(144))
     return (result if result >= 0 else errorcode[ctypes.get_errno()]), buffer.raw
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-NAME_TO_HANDLE_AT, FSOPEN, CLONE3, IO_URING_SETUP = 303, 430, 435, 425
+FSOPEN, CLONE3, IO_URING_SETUP = 430, 435, 425
 CLONE_INTO_CGROUP = 0x200000000
 SIGCHLD = 17
 libc = ctypes.CDLL(None, use_errno=True)
@@ -19,7 +19,10 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def call(number: int, *arguments: object) -> int:
     """The result, or the negative errno."""
-    result = int(libc.syscall(number, *arguments))
+    return checked(libc.syscall(number, *arguments))
+
+
+def checked(result: int) -> int:
     return -ctypes.get_errno() if result < 0 else result
 
 
@@ -27,7 +30,7 @@ def handle(path: str, size: int) -> None:
     """The result, size and type of a file handle, and whether it is the inode number."""
     buffer = ctypes.create_string_buffer(struct.pack("=Ii", size, 0) + bytes(64))
     mount = ctypes.c_int()
-    result = call(NAME_TO_HANDLE_AT, -100, path.encode(), buffer, ctypes.byref(mount), 0)
+    result = checked(libc.name_to_handle_at(-100, path.encode(), buffer, ctypes.byref(mount), 0))
     length, kind, ino = struct.unpack_from("=IiQ", buffer)
     print(result, length, hex(kind), ino == os.stat(path).st_ino)
 

@@ -1,0 +1,65 @@
+"""The numbers of system calls against the C headers, where there are some, and who is told that there are none."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from mount.errors import MountError
+from mount.run import syscalls
+from mount.run.supervisor import REFUSED, TRAPPED
+from mount.run.syscalls import ARCHITECTURES, Architecture
+
+INCLUDE = Path("/usr/include")
+HEADERS = {"x86_64": "x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "asm-generic/unistd.h"}
+DEFINED = re.compile(r"^#define __NR(?:3264)?_(\w+)\s+([0-9]+)$", re.MULTILINE)
+AUDIT = {"x86_64": "X86_64", "aarch64": "AARCH64"}
+KNOWN = "it traps system calls by their numbers, and has those of x86_64 and aarch64 alone; this is "
+
+
+def text(header: str) -> str:
+    try:
+        return (INCLUDE / header).read_text()
+    except FileNotFoundError:
+        pytest.skip(f"no {header}: install linux-libc-dev (Debian package)")
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_the_numbers_are_those_of_the_c_header(machine: str) -> None:
+    defined = {name: int(number) for name, number in DEFINED.findall(text(HEADERS[machine]))}
+    ours = ARCHITECTURES[machine].numbers
+    assert {name: defined.get(name) for name in ours} == ours
+    assert {name for name in {**TRAPPED, **REFUSED} if name in defined} <= ours.keys()
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_the_architecture_is_that_of_the_c_header(machine: str) -> None:
+    made_of = re.search(rf"AUDIT_ARCH_{AUDIT[machine]}\s+\(EM_\w+\|(\w+)\|(\w+)\)", text("linux/audit.h"))
+    assert made_of is not None
+    assert made_of.groups() == ("__AUDIT_ARCH_64BIT", "__AUDIT_ARCH_LE")
+    kind = re.search(rf"EM_{AUDIT[machine]}\s+([0-9]+)", text("linux/elf-em.h"))
+    assert kind is not None
+    assert ARCHITECTURES[machine].audit == 0xC0000000 | int(kind[1])
+
+
+def test_every_trapped_call_is_on_one_of_them() -> None:
+    known = {name for architecture in ARCHITECTURES.values() for name in architecture.numbers}
+    assert {*TRAPPED, *REFUSED} <= known
+
+
+def test_an_unknown_processor_is_told_of_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "s390x")
+    monkeypatch.setattr(syscalls, "HERE", Architecture(0, {}))
+    with pytest.raises(MountError, match=f"^{KNOWN}s390x$"):
+        syscalls.check_machine()
+
+
+def test_a_32_bit_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(sys, "maxsize", 2**31 - 1)
+    with pytest.raises(MountError, match=f"^{KNOWN}aarch64 with a 32-bit Python$"):
+        syscalls.check_machine()
