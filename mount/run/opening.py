@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from errno import ENOENT
-from struct import unpack
+from struct import Struct
 
 from ..pid_numbers import numbers_of
 from . import syscalls
@@ -14,13 +15,20 @@ from .listener import GOES, Answer, Call, Descriptor, Later
 from .mount_files import NAMES as MOUNT_FILES
 from .mount_files import MountFiles
 from .proc_files import AbsentError, ProcFiles
-from .process import descriptor, locate, own_proc, signed, thread_group
-from .statfs import PROC_SUPER_MAGIC, statfs_type
+from .process import PROC_SUPER_MAGIC, locate, locate_within, signed, statfs_type, thread_group
 
 _NAMES = frozenset((b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
-_OF_PROCESS = re.compile(rb"/(self|thread-self|[0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)")
-_OF_MACHINE = re.compile(rb"/(cgroups|filesystems|mounts)")
+_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)$")
+_OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
 _NEVER = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY  # with one of these it is none of them
+_REFUSED = os.O_DIRECT  # by /proc
+_FLAGS = (1 << 23) - 1  # all that open(2) has
+_WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_RESOLVE = 0x1F  # what openat2(2) can be told of the way; RESOLVE_CACHED changes nothing here
+_RESOLVE_CACHED = 0x20
+_HOW = Struct("=QQQ")  # struct open_how: flags, mode, resolve
+_PAGE = 4096
+_MOST_LINKS = 40  # MAXSYMLINKS
 
 TRAPPED = {
     "openat": When(2, 0, _NEVER),
@@ -45,81 +53,95 @@ class Opening:
         return self._open(call, call.arguments[1], call.arguments[2], call.arguments[0])
 
     def openat2(self, call: Call) -> Answer | Later:
+        """The kernel itself refuses what is not as it should be (build_open_flags)."""
         path = call.memory.read_text(call.tid, call.arguments[1])
         if path.rpartition(b"/")[2] not in _NAMES:
             return GOES
-        (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[2], 8))
-        return self._open(call, call.arguments[1], flags, call.arguments[0])
+        size = call.arguments[3]
+        if not _HOW.size <= size <= _PAGE:
+            return GOES
+        how = call.memory.read(call.tid, call.arguments[2], size)
+        flags, mode, resolve = _HOW.unpack_from(how)
+        if any(how[_HOW.size :]) or mode or flags & ~_FLAGS or resolve & ~(_RESOLVE | _RESOLVE_CACHED):
+            return GOES
+        if flags & os.O_PATH and flags & ~_WITH_PATH:
+            return GOES
+        return self._open(call, call.arguments[1], flags, call.arguments[0], resolve & _RESOLVE)
 
-    def _open(self, call: Call, address: int, flags: int, directory: int | None) -> Answer | Later:
+    def _open(self, call: Call, address: int, flags: int, directory: int | None, resolve: int = 0) -> Answer | Later:
         try:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return GOES
-        if path.rpartition(b"/")[2] not in _NAMES or flags & _NEVER:
+        if path.rpartition(b"/")[2] not in _NAMES or flags & (_NEVER | _REFUSED):
             return GOES
         fd = syscalls.AT_FDCWD if directory is None else signed(directory)
-        return Later(lambda call: self._answer(call, fd, path, flags))
+        return Later(lambda call: self._answer(call, fd, path, flags, resolve))
 
-    def _answer(self, call: Call, fd: int, path: bytes, flags: int) -> Answer:
+    def _answer(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
         try:
-            found = self._find(call.tid, fd, path)
+            found = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
             if found is None or not call.waits():
                 return GOES
             name, pid = found
             if pid and name in MOUNT_FILES:
                 made = self._mounts.open(name, pid, flags)
             else:
-                made = _in_memory(self._files.text(name, pid, call.tid))
+                made = _in_memory(self._files.text(name, pid, call.tid), flags)
         except AbsentError:
             return -ENOENT
         except (OSError, KeyError):
             return GOES
         return Descriptor(made, flags & os.O_CLOEXEC)
 
-    def _find(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int] | None:
-        """The file's name and whose it is, 0 being the machine's; None for one that is not of /proc. Raises OSError."""
-        if path == b"/etc/mtab":
-            if not os.readlink(f"/proc/{tid}/root/etc/mtab").endswith("proc/self/mounts"):
-                return None
-            path = b"/proc/self/mounts"
-        directory, _, name = path.rpartition(b"/")
-        if not path.startswith(b"/"):
-            directory = b"."
-            path = os.fsencode(os.readlink(descriptor(tid, fd))) + b"/" + path
-        path = os.path.normpath(path)
-        if own_proc(tid, path) is None:  # /proc may be mounted elsewhere too
-            held = locate(tid, fd, directory)
-            try:
-                if statfs_type(held) != PROC_SUPER_MAGIC:
-                    return None
-            finally:
-                os.close(held)
-        found = _OF_PROCESS.search(path)
-        if found is not None and found.end() == len(path):
-            return found[3], self._pid(tid, found[1], found[2])
-        found = _OF_MACHINE.search(path)
-        if found is None or found.end() != len(path):
-            return None
-        return name, thread_group(tid) if name == b"mounts" else 0
 
-    def _pid(self, tid: int, process: bytes, thread: bytes | None) -> int:
-        if process == b"thread-self":
-            return tid
-        if process == b"self" and thread is None:
-            return thread_group(tid)
-        number = numbers_of(tid).tid(int(thread or process))
+def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:
+    """The file's name and whose it is, 0 being the machine's; None for one that is not ours. Raises OSError."""
+    if resolve:
+        return _known(tid, locate_within(tid, fd, path, resolve), path)
+    for _ in range(_MOST_LINKS):
+        held = locate(tid, fd, path, follow=False)
+        if not stat.S_ISLNK(os.fstat(held).st_mode):
+            return _known(tid, held, path)
+        try:  # such as /proc/mounts, /etc/mtab; those to the thread's own part of /proc are for us to follow
+            target = os.readlink(b"", dir_fd=held)
+        finally:
+            os.close(held)
+        if not follow:
+            return None
+        path = os.path.join(os.path.dirname(path), target)
+    return None
+
+
+def _known(tid: int, held: int, path: bytes) -> tuple[bytes, int] | None:
+    """`_find` for an O_PATH descriptor, which is closed, that `path` has led to."""
+    try:
+        if statfs_type(held) != PROC_SUPER_MAGIC:
+            return None
+        real = os.readlink(b"/proc/self/fd/%d" % held)
+        ours = os.fstat(held).st_dev == os.stat("/proc").st_dev
+    finally:
+        os.close(held)
+    found = _OF_PROCESS.search(real)
+    if found is None:
+        found = _OF_MACHINE.search(real)
+        return found and (found[1], 0)
+    number = int(found[2] or found[1])
+    if not ours:
+        number = numbers_of(tid).tid(number)
         if not number:
             raise FileNotFoundError
-        return number
+    elif int(found[1]) == os.getpid() and found[1] not in path:  # by a link to /proc/self
+        number = tid if found[2] else thread_group(tid)
+    return found[3], number
 
 
-def _in_memory(text: bytes) -> int:
+def _in_memory(text: bytes, flags: int) -> int:
     """A file with this text, open to read; an O_PATH descriptor cannot be given to another process this way."""
     fd = os.memfd_create("proc", os.MFD_CLOEXEC)
     os.write(fd, text)
     os.fchmod(fd, 0o444)
     try:
-        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | os.O_RDONLY)
+        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | os.O_RDONLY | flags & os.O_NONBLOCK)
     finally:
         os.close(fd)

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from struct import pack_into, unpack_from
+from struct import pack_into
 
 from fakecgroup.vfs import Vfs
 
 from . import syscalls
 from .listener import GOES, Answer, Call
 from .mount_files import MountFiles
-from .process import descriptor, locate, signed
+from .process import descriptor, locate, signed, statfs
 from .tree import Tree
 
-PROC_SUPER_MAGIC = 0x9FA0
-_SIZE = 120  # bytes of a struct statfs; it begins with the type, a long
 _MEMORY_FILE = "/memfd:proc"  # what `opening` has made
-
-
-def statfs_type(fd: int) -> int:
-    """The type of the file system that an O_PATH descriptor is on. Raises OSError."""
-    return int(unpack_from("=q", _statfs(fd))[0])
-
-
-def _statfs(fd: int) -> bytearray:
-    buffer = ctypes.create_string_buffer(_SIZE)
-    syscalls.syscall("fstatfs", fd, buffer)
-    return bytearray(buffer.raw)
 
 
 class Statfs:
@@ -53,20 +39,22 @@ class Statfs:
 
     def _answer(self, call: Call, path: str) -> Answer:
         try:
+            kind = None
             if self._tree.has(path):
                 kind = self._played(path)
             elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
-                kind = PROC_SUPER_MAGIC
+                path = f"/proc/{call.tid}/root/proc"
             else:
                 return GOES
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
             try:
-                shown = _statfs(fd)
+                shown = statfs(fd)
             finally:
                 os.close(fd)
         except OSError:
             return GOES
-        pack_into("=q", shown, 0, kind)
+        if kind is not None:
+            pack_into("=q", shown, 0, kind)
         if not call.waits():
             return GOES
         call.memory.write(call.tid, call.arguments[1], bytes(shown))

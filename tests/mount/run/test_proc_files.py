@@ -80,7 +80,7 @@ def test_membership_and_proc_cgroups_of_v1(
 def test_membership_by_every_path_to_it(sandboxed: Sandboxed) -> None:
     script = (
         "mkdir /sys/fs/cgroup/a; echo $$ >/sys/fs/cgroup/a/cgroup.procs\n"
-        "for f in /proc/$$ /proc/self /proc/thread-self /proc/self/task/$$ /proc/1; do cat $f/cgroup; done\n"
+        "for f in /proc/$$ /proc/self /proc/thread-self /proc/$$/task/$$ /proc/1; do cat $f/cgroup; done\n"
         "cd /proc/self; cat cgroup ../$$/cgroup; cd /proc; cat self/cgroup; cat /proc/self/root/proc/self/cgroup\n"
     )
     assert said(sandboxed(script)) == "0::/a\n" * 4 + "0::/\n" + "0::/a\n" * 4
