@@ -21,11 +21,15 @@ _INTO_CGROUP = 0x2_0000_0000
 _FLAGS_SIZE, _CGROUP_OFFSET, _SIZE = 8, 80, 88  # of struct clone_args, with its member cgroup
 _PATIENCE = 0.1  # seconds for a child to be seen
 _PAUSE = 0.0002
+_KEPT = 64  # threads
 
 
 class Cloning:
     """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
     inherit.
+
+    The flag is not put back: nobody tells when the call is over, and the memory may have another use from then on. So
+    arguments as they were left stand for those with the flag, should they be used again.
     """
 
     def __init__(self, tree: Tree, processes: HostProcesses, forking: Forking, lending: Lending) -> None:
@@ -33,12 +37,13 @@ class Cloning:
         self._processes = processes
         self._forking = forking
         self._lending = lending
+        self._left: dict[int, tuple[int, bytes]] = {}  # by thread, where its latest arguments are, and as what
 
     def clone3(self, call: Call) -> Answer | Later:
         if self._lending.any:  # the arguments may be the same again
             return Later(self._clone3)
         try:
-            flags = _flags(call)
+            flags = self._flags(call)
         except OSError:
             return GOES
         return Later(self._clone3) if flags & _INTO_CGROUP else self._forking.start_at_once(call, flags)
@@ -47,7 +52,7 @@ class Cloning:
         address, size = call.arguments[:2]
         self._lending.wait(call.tid)
         try:
-            flags = _flags(call)
+            flags = self._flags(call)
         except OSError:
             return GOES
         if not flags & _INTO_CGROUP or size < _SIZE:
@@ -80,18 +85,17 @@ class Cloning:
         if not call.waits():
             return GOES
         given = call.memory.read(call.tid, address, _SIZE)
-        changed = pack("=Q", flags & ~_INTO_CGROUP) + given[_FLAGS_SIZE:]
-        call.memory.write(call.tid, address, changed)
+        other_flags = pack("=Q", flags & ~_INTO_CGROUP)
+        call.memory.write(call.tid, address, other_flags)
+        while len(self._left) >= _KEPT:
+            self._left.pop(next(iter(self._left)), None)
+        self._left[call.tid] = address, other_flags + given[_FLAGS_SIZE:]
         with self._tree.lock:
             mark = self._processes.lend(tgid, after)
 
         def then() -> None:
             try:
                 self._await_child(call.tid, tgid, mark)
-                if call.memory.read(call.tid, address, _SIZE) == changed:  # else the caller has a new use for it by now
-                    call.memory.write(call.tid, address, given)
-            except OSError:
-                pass  # it has ended, or become another program
             finally:
                 with self._tree.lock:
                     self._forking.over(call.tid)
@@ -99,6 +103,15 @@ class Cloning:
                 self._lending.end(tgid)
 
         return Goes(then)
+
+    def _flags(self, call: Call) -> int:
+        """Those that the caller has given, perhaps in an earlier call. Raises OSError."""
+        address = call.arguments[0]
+        (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
+        where, left = self._left.get(call.tid, (0, b""))
+        if where == address and call.memory.read(call.tid, address, _SIZE) == left:
+            return int(flags) | _INTO_CGROUP
+        return int(flags)
 
     def _places(self, tgid: int) -> Places:
         self._tree.kernel.membership.adopt_forked()
@@ -116,12 +129,6 @@ class Cloning:
             if over:
                 return
             time.sleep(_PAUSE)
-
-
-def _flags(call: Call) -> int:
-    """Raises OSError."""
-    (flags,) = unpack("=Q", call.memory.read(call.tid, call.arguments[0], _FLAGS_SIZE))
-    return int(flags)
 
 
 def _call_is_over(tid: int) -> bool:

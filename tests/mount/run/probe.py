@@ -47,20 +47,27 @@ def clone3(fd: int, child: Callable[[], NoReturn]) -> tuple[int, ctypes.Array[ct
 
 
 def clone_into(path: str, flags: str = "0") -> None:
-    """What a child that is started in a cgroup says of itself, or the negative errno; where the parent is, and the
-    flags that are left in the arguments.
+    """What a child that is started in a cgroup says of itself, or the negative errno; where the parent is; what a
+    second child says that is made of the same arguments.
     """
     fd = os.open(path, int(flags) | os.O_RDONLY)
-    result, arguments = clone3(fd, lambda: os.execvp("cat", ["cat", "/proc/self/cgroup"]))
+
+    def show() -> NoReturn:
+        os.execvp("cat", ["cat", "/proc/self/cgroup"])
+
+    result, arguments = clone3(fd, show)
+    tell(result)
+    with open("/proc/self/cgroup") as file:
+        print(file.read(), end="", flush=True)
+    tell(call(CLONE3, arguments, ctypes.c_size_t(88)) or show())
+
+
+def tell(result: int) -> None:
+    """The negative errno of a clone; else waits for the child."""
     if result < 0:
         print(result)
     else:
         os.waitpid(result, 0)
-    with open("/proc/self/cgroup") as file:
-        print(file.read(), end="")
-    if os.fork() == 0:  # which waits for the end of what the clone has brought with it
-        os._exit(0)
-    print(hex(struct.unpack_from("=Q", arguments)[0]))
 
 
 def clone_many(path: str, count: str) -> None:
@@ -75,12 +82,15 @@ def clone_many(path: str, count: str) -> None:
 
 
 def clone_and_forget(path: str) -> None:
-    """Whether memory stays as it is that had the arguments of a clone into a cgroup and is in use again."""
+    """Whether memory stays as it is that had the arguments of a clone into a cgroup, and has another use: as free
+    memory, whose first word is that of an allocator, and all of it.
+    """
     fd = os.open(path, os.O_PATH)
     _, arguments = clone3(fd, sleep)
-    ctypes.memset(arguments, 1, 88)
-    time.sleep(0.2)
-    print(arguments.raw == b"\1" * 88)
+    for content in (bytes(8) + arguments.raw[8:], b"\1" * 88):
+        ctypes.memmove(arguments, content, 88)
+        time.sleep(0.2)
+        print(arguments.raw == content)
 
 
 def clone_into_removed(path: str) -> None:

@@ -60,7 +60,7 @@ def test_a_child_starts_in_the_cgroup_it_is_cloned_into(sandboxed: Sandboxed) ->
     script = (
         f"cd /sys/fs/cgroup; mkdir a; mkdir b; echo $$ >b/cgroup.procs; {PROBE} clone a; {PROBE} clone a {os.O_PATH}"
     )
-    assert said(sandboxed(script)) == "0::/a\n0::/b\n0x200000000\n" * 2
+    assert said(sandboxed(script)) == "0::/a\n0::/b\n0::/a\n" * 2
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_children_are_cloned_into_a_cgroup_one_right_after_the_other(sandboxed: 
 
 
 def test_the_memory_of_a_clone_is_the_callers_again(sandboxed: Sandboxed) -> None:
-    assert said(sandboxed(f"{PROBE} clone-forget /sys/fs/cgroup")) == "True\n"
+    assert said(sandboxed(f"{PROBE} clone-forget /sys/fs/cgroup")) == "True\n" * 2
 
 
 def test_io_uring_and_fsopen_of_cgroups_are_not_there(sandboxed: Sandboxed) -> None:
