@@ -17,16 +17,29 @@ def numbers_of(tid: int) -> Numbers:
         theirs = os.stat(f"/proc/{tid}/ns/pid").st_ino
     except OSError:
         return OWN_NUMBERS
-    return OWN_NUMBERS if theirs == os.stat("/proc/self/ns/pid").st_ino else Inner(tid, theirs)
+    return OWN_NUMBERS if theirs == os.stat("/proc/self/ns/pid").st_ino else Inner(tid)
+
+
+def numbers_in(proc: str, tid: int) -> Numbers:
+    """Those that another mount of /proc has, at a path of ours, for a thread in its namespace or in one below; else
+    those that the thread sees.
+    """
+    numbers = _numbers(tid)
+    for depth, number in enumerate(numbers):
+        if _numbers(number, proc) == numbers[depth:]:
+            levels = len(numbers) - 1 - depth
+            return Inner(tid, levels) if depth else OWN_NUMBERS
+    return numbers_of(tid)
 
 
 class Inner:
-    """What a thread in an inner namespace sees; `namespace` is its inode number."""
+    """What is seen in the namespace of a thread, or that many `levels` above it; `namespace` is its inode number."""
 
-    def __init__(self, reader: int, namespace: int) -> None:
-        self.namespace = namespace
+    def __init__(self, reader: int, levels: int = 0) -> None:
+        self.namespace = _above(reader, levels)
         self._reader = reader
-        self._depth = len(_numbers(reader))
+        self._levels = levels
+        self._depth = len(_numbers(reader)) - levels
 
     def number(self, tid: int) -> int:
         numbers = _numbers(tid)
@@ -36,7 +49,7 @@ class Inner:
 
     def tid(self, number: int) -> int:
         try:
-            fd = os.open(f"/proc/{self._reader}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+            fd = _open_above(self._reader, self._levels)
         except OSError:
             return 0
         try:
@@ -56,10 +69,10 @@ class Inner:
         return 0
 
 
-def _numbers(tid: int) -> list[int]:
-    """A thread's numbers, from our namespace inwards (proc_pid_status(5), NSpid); none for one that is gone."""
+def _numbers(tid: int, proc: str = "/proc") -> list[int]:
+    """A thread's numbers, from the namespace of `proc` inwards (proc_pid_status(5), NSpid); none where it is gone."""
     try:
-        with open(f"/proc/{tid}/status", "rb") as file:
+        with open(f"{proc}/{tid}/status", "rb") as file:
             return next(list(map(int, line.split()[1:])) for line in file if line.startswith(b"NSpid:"))
     except (FileNotFoundError, ProcessLookupError):
         return []
@@ -68,16 +81,24 @@ def _numbers(tid: int) -> list[int]:
 def _above(tid: int, levels: int) -> int:
     """The inode number of the pid namespace that many levels above a thread's; 0 where that may not be known."""
     try:
-        fd = os.open(f"/proc/{tid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        fd = _open_above(tid, levels)
     except OSError:
         return 0
+    try:
+        return os.fstat(fd).st_ino
+    finally:
+        os.close(fd)
+
+
+def _open_above(tid: int, levels: int) -> int:
+    """A descriptor of that namespace. Raises OSError."""
+    fd = os.open(f"/proc/{tid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         for _ in range(levels):
             parent = ioctl(fd, _NS_GET_PARENT)
             os.close(fd)
             fd = parent
-        return os.fstat(fd).st_ino
     except OSError:
-        return 0
-    finally:
         os.close(fd)
+        raise
+    return fd

@@ -8,7 +8,7 @@ import stat
 from errno import ENOENT
 from struct import Struct
 
-from ..pid_numbers import numbers_of
+from ..pid_numbers import numbers_in
 from . import syscalls
 from .filter import When
 from .listener import GOES, Answer, Call, Descriptor, Later
@@ -98,11 +98,11 @@ class Opening:
 def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:
     """The file's name and whose it is, 0 being the machine's; None for one that is not ours. Raises OSError."""
     if resolve:
-        return _known(tid, locate_within(tid, fd, path, resolve), path)
+        return _known(tid, fd, locate_within(tid, fd, path, resolve), path)
     for _ in range(_MOST_LINKS):
         held = locate(tid, fd, path, follow=False)
         if not stat.S_ISLNK(os.fstat(held).st_mode):
-            return _known(tid, held, path)
+            return _known(tid, fd, held, path)
         try:  # such as /proc/mounts, /etc/mtab; those to the thread's own part of /proc are for us to follow
             target = os.readlink(b"", dir_fd=held)
         finally:
@@ -113,7 +113,7 @@ def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tupl
     return None
 
 
-def _known(tid: int, held: int, path: bytes) -> tuple[bytes, int] | None:
+def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | None:
     """`_find` for an O_PATH descriptor, which is closed, that `path` has led to."""
     try:
         if statfs_type(held) != PROC_SUPER_MAGIC:
@@ -128,7 +128,11 @@ def _known(tid: int, held: int, path: bytes) -> tuple[bytes, int] | None:
         return found and (found[1], 0)
     number = int(found[2] or found[1])
     if not ours:
-        number = numbers_of(tid).tid(number)
+        proc = locate(tid, fd, os.path.join(os.path.dirname(path), b"../../.." if found[2] else b".."))
+        try:
+            number = numbers_in(f"/proc/self/fd/{proc}", tid).tid(number)
+        finally:
+            os.close(proc)
         if not number:
             raise FileNotFoundError
     elif int(found[1]) == os.getpid() and found[1] not in path:  # by a link to /proc/self

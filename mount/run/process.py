@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fakecgroup.refuse import refuse
 
-from ..pid_numbers import numbers_of
+from ..pid_numbers import numbers_in
 from . import syscalls
 
 # include/uapi/linux/openat2.h
@@ -67,12 +67,12 @@ def own_numbers(tid: int, fd: int, path: bytes) -> bytes:
         found = os.fstat(proc)
         if found.st_ino != _PROC_ROOT_INO or statfs_type(proc) != PROC_SUPER_MAGIC:
             return path
+        tgid, thread = thread_group(tid), tid
+        if found.st_dev != os.stat("/proc").st_dev:
+            numbers = numbers_in(f"/proc/self/fd/{proc}", tid)
+            tgid, thread = numbers.number(tgid), numbers.number(tid)
     finally:
         os.close(proc)
-    tgid, thread = thread_group(tid), tid
-    if found.st_dev != os.stat("/proc").st_dev:
-        numbers = numbers_of(tid)
-        tgid, thread = numbers.number(tgid), numbers.number(tid)
     names[index] = b"%d" % tgid if names[index] == b"self" else b"%d/task/%d" % (tgid, thread)
     return b"/".join(names)
 

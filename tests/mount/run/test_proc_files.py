@@ -201,6 +201,12 @@ def test_a_new_thread_is_where_its_process_is(sandboxed: Sandboxed, tmp_path: Pa
     assert said(sandboxed(script)) == "0::/a\n"
 
 
+@pytest.mark.parametrize("file", ["self/cgroup", "thread-self/cgroup", "1/cgroup"])
+def test_the_proc_of_a_pid_namespace_above(sandboxed: Sandboxed, file: str) -> None:
+    script = f"unshare -pf --mount-proc unshare -pf sh -c 'cat /proc/{file}; cd /proc; cat {file}'"
+    assert said(sandboxed(script)) == "0::/\n" * 2
+
+
 PATHS_AND_TOO_MANY = """
 import os, resource
 for name in ("cgroup", "mountinfo"):
