@@ -8,7 +8,7 @@ from struct import pack, unpack
 
 from . import syscalls
 from .listener import GOES, Answer, Call
-from .process import descriptor, locate, signed
+from .process import descriptor, locate, mount_id, signed
 from .tree import Tree
 
 _AT_SYMLINK_FOLLOW = 0x400
@@ -24,7 +24,7 @@ class Handles:
 
     def name_to_handle_at(self, call: Call) -> Answer:
         """EOVERFLOW for a buffer that is too small, with the size that it needs."""
-        at, name, handle, mount_id, flags = call.arguments[:5]
+        at, name, handle, where, flags = call.arguments[:5]
         if flags & ~_KNOWN:
             return GOES
         try:
@@ -47,16 +47,11 @@ class Handles:
             fits = size >= _HANDLE
             head = pack("=Ii", _HANDLE, _FILEID_KERNFS if fits else _FILEID_INVALID)
             content = pack("=Q", os.stat(own).st_ino) if fits else b""
-            number = _mount_id(fd)
+            number = mount_id(os.getpid(), fd)
         finally:
             os.close(fd)
         if not call.waits():
             return GOES
-        call.memory.write(call.tid, mount_id, pack("=i", number))
+        call.memory.write(call.tid, where, pack("=i", number))
         call.memory.write(call.tid, handle, head + content)
         return 0 if fits else -EOVERFLOW
-
-
-def _mount_id(fd: int) -> int:
-    with open(f"/proc/self/fdinfo/{fd}") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))

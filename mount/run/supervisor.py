@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import limits, opening, signals
+from . import contexts, limits, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
@@ -31,13 +31,13 @@ TRAPPED: dict[str, When | None] = {
     "statfs": None,
     "fstatfs": None,
     "mount": None,
-    "fsopen": None,
     "name_to_handle_at": None,
     "clone3": None,
     "clone": None,
     "fork": None,
     "vfork": None,
     "bpf": None,
+    **contexts.TRAPPED,
     **limits.TRAPPED,
     **signals.TRAPPED,
 }
@@ -69,6 +69,7 @@ def handlers(
     lending = Lending()
     forking = Forking(tree, processes, lending)
     mounting = Mounting(tree, namespaces, home)
+    making = contexts.Contexts(mounting)
     at_once: dict[str, Handler] = {
         "openat": opener.openat,
         "open": opener.open,
@@ -83,7 +84,10 @@ def handlers(
         "statfs": statfs.statfs,
         "fstatfs": statfs.fstatfs,
         "mount": mounting.mount,
-        "fsopen": mounting.fsopen,
+        "fsopen": making.fsopen,
+        "fsconfig": making.fsconfig,
+        "fsmount": making.fsmount,
+        "move_mount": making.move_mount,
         "name_to_handle_at": Handles(tree).name_to_handle_at,
         "bpf": DevicePrograms(tree, first).bpf,
         "prlimit64": locks.prlimit64,

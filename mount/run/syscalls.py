@@ -30,6 +30,8 @@ _EVERYWHERE = {  # since Linux 5.1 a new call has the same number on each
     "open_tree": 428,
     "move_mount": 429,
     "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
     "clone3": 435,
     "openat2": 437,
     "mount_setattr": 442,

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from .run import Done, Ran
 
-GAPS: dict[tuple[str, str, str], str] = {
-    (
-        "LXC",
-        "v2",
-        "lxc-start, with lxc.mount.auto = cgroup",
-    ): "LXC mounts cgroup2 with fsopen(2), which is refused, and does not go back to mount(2)",
-}
+GAPS: dict[tuple[str, str, str], str] = {}
 """The reason, by program, layout and command."""
 
 

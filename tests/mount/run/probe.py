@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-FSOPEN, CLONE3, IO_URING_SETUP = 430, 435, 425
+CLONE3, IO_URING_SETUP = 435, 425
 CLONE_INTO_CGROUP = 0x200000000
 SIGCHLD = 17
 libc = ctypes.CDLL(None, use_errno=True)
@@ -106,12 +106,6 @@ def sleep() -> NoReturn:
         signal.pause()
 
 
-def fsopen(name: str) -> None:
-    """Whether there is the new way to mount a file system."""
-    result = call(FSOPEN, name.encode(), 0)
-    print(result if result < 0 else "there is")
-
-
 def io_uring() -> None:
     print(call(IO_URING_SETUP, 1, None))
 
@@ -123,6 +117,5 @@ if __name__ == "__main__":
         "clone-many": clone_many,
         "clone-forget": clone_and_forget,
         "clone-removed": clone_into_removed,
-        "fsopen": fsopen,
         "uring": io_uring,
     }[sys.argv[1]](*sys.argv[2:])

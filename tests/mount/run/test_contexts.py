@@ -1,0 +1,85 @@
+"""The new way to mount a cgroup file system: fsopen(2) and what follows. The answers are those of Linux 6.18."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Sandboxed, said
+
+PROBE = f"'{sys.executable}' '{Path(__file__).with_name('context_probe.py')}'"
+
+
+def test_the_tree_is_mounted(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = (
+        f"mkdir -p /sys/fs/cgroup/a/b\n{PROBE} cgroup2 source=x nsdelegate ro create mount:0x13 list to:{tmp_path}\n"
+        f"ls -d {tmp_path}/a/b; grep {tmp_path} /proc/self/mountinfo | cut -d\\  -f 4,6-; umount {tmp_path}"
+    )
+    assert said(sandboxed(script)).splitlines() == [
+        "a cgroup.controllers",
+        f"{tmp_path}/a/b",
+        "/ ro,nosuid,noatime - cgroup2 cgroup2 rw",
+    ]
+
+
+def test_in_a_cgroup_namespace_it_is_the_part_below_its_root(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    inside = f"{PROBE} cgroup2 create mount:0 to:{tmp_path}; ls -d {tmp_path}/b; umount {tmp_path}"
+    script = f'mkdir -p /sys/fs/cgroup/a/b; echo $$ >/sys/fs/cgroup/a/cgroup.procs; unshare -Cm sh -c "{inside}"'
+    assert said(sandboxed(script)) == f"{tmp_path}/b\n"
+
+
+def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = (
+        f"{PROBE} cgroup cpuacct cpu create mount:0 to:{tmp_path}; ls {tmp_path}/cpu.shares\n"
+        f"{PROBE} cgroup name=systemd none xattr create; {PROBE} cgroup memory cpu create"
+    )
+    assert said(sandboxed(script, layout="v1")) == f"{tmp_path}/cpu.shares\ncreate EBUSY\n"
+
+
+@pytest.mark.parametrize(
+    ("layout", "steps", "refused"),
+    [
+        ("v2", "mount:0", ["mount:0 EINVAL"]),
+        ("v2", "nsdelegate=1 bogus bogus=x", ["nsdelegate=1 EINVAL", "bogus EINVAL", "bogus=x EINVAL"]),
+        ("v2", "source source=x source=y ro=1", ["source EINVAL", "source=y EINVAL"]),
+        ("v2", "unknown reconfigure", ["unknown ENOTSUP", "reconfigure EBUSY"]),
+        ("v2", "create create nsdelegate exclusive", ["create EBUSY", "nsdelegate EBUSY", "exclusive EBUSY"]),
+        (
+            "v2",
+            "exclusive create nsdelegate mount:0",
+            ["exclusive EBUSY", "create EBUSY", "nsdelegate EBUSY", "mount:0 EINVAL"],
+        ),
+        (
+            "v2",
+            "create mount:0x30 mount:0x40 mount:0x100000 mount:0x40000000",
+            ["mount:0x30 EINVAL", "mount:0x40 EINVAL", "mount:0x100000 EINVAL", "mount:0x40000000 EINVAL"],
+        ),
+        (
+            "v2",
+            "create mount:0 mount:0 create nsdelegate reconfigure nsdelegate",
+            ["mount:0 EBUSY", "create EBUSY", "reconfigure EPERM", "nsdelegate EBUSY"],
+        ),
+        ("v1", "memory=x nofavordynmods nosuch none=x", ["nosuch EINVAL", "none=x EINVAL"]),
+        (
+            "v1",
+            "name name= name=a/b name=one name=one",
+            ["name EINVAL", "name= EINVAL", "name=a/b EINVAL", "name=one EINVAL"],
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_as_the_kernel_does(
+    sandboxed: Sandboxed, layout: str, steps: str, refused: list[str]
+) -> None:
+    kind = "cgroup2" if layout == "v2" else "cgroup"
+    assert said(sandboxed(f"{PROBE} {kind} {steps}", layout=layout)).splitlines() == refused
+
+
+def test_who_may_not_mount_gets_no_context(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"setpriv --bounding-set=-all --inh-caps=-all {PROBE} cgroup2")) == "fsopen EPERM\n"
+
+
+def test_other_file_systems_are_mounted_as_ever(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = f"{PROBE} tmpfs size=1M create mount:0 to:{tmp_path}; stat -f -c %T {tmp_path}"
+    assert said(sandboxed(script)) == "tmpfs\n"
