@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 _RECEIVE, _SEND, _ADD_FD = 0xC0502100, 0xC0182101, 0x40182103
 _STILL_WAITS, _SET_FLAGS = 0x40082102, 0x40082104
 _SYNC_WAKE_UP = 1  # each side waits for the other, so one CPU does for both
-_NOTIFICATION = Struct("=QIIiIQ6Q")  # struct seccomp_notif
+_NOTIFICATION = Struct("=QI4xi12x6Q")  # struct seccomp_notif: id, pid, and of its data the number and the arguments
 _ANSWER = Struct("=QqiI")  # struct seccomp_notif_resp
 _ADD = Struct("=QIIII")  # struct seccomp_notif_addfd
 _ID = Struct("=Q")
@@ -53,7 +53,7 @@ class Call:
     Whoever listens has one and uses it again for the next call that it takes.
     """
 
-    __slots__ = ("_fd", "arguments", "memory", "number", "tid", "unique")
+    __slots__ = ("_fd", "answer", "arguments", "memory", "number", "tid", "unique")
 
     tid: int
     number: int
@@ -63,6 +63,7 @@ class Call:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self.memory = Memory()
+        self.answer = bytearray(_ANSWER.size)  # bytes would make ioctl raise and catch an exception each time
 
     def waits(self) -> bool:
         """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
@@ -151,38 +152,39 @@ class Listener:
                     continue
                 return None
             taken = _NOTIFICATION.unpack(buffer)
-            call.unique, call.tid, _, call.number = taken[:4]
-            call.arguments = taken[6:]
+            call.unique, call.tid, call.number = taken[:3]
+            call.arguments = taken[3:]
             answer = _attempt(handlers[call.number], call)
             if isinstance(answer, Later):
                 return answer.work
             self._send(call, answer)
 
     def _send(self, call: Call, answer: Answer) -> None:
-        unique = call.unique
         try:
-            if answer is GOES:
-                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
-            elif isinstance(answer, Goes):
+            if isinstance(answer, Goes):
                 try:
-                    ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, 0, _CONTINUE))
+                    self._reply(call, 0, _CONTINUE)
                 finally:
                     if answer.then is not None:
                         answer.then()
             elif isinstance(answer, Descriptor):
                 try:
-                    ioctl(self._fd, _ADD_FD, _ADD.pack(unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))
+                    ioctl(self._fd, _ADD_FD, _ADD.pack(call.unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))
                 except OSError as error:  # EMFILE: the caller has too many
-                    ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, -(error.errno or EIO), 0))
+                    self._reply(call, -(error.errno or EIO))
                 finally:
                     os.close(answer.fd)
-            elif answer < 0:
-                ioctl(self._fd, _SEND, _ANSWER.pack(unique, 0, answer, 0))
             else:
-                ioctl(self._fd, _SEND, _ANSWER.pack(unique, answer, 0, 0))
+                self._reply(call, answer)
         except OSError as error:
             if error.errno != ENOENT:  # the caller was killed
                 log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+
+    def _reply(self, call: Call, result: int, flags: int = 0) -> None:
+        """Raises OSError: ENOENT where the caller was killed."""
+        value, error = (result, 0) if result >= 0 else (0, result)
+        _ANSWER.pack_into(call.answer, 0, call.unique, value, error, flags)
+        ioctl(self._fd, _SEND, call.answer)
 
 
 def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
