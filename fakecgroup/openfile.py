@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from errno import E2BIG, EBADF, EINVAL, ENODEV
 from os import O_ACCMODE, O_RDONLY, O_WRONLY
-from select import POLLERR, POLLIN, POLLOUT, POLLPRI
+from select import POLLERR, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM
 from typing import TYPE_CHECKING
 
 from .parse.kstrto import kstrtos64, kstrtou64
@@ -164,7 +164,7 @@ class OpenFile:
 
     def poll(self) -> int:
         """The poll mask: an event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""
-        mask = POLLIN | POLLOUT
+        mask = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
         if not self.inode.alive:
             return mask | POLLERR | POLLPRI
         if self.inode.row.poll is not None:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import select
 from collections.abc import Callable, Iterable
+from errno import EBADF
 
 from fakecgroup import OpenFile
 from fakecgroup.caller import EventFd
@@ -45,9 +46,11 @@ class Descriptors:
         return link if inode is None else inode
 
     def _inode(self, tid: int, descriptor: int) -> object:
-        """The model's inode; None for a file that is not of this mount."""
+        """The model's inode; None for a file that is not of this mount. Raises OSError for one that is not open."""
         with open(f"/proc/{tid}/fdinfo/{descriptor}") as file:
             fields = dict(line.split(":", 1) for line in file if ":" in line)
+        if int(fields["flags"], 8) & os.O_PATH:
+            raise OSError(EBADF, os.strerror(EBADF))
         device = self._device()
         number = int(fields["mnt_id"])
         if device is None or "ino" not in fields:

@@ -155,8 +155,8 @@ def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
     threadmode.vet_migration(cgroup)
 
 
-def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
-    """May a task of `source` start a child in `cgroup`? (cgroup_css_set_fork)
+def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller, *, threadgroup: bool = True) -> None:
+    """May a task of `source` start a process, or else a thread of its own, in `cgroup`? (cgroup_css_set_fork)
 
     Raises ENOENT for one that was removed, EACCES, EOPNOTSUPP, EBUSY.
     """
@@ -166,14 +166,20 @@ def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
     if procs is not None and not permitted(procs, MAY_WRITE, caller):
         raise refuse(EACCES)
     _vet_attach(cgroup, source, caller)
+    _vet_threads(cgroup, source, threadgroup)
+
+
+def _vet_threads(cgroup: Cgroup, source: Cgroup, threadgroup: bool) -> None:
+    """A single thread stays in its domain (cgroup_attach_permissions). Raises EOPNOTSUPP."""
+    if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
+        raise refuse(EOPNOTSUPP)
 
 
 def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
     source = cgroup.hierarchy.locate(task)
     _vet_attach(cgroup, source, of.opener)
-    if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
-        raise refuse(EOPNOTSUPP)
+    _vet_threads(cgroup, source, threadgroup)
     attach(cgroup, task, threadgroup)
 
 

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 from fakecgroup.cgroup import Cgroup
 
+from .filter import When
+from .listener import Answer, Call, Goes
+from .process import children, is_in_call
+from .syscalls import CLONE_NEWCGROUP
 from .tree import Places, Tree
 
+TRAPPED = {"unshare": When(0, CLONE_NEWCGROUP, CLONE_NEWCGROUP)}
+
 _KEPT = 64  # namespaces, before those without a process are looked for
+_PATIENCE = 0.1  # seconds for one to be seen once it may be made
+_PAUSE = 0.0002
+
+
+class _Coming(NamedTuple):
+    """A namespace that a thread is about to make, for itself or for a child: its root, and what was there before."""
+
+    tid: int
+    places: Places
+    namespace: int
+    children: frozenset[bytes] | None
+
+    def found(self) -> dict[int, int]:
+        """New namespaces, each with a thread that is in it."""
+        tids = [self.tid]
+        if self.children is not None:
+            tids = [int(child) for child in children(self.tid) - self.children]
+        return {_namespace(tid): tid for tid in tids if _namespace(tid) != self.namespace}
 
 
 class CgroupNamespaces:
     """The roots of the cgroup namespaces in the sandbox.
 
-    The command starts in one whose root is the tree's. Another is noticed with the first process of it that asks about
-    cgroups or mounts them: its root is where that process is then.
+    The command starts in one whose root is the tree's. The root of another is where the thread that makes it is then
+    (copy_cgroup_ns); of one that is not seen, where the first process of it is that asks about cgroups or mounts them.
     """
 
     def __init__(self, tree: Tree, first: int) -> None:
@@ -26,6 +53,7 @@ class CgroupNamespaces:
         self._roots: dict[int, tuple[Places, int]] = {}
         """By inode number; with a descriptor of each, as the number of one that has ended is soon another's."""
         self._kept = _KEPT
+        self._coming: list[_Coming] = []
         for tid in (first, os.getpid()):
             self._keep(tid, initial)
 
@@ -33,6 +61,7 @@ class CgroupNamespaces:
         """The cgroups that are / to a thread. Raises OSError: no such thread."""
         namespace = _namespace(tid)
         with self._lock:
+            self._look()
             if namespace in self._roots:
                 return self._roots[namespace][0]
             places = self._tree.places(tid)
@@ -41,6 +70,49 @@ class CgroupNamespaces:
             if len(self._roots) >= self._kept:
                 self._forget()
             return self._keep(tid, places)
+
+    def unshare(self, call: Call) -> Answer:
+        """unshare(2) with CLONE_NEWCGROUP."""
+        return Goes(self.expect(call, for_child=False))
+
+    def expect(self, call: Call, *, for_child: bool) -> Callable[[], None]:
+        """A call may make a namespace once it goes on; the result sees to it. Raises OSError: no such thread."""
+        tid = call.tid
+        places = self._tree.places(tid)
+        if places is None:
+            raise ProcessLookupError
+        with self._lock:
+            self._look()
+            self._coming = [coming for coming in self._coming if coming.tid != tid]
+            coming = _Coming(tid, places, _namespace(tid), children(tid) if for_child else None)
+            self._coming.append(coming)
+
+        def then() -> None:
+            end = time.monotonic() + _PATIENCE
+            while coming in self._coming and time.monotonic() < end:
+                over = not is_in_call(tid, call.number)
+                with self._lock:
+                    self._look()
+                if over:
+                    break
+                time.sleep(_PAUSE)
+            with self._lock:
+                self._coming = [one for one in self._coming if one is not coming]
+
+        return then
+
+    def _look(self) -> None:
+        """Keeps those that have come. With the lock held."""
+        for coming in list(self._coming):
+            try:
+                found = coming.found()
+                for namespace, tid in found.items():
+                    if namespace not in self._roots:
+                        self._keep(tid, coming.places)
+            except OSError:  # who made it, or is in it, has ended
+                continue
+            if found:
+                self._coming.remove(coming)
 
     def _keep(self, tid: int, places: Places) -> Places:
         held = os.open(f"/proc/{tid}/ns/cgroup", os.O_RDONLY | os.O_CLOEXEC)

@@ -10,15 +10,17 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.core import dfl
 
 from ..processes import HostProcesses
+from .cgroup_namespaces import CgroupNamespaces
 from .forking import Forking
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes, Later
-from .process import credentials, descriptor, signed, thread_group
-from .syscalls import HERE
+from .process import credentials, descriptor, is_in_call, thread_group
+from .syscalls import CLONE_NEWCGROUP, CLONE_THREAD, HERE
 from .tree import Places, Tree
 
 _INTO_CGROUP = 0x2_0000_0000
 _FLAGS_SIZE, _CGROUP_OFFSET, _SIZE = 8, 80, 88  # of struct clone_args, with its member cgroup
+_INT_MAX = (1 << 31) - 1
 _PATIENCE = 0.1  # seconds for a child to be seen
 _PAUSE = 0.0002
 _KEPT = 64  # threads
@@ -32,8 +34,16 @@ class Cloning:
     arguments as they were left stand for those with the flag, should they be used again.
     """
 
-    def __init__(self, tree: Tree, processes: HostProcesses, forking: Forking, lending: Lending) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        namespaces: CgroupNamespaces,
+        processes: HostProcesses,
+        forking: Forking,
+        lending: Lending,
+    ) -> None:
         self._tree = tree
+        self._namespaces = namespaces
         self._processes = processes
         self._forking = forking
         self._lending = lending
@@ -59,11 +69,11 @@ class Cloning:
             return self._forking.start(call, flags)
         try:
             (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
-            cgroup = self._tree.inode(descriptor(call.tid, signed(fd)))
+            cgroup = self._tree.inode(descriptor(call.tid, fd)) if fd <= _INT_MAX else None
         except OSError:
             return GOES
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
-            return GOES  # EBADF, from the kernel
+            return GOES  # EINVAL or EBADF, from the kernel
         tgid = thread_group(call.tid)
         self._lending.begin(tgid)
         goes = GOES
@@ -79,11 +89,13 @@ class Cloning:
         with self._tree.lock:
             before = self._places(tgid)
             after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
-            dfl.vet_clone_into(cgroup, cgroup.hierarchy.cgroup_of(call.tid), _caller(call.tid))
+            source = cgroup.hierarchy.cgroup_of(call.tid)
+            dfl.vet_clone_into(cgroup, source, _caller(call.tid), threadgroup=not flags & CLONE_THREAD)
             cgroup.hierarchy.can_attach((call.tid,), cgroup)
         self._forking.admit(call.tid, after, flags)
         if not call.waits():
             return GOES
+        namespace = self._namespaces.expect(call, for_child=True) if flags & CLONE_NEWCGROUP else None
         given = call.memory.read(call.tid, address, _SIZE)
         other_flags = pack("=Q", flags & ~_INTO_CGROUP)
         call.memory.write(call.tid, address, other_flags)
@@ -101,6 +113,8 @@ class Cloning:
                     self._forking.over(call.tid)
                     self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
                 self._lending.end(tgid)
+                if namespace is not None:
+                    namespace()
 
         return Goes(then)
 
@@ -121,7 +135,7 @@ class Cloning:
         """Waits until the child is known, or the call is over without one."""
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
-            over = _call_is_over(tid)
+            over = not is_in_call(tid, HERE.numbers["clone3"])
             with self._tree.lock:
                 self._tree.kernel.membership.adopt_forked()
                 if self._processes.has_passed_on(tgid, mark):
@@ -129,15 +143,6 @@ class Cloning:
             if over:
                 return
             time.sleep(_PAUSE)
-
-
-def _call_is_over(tid: int) -> bool:
-    try:
-        with open(f"/proc/{tid}/syscall", "rb") as file:
-            number = file.read().split()[0]
-    except OSError:
-        return True
-    return number not in (b"running", b"%d" % HERE.numbers["clone3"])
 
 
 def _caller(tid: int) -> Caller:

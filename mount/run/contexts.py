@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from errno import EBUSY, EINVAL, EOPNOTSUPP, EPERM
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from fakecgroup.refuse import refuse
 from .filter import When
 from .grafting import ATTRIBUTES, attach
 from .listener import GOES, Answer, Call, Descriptor
-from .mounting import V1_OPTIONS, V2_OPTIONS, Mounting, may_mount
+from .mounting import OF_ANY, V1_NAME, V1_OPTIONS, Mounting, may_mount
 from .process import descriptor, locate, mount_id, signed
 
 _CLOEXEC = 1  # FSOPEN_CLOEXEC, FSMOUNT_CLOEXEC
@@ -26,8 +25,6 @@ _SET_FLAG, _SET_STRING, _SET_FD, _CREATE, _RECONFIGURE, _CREATE_EXCL = 0, 1, 5, 
 _ATIMES = (0, 0x10, 0x20)  # MOUNT_ATTR_RELATIME, NOATIME, STRICTATIME
 _ATIME = 0x70
 _FROM_EMPTY, _FOLLOW, _TO_EMPTY, _BENEATH = 0x04, 0x10, 0x40, 0x200  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_*
-# What every file system takes (fs/fs_context.c), with any value.
-_COMMON = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
 _STAND_IN = "fs-context"
 _MOST = 64  # mounts that were made and put nowhere yet, before the oldest ends
 
@@ -118,17 +115,17 @@ class Contexts:
 
     def _set(self, context: _Context, name: str, value: str | None) -> _Context:
         """The context with one option more."""
-        if name in _COMMON:
+        if name in OF_ANY:  # with any value
             return context
         given = {option.partition("=")[0] for option in context.options}
         if name == "source":
             if value is None or name in given:
                 raise refuse(EINVAL)
         elif context.unified:
-            if name not in V2_OPTIONS or value is not None:
+            if name not in self._mounting.v2_options or value is not None:
                 raise refuse(EINVAL)
         elif name in ("name", "release_agent"):
-            if value is None or name in given or (name == "name" and not re.fullmatch(r"[\w.-]{1,63}", value, re.A)):
+            if value is None or name in given or (name == "name" and not V1_NAME.fullmatch(value)):
                 raise refuse(EINVAL)
         elif name in V1_OPTIONS or name == "all":
             if value is not None:

@@ -16,10 +16,13 @@ from fakecgroup.controllers.pids import Pids
 from fakecgroup.hierarchy import Hierarchy
 
 from ..processes import HostProcesses
+from .cgroup_namespaces import CgroupNamespaces
 from .lending import Lending
-from .listener import GOES, Answer, Call, Later
+from .listener import GOES, Answer, Call, Goes, Later
+from .process import children
 from .syscalls import (
     CLONE_FS,
+    CLONE_NEWCGROUP,
     CLONE_NEWNS,
     CLONE_NEWPID,
     CLONE_NEWUSER,
@@ -49,7 +52,7 @@ class _Fork:
 
     def has_come(self) -> bool:
         """Whether the child is there, or the call is over."""
-        if self.children is not None and not _children(self.tid) <= self.children:
+        if self.children is not None and not children(self.tid) <= self.children:
             return True
         try:
             with open(f"/proc/{self.tid}/syscall", "rb", buffering=0) as file:
@@ -62,8 +65,9 @@ class _Fork:
 class Forking:
     """Counts forks against the limits; the tree's lock guards what is under way."""
 
-    def __init__(self, tree: Tree, processes: HostProcesses, lending: Lending) -> None:
+    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, processes: HostProcesses, lending: Lending) -> None:
         self._tree = tree
+        self._namespaces = namespaces
         self._processes = processes
         self._lending = lending
         self._under_way: list[_Fork] = []
@@ -78,7 +82,7 @@ class Forking:
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """As `start`, but a process in the roots, which have no limits, need not wait."""
-        if not self._lending.any and self._processes.heir_places(call.tid) is None:
+        if not self._lending.any and not flags & CLONE_NEWCGROUP and self._processes.heir_places(call.tid) is None:
             return GOES
         return Later(lambda call: self.start(call, flags))
 
@@ -91,7 +95,7 @@ class Forking:
                 both = zip(self._tree.kernel.hierarchies, heirs, strict=True)
                 places = tuple(_place(hierarchy, call.tid, heir) for hierarchy, heir in both)
             self.admit(call.tid, places, flags)
-        return GOES
+        return Goes(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else GOES
 
     def admit(self, tid: int, places: Places, flags: int) -> None:
         """Takes room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
@@ -155,7 +159,7 @@ class Forking:
     def _take(self, tid: int, csses: tuple[Pids, ...], flags: int) -> None:
         if not csses:
             return
-        own = None if flags & (CLONE_THREAD | CLONE_PARENT) else _children(tid)
+        own = None if flags & (CLONE_THREAD | CLONE_PARENT) else children(tid)
         fork = self._latest[tid] = _Fork(tid, csses, own, _ran(tid))
         self._under_way.append(fork)
         for css in csses:
@@ -166,15 +170,6 @@ def _place(hierarchy: Hierarchy, tid: int, heir: Cgroup) -> Cgroup:
     """Where a child of a thread starts, which may be apart from the process, or with it in `heir`."""
     own = hierarchy.cgroup_of(tid)
     return heir if own.parent is None else own
-
-
-def _children(tid: int) -> frozenset[bytes]:
-    """The processes that a thread has forked, where the kernel tells (CONFIG_PROC_CHILDREN)."""
-    try:
-        with open(f"/proc/{tid}/task/{tid}/children", "rb") as file:
-            return frozenset(file.read().split())
-    except OSError:
-        return frozenset()
 
 
 def _ran(tid: int) -> int:

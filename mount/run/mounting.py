@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from errno import EBUSY, EINVAL, EPERM
+import re
+import stat
+from errno import EBUSY, EINVAL, ENOTDIR, EPERM
 
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
@@ -15,16 +17,28 @@ from .grafting import attach, detached
 from .listener import GOES, Answer, Call
 from .process import credentials, locate
 from .sandbox import CGROUP_ROOT
-from .tree import Tree
+from .tree import Tree, cgroup_of
 
 # Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
 _NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
-V2_OPTIONS = frozenset(("nsdelegate", "favordynmods", "nofavordynmods", "memory_localevents", "memory_recursiveprot"))
+_MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
+OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
+"""What every file system takes (fs/fs_context.c)."""
+_V2_OPTIONS = {  # since when each is there (cgroup2_fs_parameters)
+    "nsdelegate": (4, 13),
+    "memory_localevents": (5, 2),
+    "memory_recursiveprot": (5, 7),
+    "favordynmods": (6, 0),
+    "nofavordynmods": (6, 0),
+    "memory_hugetlb_accounting": (6, 6),
+    "pids_localevents": (6, 11),
+}
 V1_OPTIONS = frozenset(
     ("none", "noprefix", "clone_children", "cpuset_v2_mode", "xattr", "favordynmods", "nofavordynmods")
 )
+V1_NAME = re.compile(r"[\w.-]{1,63}", re.ASCII)
 
 
 class Mounting:
@@ -36,21 +50,33 @@ class Mounting:
         self._home = home
         self.subsystems = frozenset(_bound(tree.kernel.hierarchies))
         """What an option of a v1 hierarchy can be called by."""
+        at_least = tree.kernel.personality.at_least
+        self.v2_options = frozenset(option for option, since in _V2_OPTIONS.items() if at_least(*since))
 
     def mount(self, call: Call) -> Answer:
-        """Raises EINVAL, EBUSY, EPERM as the kernel does for these options (cgroup1_get_tree, cgroup_get_tree)."""
-        _, target, kind, flags, data = call.arguments[:5]
+        """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR as the kernel does, in this order (path_mount,
+        cgroup1_get_tree, cgroup_get_tree, do_add_mount, graft_tree).
+        """
+        source, target, kind, flags, data = call.arguments[:5]
+        if flags & _MAGIC_BITS == _MAGIC:
+            flags &= ~_MAGIC_BITS
         if flags & _NO_NEW_MOUNT or not kind:
             return GOES
         fstype = call.memory.read_text(call.tid, kind)
         if fstype not in (b"cgroup", b"cgroup2"):
             return GOES
-        if not may_mount(call.tid):
-            return -EPERM
+        if source:
+            call.memory.read_text(call.tid, source)
         options = os.fsdecode(call.memory.read_text(call.tid, data)).split(",") if data else []
-        path = self.root(call.tid, fstype == b"cgroup2", [option for option in options if option])
         place = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
         try:
+            if not may_mount(call.tid):
+                return -EPERM
+            path = self.root(call.tid, fstype == b"cgroup2", [one for one in options if one and one not in OF_ANY])
+            if self._is_mounted_at(path, place):
+                return -EBUSY
+            if not stat.S_ISDIR(os.fstat(place).st_mode):
+                return -ENOTDIR
             if not call.waits():
                 return GOES
             tree = self.detached(path, flags & _ATTRIBUTES)
@@ -60,6 +86,14 @@ class Mounting:
                 os.close(tree)
         finally:
             os.close(place)
+
+    def _is_mounted_at(self, path: str, place: int) -> bool:
+        """Whether the uppermost mount at `place` is of the hierarchy that `path` is in."""
+        inode = self._tree.inode(f"/proc/self/fd/{place}")
+        cgroup = None if inode is None else cgroup_of(inode)
+        if cgroup is None or not path.startswith(self._path(cgroup.hierarchy.root)):
+            return False
+        return os.stat(f"/proc/self/fd/{place}/..").st_dev != os.fstat(place).st_dev
 
     def detached(self, path: str, attributes: int) -> int:
         """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""
@@ -73,7 +107,7 @@ class Mounting:
         inside = any(place.parent is not None for place in places)
         hierarchies = self._tree.kernel.hierarchies
         if unified:
-            if not set(options) <= V2_OPTIONS:
+            if not set(options) <= self.v2_options:
                 raise refuse(EINVAL)
             found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
         else:
@@ -96,25 +130,37 @@ def may_mount(tid: int) -> bool:
 
 
 def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside: bool) -> Hierarchy | None:
-    """The v1 hierarchy that has exactly what the options name (check_cgroupfs_options, cgroup1_root_to_use).
+    """The v1 hierarchy that the options name (cgroup1_parse_param, check_cgroupfs_options, cgroup1_root_to_use).
 
-    None for one that is not there. Raises EINVAL for what is no subsystem, EBUSY for one that another hierarchy has,
-    which is not looked at `inside` a cgroup namespace.
+    None for one that is not there. Raises EINVAL for what is no subsystem, and no way to name a hierarchy, EBUSY for a
+    subsystem that another hierarchy has, which is not looked at `inside` a cgroup namespace.
     """
     v1 = [hierarchy for hierarchy in hierarchies if not hierarchy.dfl]
     subsystems = _bound(hierarchies)
-    names = {option.partition("=")[2] for option in options if option.startswith("name=")}
-    wanted = {
-        option for option in options if option not in V1_OPTIONS and not option.startswith(("name=", "release_agent="))
-    }
-    if "all" in wanted or not (wanted or names):
+    given = [option.partition("=") for option in options]
+    names = [value for key, _, value in given if key == "name"]
+    plain = {key for key, _, _ in given if key not in ("name", "release_agent")}
+    none = "none" in plain
+    wanted = plain - V1_OPTIONS - {"all"}
+    if len(names) > 1 or not all(V1_NAME.fullmatch(name) for name in names) or not wanted <= set(subsystems):
+        raise refuse(EINVAL)
+    if "all" in plain or not (wanted or none or names):
+        if wanted:
+            raise refuse(EINVAL)
         wanted = set(subsystems)
-    if not wanted <= set(subsystems):
+    if (none and (wanted or not names)) or ("noprefix" in plain and wanted - {"cpuset"}):
         raise refuse(EINVAL)
     for hierarchy in v1:
         mine = {name for name, bound in subsystems.items() if bound is hierarchy}
-        if (names == {hierarchy.name} and not wanted) if not mine else mine == wanted:
-            return hierarchy
+        if names and names != [hierarchy.name]:
+            continue
+        if (wanted or none) and wanted != mine:
+            if names:
+                raise refuse(EBUSY)
+            continue
+        return hierarchy
+    if not (wanted or none):
+        raise refuse(EINVAL)
     if wanted and not inside:
         raise refuse(EBUSY)
     return None

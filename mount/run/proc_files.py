@@ -166,7 +166,7 @@ class ProcFiles:
 
     def _played(self, fields: list[bytes], root: Places) -> bytes:
         """A line of the tree's as the kernel would show it (cgroup_show_path, cgroup1_show_options)."""
-        directory = fields[3]
+        directory = fields[3].removesuffix(b"//deleted")  # of a directory that is gone, which kernfs does not say
         kernel = self._tree.kernel
         hierarchy = kernel.hierarchies[0]
         if self._tree.hierarchies:

@@ -138,6 +138,24 @@ def mount_id(pid: int, fd: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith(b"mnt_id:"))
 
 
+def children(tid: int) -> frozenset[bytes]:
+    """The processes that a thread has forked, where the kernel tells (CONFIG_PROC_CHILDREN)."""
+    try:
+        with open(f"/proc/{tid}/task/{tid}/children", "rb") as file:
+            return frozenset(file.read().split())
+    except OSError:
+        return frozenset()
+
+
+def is_in_call(tid: int, number: int) -> bool:
+    """Whether a thread may still be in a system call."""
+    try:
+        with open(f"/proc/{tid}/syscall", "rb") as file:
+            return file.read().split()[0] in (b"running", b"%d" % number)
+    except OSError:
+        return False
+
+
 class Credentials(NamedTuple):
     """Of a thread, as our user namespace has them: real, effective, saved and file system ids; what it may do."""
 

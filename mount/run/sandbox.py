@@ -94,9 +94,9 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
 
 
 def _unshare() -> None:
-    """A user namespace and a mount namespace in it."""
+    """A user namespace, and a mount namespace and a cgroup namespace in it, which can be entered again (setns(2))."""
     try:
-        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
     except OSError as error:
         why = hint("a container's seccomp profile may forbid it (Docker: --security-opt seccomp=unconfined)")
         if error.errno == ENOSPC:

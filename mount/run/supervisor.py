@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import contexts, limits, opening, signals
+from . import cgroup_namespaces, contexts, limits, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
@@ -38,6 +38,7 @@ TRAPPED: dict[str, When | None] = {
     "vfork": None,
     "bpf": None,
     **contexts.TRAPPED,
+    **cgroup_namespaces.TRAPPED,
     **limits.TRAPPED,
     **signals.TRAPPED,
 }
@@ -67,7 +68,7 @@ def handlers(
     opener = Opening(proc, mounts)
     statfs = Statfs(tree, kernel.vfs, mounts)
     lending = Lending()
-    forking = Forking(tree, processes, lending)
+    forking = Forking(tree, namespaces, processes, lending)
     mounting = Mounting(tree, namespaces, home)
     making = contexts.Contexts(mounting)
     at_once: dict[str, Handler] = {
@@ -75,7 +76,7 @@ def handlers(
         "open": opener.open,
         "openat2": opener.openat2,
         "rt_sigaction": signals.rt_sigaction,
-        "clone3": Cloning(tree, processes, forking, lending).clone3,
+        "clone3": Cloning(tree, namespaces, processes, forking, lending).clone3,
         "clone": forking.clone,
         "fork": forking.fork,
         "vfork": forking.fork,
@@ -89,6 +90,7 @@ def handlers(
         "fsmount": making.fsmount,
         "move_mount": making.move_mount,
         "name_to_handle_at": Handles(tree).name_to_handle_at,
+        "unshare": namespaces.unshare,
         "bpf": DevicePrograms(tree, first).bpf,
         "prlimit64": locks.prlimit64,
         "setrlimit": locks.setrlimit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from errno import EBUSY, EINVAL, ENODEV
-from select import POLLERR, POLLIN, POLLOUT, POLLPRI
+from select import POLLERR, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM
 
 import pytest
 
@@ -12,7 +12,7 @@ from fakecgroup import Kernel
 from fakecgroup.caller import Caller
 from fakecgroup.openfile import OpenFile
 
-READY = POLLIN | POLLOUT
+READY = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
 ALARM = POLLERR | POLLPRI
 ROOT = Caller()
 USER = Caller(uid=1000, gid=1000)
