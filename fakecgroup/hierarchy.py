@@ -339,6 +339,7 @@ class Hierarchy:
         if task.zombie:
             self._where[task.tid] = cgroup
             cgroup.zombies[task.tid] = task.tgid
+            self._adopt_threads(task.tgid, self.processes.threads(task.tgid), cgroup)
         else:
             self._enter(task.tid, task.tgid, cgroup)
 
@@ -416,12 +417,12 @@ class Hierarchy:
         for tgid in dict.fromkeys(cgroup.tasks.values()):
             info = self.processes.find(tgid)
             live = set(self.processes.threads(tgid))
+            if cgroup.tasks.get(tgid) == tgid:  # they may outlive it
+                self._adopt_threads(tgid, live, cgroup)
             for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
                 self.task_exited(tid)
                 if info is None:
                     self.task_reaped(tid)
-            if cgroup.tasks.get(tgid) == tgid:
-                self._adopt_threads(tgid, live, cgroup)
 
     def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
         """(tid, tgid) of the live tasks in a cgroup, in order of arrival."""
@@ -439,6 +440,16 @@ class Hierarchy:
         arrivals = [(tid, 0, tid) for tid in found.keys() - self._back.keys()]
         arrivals += [(since, n, tid) for n, (tid, since) in enumerate(self._back.items(), start=1) if tid in found]
         return [(tid, found[tid]) for _, _, tid in sorted(arrivals)]
+
+    def leaders(self, cgroup: Cgroup) -> list[int]:
+        """The processes that are in a cgroup by their leader, in order of arrival, then those whose leader has ended
+        before its threads (css_task_iter_advance).
+        """
+        members = self.members(cgroup)
+        live = [tid for tid, tgid in members if tid == tgid]
+        among = {tgid for _, tgid in members} if cgroup.parent is None else cgroup.zombies.keys()
+        ended = sorted(tgid for tgid in among - set(live) if self.cgroup_of(tgid) is cgroup)
+        return [*live, *(tgid for tgid in ended if self.processes.threads(tgid))]
 
     def freeze_tasks(self, cgroup: Cgroup) -> None:
         """Stops or continues the processes here and below after a change of what is frozen.

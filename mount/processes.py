@@ -111,9 +111,9 @@ class HostProcesses:
         return live
 
     def all(self) -> list[int]:
-        """The processes that live, zombies left out."""
+        """The processes that live, if only by a thread; zombies left out."""
         tgids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-        return [tgid for tgid in tgids if _state(tgid) not in ("Z", "X", "")]
+        return [tgid for tgid in tgids if _state(tgid) not in ("Z", "X", "") or self.threads(tgid)]
 
     def newest(self) -> int:
         """The last field of /proc/loadavg (proc(5))."""

@@ -203,13 +203,13 @@ def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
     """
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
-    members = cgroup.hierarchy.members(cgroup)
+    leaders = cgroup.hierarchy.leaders(cgroup)
     if cgroup.nr_threaded_children:
         for below in cgroup.descendants():
             if below.threaded and threadmode.domain_of(below) is cgroup:
-                members += below.hierarchy.members(below)
+                leaders += below.hierarchy.leaders(below)
     number = of.reader.numbers().number
-    return iter([f"{number(tid)}\n" for tid, tgid in members if tid == tgid])
+    return iter([f"{number(tgid)}\n" for tgid in leaders])
 
 
 def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
