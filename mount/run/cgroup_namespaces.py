@@ -67,8 +67,6 @@ class CgroupNamespaces:
             places = self._tree.places(tid)
             if places is None:
                 raise ProcessLookupError
-            if len(self._roots) >= self._kept:
-                self._forget()
             return self._keep(tid, places)
 
     def unshare(self, call: Call) -> Answer:
@@ -115,6 +113,8 @@ class CgroupNamespaces:
                 self._coming.remove(coming)
 
     def _keep(self, tid: int, places: Places) -> Places:
+        if len(self._roots) >= self._kept:
+            self._forget()
         held = os.open(f"/proc/{tid}/ns/cgroup", os.O_RDONLY | os.O_CLOEXEC)
         namespace = os.fstat(held).st_ino
         if namespace in self._roots:

@@ -1,0 +1,69 @@
+"""Small things that programs do (`answers`), answered by `fakecgroup run` as by booted kernels.
+
+The kernels' answers are recorded by `answers/record.py`, never by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Sandboxed, said
+
+ANSWERS = Path(__file__).with_name("answers")
+
+# The answers that differ: which, as a regular expression, and why.
+GAPS = {
+    r"open_through_links > file": "a link with a name of its own is not looked at",
+    r"open_with_flags > .* O_PATH.*": "the descriptor is of what can be read, as no other can be handed over",
+    r"open_with_flags > .* (O_NOATIME|O_NOFOLLOW|O_APPEND).*": "fcntl(2) does not tell of these flags",
+    r"read_what_was_opened > fsync": "a file in memory has one",
+    r"stat_what_was_opened > .*\[1\]": "a file in memory has no link",
+    r"statfs_by_who_may_not_look\[2\]": "the daemon looks, and it may",
+    r"mount_shown > (lines|mounts)\[0\]": "the source that a mount was given is not shown",
+    r"mountinfo_in_a_cgroup_namespace > lines\[2\]": "likewise",
+    r"inotify_events > removed": "FUSE tells that a watched directory is gone",
+    r"freeze_and_kill > SIGTERM": "what is stopped by SIGSTOP does not die of SIGTERM",
+    r"files > mmap private": "FUSE maps what can be read",
+}
+ONLY_V2 = {r"inotify_events > removed", r"freeze_and_kill > SIGTERM"}
+
+
+def differences(recorded: Any, found: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two answers are not the same, and what they are there."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for name in recorded | found:
+            inside = f"{where} > {name}" if where else name
+            yield from differences(recorded.get(name), found.get(name), inside)
+    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
+        for number, both in enumerate(zip(recorded, found, strict=True)):
+            yield from differences(*both, f"{where}[{number}]")
+    elif recorded != found:
+        yield where, recorded, found
+
+
+@pytest.mark.parametrize("recording", ["v2-6.12", "v1-6.1"])
+def test_programs_are_told_what_a_kernel_tells_them(sandboxed: Sandboxed, recording: str) -> None:
+    if os.geteuid():
+        pytest.skip("some answers are root's")
+    layout, kernel = recording.split("-")
+    script = f"exec '{sys.executable}' -W ignore '{ANSWERS}' {layout}"
+    found = json.loads(said(sandboxed(script, layout=layout, kernel=kernel)))
+    recorded = json.loads((ANSWERS / f"{recording}.json").read_text())
+    gaps = set(GAPS) if layout == "v2" else set(GAPS) - ONLY_V2
+    seen = set()
+    wrong = []
+    for where, theirs, ours in differences(recorded, found):
+        gap = next((gap for gap in gaps if re.fullmatch(gap, where)), None)
+        if gap is None:
+            wrong.append(f"{where}: {ours}, where the kernel says {theirs}")
+        seen.add(gap)
+    assert wrong == []
+    assert gaps - seen == set()  # else one has closed
