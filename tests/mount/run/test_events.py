@@ -36,7 +36,8 @@ def test_a_release_agent_sees_what_the_command_sees(sandboxed: Sandboxed, tmp_pa
 def test_a_release_agent_takes_the_tree_for_a_real_one(sandboxed: Sandboxed, tmp_path: Path) -> None:
     agent, told = tmp_path / "agent", tmp_path / "told"
     agent.write_text(
-        "#!/bin/sh\n{ stat -f -c %t /sys/fs/cgroup/pids; grep pids /proc/self/cgroup; grep -c fuse /proc/self/mounts\n"
+        "#!/bin/sh\n{ stat -f -c %t /sys/fs/cgroup/pids; grep pids /proc/self/cgroup\n"
+        "grep -c '/sys/fs/cgroup.* fuse' /proc/self/mounts\n"
         f"tr '\\0' ' ' </proc/self/environ; id -u; pwd; }} >{told}.new; mv {told}.new {told}\n"
     )
     agent.chmod(0o755)

@@ -23,7 +23,8 @@ def answers(layout: str, kernel: str) -> str:
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for file in HERE.glob("*.py"):
             archive.add(file, f"answers/{file.name}")
-    script = f"base64 -d <<'END' | python3 -W ignore -c '{_UNPACK}'\n{base64.encodebytes(packed.getvalue()).decode()}END\n"
+    script = f"base64 -d <<'END' | python3 -W ignore -c '{_UNPACK}'\n"
+    script += f"{base64.encodebytes(packed.getvalue()).decode()}END\n"
     script += f"python3 -W ignore /tmp/answers {layout}\n"
     command = [sys.executable, str(SYSTEMD), "run", "--kernel", kernel, "--layout", layout, "-"]
     return subprocess.run(command, input=script, stdout=subprocess.PIPE, text=True, check=True).stdout
