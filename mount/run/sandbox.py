@@ -57,18 +57,21 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
     """
     try:
         _enter(sandbox, front, server)
-    except MountError as error:
-        front.sendall(str(error).encode())
-        os._exit(1)
     except BaseException as error:
-        front.sendall(f"{type(error).__name__}: {error}".encode())
-        os._exit(1)
+        said = str(error) if isinstance(error, MountError) else f"{type(error).__name__}: {error}"
+        try:
+            front.sendall(said.encode())
+        finally:  # even where nobody is left who hears it
+            os._exit(1)
     os._exit(_execute(sandbox.command))
 
 
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
     parent = os.getppid()
     _unshare()
+    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a trapped call waits for ever for an answer that nobody gives
+    if os.getppid() != parent:
+        os._exit(1)
     front.sendall(b"u")
     if not front.recv(1):
         os._exit(1)  # it says itself what is wrong with the maps
@@ -84,9 +87,6 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     socket.send_fds(front, [LISTENER], [listener])
     os.close(listener)
     if not server.recv(1):
-        os._exit(1)
-    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
         os._exit(1)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
         signal.signal(number, signal.SIG_DFL)

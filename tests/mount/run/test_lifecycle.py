@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from mount.run.filter import program
+from mount.run.sandbox import Hierarchies, Sandbox, enter
 
 from ..conftest import COMMAND, REPOSITORY, is_alive, run
 from .conftest import Sandboxed, said
@@ -160,6 +164,21 @@ def test_a_killed_front_leaves_nothing(started: Callable[[str], subprocess.Popen
     assert len(pids) == 4
     process.kill()
     assert wait_until(lambda: not any(map(is_alive, pids)))
+
+
+def test_a_sandbox_that_nobody_waits_for_ends_at_once() -> None:
+    (front, front_peer), (server, server_peer) = socket.socketpair(), socket.socketpair()
+    front_peer.close()
+    server_peer.close()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            enter(Sandbox(Hierarchies(), program({}, {}), ["true"], frozenset()), front, server)
+        finally:
+            os._exit(99)  # it would go on as a second front
+    front.close()
+    server.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
 
 
 def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str], subprocess.Popen[str]]) -> None:
