@@ -35,6 +35,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
+    _hold_standard_files()
     options = _parser().parse_args(argv)
     try:
         return int(options.run(options))
@@ -44,6 +45,15 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
         return 1
+
+
+def _hold_standard_files() -> None:
+    """Those that are closed lead nowhere, so that no other file gets their number; whom we execute gets them closed."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _parser() -> argparse.ArgumentParser:

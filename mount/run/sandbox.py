@@ -11,6 +11,7 @@ from struct import Struct
 from typing import NamedTuple, NoReturn
 
 from ..attach import open_device
+from ..daemon import log_path
 from ..errors import MountError
 from ..mountinfo import FSTYPE, SOURCE, device_at
 from . import syscalls
@@ -59,6 +60,8 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
         _enter(sandbox, front, server)
     except BaseException as error:
         said = str(error) if isinstance(error, MountError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, ConnectionError):
+            said = f"the daemon behind the tree has ended; see {log_path()}"
         try:
             front.sendall(said.encode())
         finally:  # even where nobody is left who hears it
@@ -69,7 +72,7 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
     parent = os.getppid()
     _unshare()
-    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a trapped call waits for ever for an answer that nobody gives
+    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a trapped call would wait for ever if nobody answers
     if os.getppid() != parent:
         os._exit(1)
     front.sendall(b"u")
@@ -145,6 +148,8 @@ def _mount_fuse(path: str, server: socket.socket) -> None:
 def _execute(command: list[str]) -> int:
     """Becomes the command; returns the exit status where it cannot."""
     try:
+        if not command[0]:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python's own complaint is another
         os.execvp(command[0], command)
     except OSError as error:
         print(f"fakecgroup run: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)

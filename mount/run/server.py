@@ -75,6 +75,9 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     code = program(TRAPPED, REFUSED)
     agents = Sandbox(f"/proc/{os.getpid()}/fd/{home}", code, lambda listener: Listener(listener, answers).start())
     kernel.on_release = ReleaseAgents(agents).run
-    sandbox.sendall(b"+")
-    sandbox.recv(1)  # nothing ever comes but the end
+    try:
+        sandbox.sendall(b"+")
+        sandbox.recv(1)  # nothing ever comes but the end
+    except ConnectionError:
+        pass  # killed while it starts
     sweep(namespace)

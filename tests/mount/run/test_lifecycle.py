@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -80,6 +81,7 @@ def test_a_signals_number_is_in_the_exit_status_as_in_a_shells(sandboxed: Sandbo
     [
         (["/no/such"], 127, "fakecgroup run: /no/such: No such file or directory\n"),
         (["/etc/passwd"], 126, "fakecgroup run: /etc/passwd: Permission denied\n"),
+        ([""], 127, "fakecgroup run: : No such file or directory\n"),
     ],
 )
 def test_a_command_that_cannot_be_executed_is_one_line(
@@ -105,6 +107,14 @@ def test_input_output_and_open_files_are_the_commands(sandboxed: Sandboxed, tmp_
         script = f"cat; echo two >&2; cat /proc/self/fd/{file.fileno()}"
         done = run("run", "sh", "-c", script, stdin=None, input="one ", pass_fds=[file.fileno()])
     assert (done.returncode, done.stdout, done.stderr) == (0, "one third", "two\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_files_that_are_closed_are_closed_for_the_command(sandboxed: Sandboxed, closed: str) -> None:
+    script = "for i in 0 1 2; do [ -e /proc/self/fd/$i ] || n=${n}1; done; mkdir /sys/fs/cgroup/a && exit ${#n}"
+    inner = " ".join(map(shlex.quote, [*COMMAND, "run", "sh", "-c", script]))
+    done = subprocess.run(["sh", "-c", f"{inner} {closed}"], cwd=REPOSITORY, stdin=subprocess.DEVNULL, timeout=60)
+    assert done.returncode == closed.count("&")
 
 
 def test_the_command_has_the_starters_directory_environment_and_signals(sandboxed: Sandboxed, tmp_path: Path) -> None:

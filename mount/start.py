@@ -1,0 +1,17 @@
+"""Where the command `fakecgroup` begins: until its parts are loaded Ctrl-C ends it, without a traceback."""
+
+from __future__ import annotations
+
+import signal
+
+
+def main() -> int:
+    """`cli.main`."""
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored
+    if ours:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from .cli import main
+
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main()
