@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable
 from errno import ENOTCONN
@@ -38,6 +39,8 @@ def main(argv: list[str] | None = None) -> int:
     _hold_standard_files()
     options = _parser().parse_args(argv)
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return int(options.run(options))
     except MountError as error:
         print(f"fakecgroup {options.command}: {error}", file=sys.stderr)

@@ -7,11 +7,8 @@ import signal
 
 def main() -> int:
     """`cli.main`."""
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored
-    if ours:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from .cli import main
 
-    if ours:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     return main()
