@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from . import debian, page, report
+from oracle_vm.kernels import cache_directory
+
+from . import debian, page, release, report
 from .errors import ProgramsError
-from .gaps import surprises
 from .program import LAYOUTS
 from .programs import PROGRAMS
-from .run import run
+from .run import run, surprises
 from .user import is_plain
 
 
@@ -29,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = [program for program in PROGRAMS if not options.programs or program.name in options.programs]
     layouts = options.layout or LAYOUTS
     try:
+        if options.release and not release.is_entered(options.release):
+            release.enter(
+                options.release, cache_directory(), list(sys.argv[1:] if argv is None else argv), make=options.install
+            )
         if options.install:
             for name in debian.install(chosen):
                 print(f"programs: installed {name}", file=sys.stderr)
@@ -43,9 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.output == "json":
             print(report.as_json(runs))
         elif options.output == "markdown":
-            print(page.matrix(runs), end="")
+            print(page.matrix(runs, release.here()), end="")
         if options.write or options.check:
-            page.update(runs, check=options.check)
+            page.update(runs, release.here(), check=options.check)
     except ProgramsError as error:
         print(f"programs: {error}", file=sys.stderr)
         return 1
@@ -65,7 +70,14 @@ def _parser() -> argparse.ArgumentParser:
     names = [program.name for program in PROGRAMS]
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", choices=[*names, []], help=", ".join(names))
     parser.add_argument("--layout", action="append", choices=LAYOUTS, help="only this one; can be repeated")
-    parser.add_argument("--install", action="store_true", help="get the Debian packages first, with apt-get, as root")
+    parser.add_argument(
+        "--release", choices=release.SUITES, help="with this release's packages, in a root of their own, as root"
+    )
+    parser.add_argument(
+        "--install",
+        action="store_true",
+        help="get the Debian packages first, with apt-get, as root, and the release's root with debootstrap",
+    )
     parser.add_argument("-o", dest="output", choices=("table", "json", "markdown"), default="table")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--write", action="store_true", help="put what was run into docs/programs.md")

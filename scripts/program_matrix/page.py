@@ -1,16 +1,18 @@
-"""docs/programs.md: a section for each program, with the version that it was run in."""
+"""docs/programs.md: a section for each program, with a column for each release and the version in it."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import ProgramsError
-from .gaps import gap
+from .gaps import ALL, gap
 from .program import LAYOUTS, Program
 from .programs import PROGRAMS
+from .release import RELEASES
 from .run import Ran
 from .user import REPOSITORY
 
@@ -18,53 +20,71 @@ PAGE = REPOSITORY / "docs" / "programs.md"
 _BEGIN, _END = "<!-- from here on written by scripts/programs -->\n", "<!-- to here -->\n"
 
 
-def section(program: Program, version: str, wrong: dict[str, set[str]]) -> str:
-    """A program's section; `wrong` has the commands that went wrong, by layout."""
+@dataclass(frozen=True)
+class Seen:
+    """A program in one release: its version, and the commands that went wrong, by layout."""
+
+    version: str
+    wrong: dict[str, set[str]]
+
+
+def section(program: Program, seen: Mapping[str, Seen]) -> str:
+    """A program's section; `seen` is by release."""
     steps = {layout: {step.command: step for step in program.steps(layout)} for layout in program.layouts}
-    layouts = [layout for layout in LAYOUTS if layout in program.layouts]
-    lines = [f"### {program.name} {version}".rstrip(), "", f"| | seen then | {' | '.join(layouts)} |"]
-    lines.append("|---|---|" + "---|" * len(layouts))
+    heads = [f"{release}: {seen[release].version}".rstrip(": ") for release in seen]
+    lines = [f"### {program.name}", "", f"| | seen then | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
     notes: list[str] = []
     for command, step in {command: step for found in steps.values() for command, step in found.items()}.items():
-        cells = []
-        for layout in layouts:
-            if command not in steps[layout]:
-                cells.append("-")
-            elif command not in wrong[layout]:
-                cells.append("yes")
-            else:
-                reason = gap(program.name, layout, command) or "**this is new**"
-                if reason not in notes:
-                    notes.append(reason)
-                cells.append(f"no ({notes.index(reason) + 1})")
+        layouts = [layout for layout in LAYOUTS if command in steps.get(layout, {})]
+        cells = [_cell(program, release, seen[release], layouts, command, notes) for release in seen]
         lines.append(f"| `{_escaped(command)}` | {_escaped(step.then)} | {' | '.join(cells)} |")
     lines += [""] * bool(notes) + [f"{number}. {note}" for number, note in enumerate(notes, start=1)]
     return "\n".join(lines) + "\n"
 
 
-def as_known(program: Program, version: str) -> str:
-    """The section as it is when all goes as it is known to."""
+def _cell(program: Program, release: str, seen: Seen, layouts: list[str], command: str, notes: list[str]) -> str:
+    """The layouts on which it works; those on which it does not, with the number of the note that says why."""
+    shown = []
+    for layout in layouts:
+        if command not in seen.wrong[layout]:
+            shown.append(layout)
+            continue
+        reason = gap(release, program.name, layout, command) or "**this is new**"
+        if reason not in notes:
+            notes.append(reason)
+        shown.append(f"not {layout} ({notes.index(reason) + 1})")
+    return ", ".join(shown)
+
+
+def as_known(program: Program, versions: Mapping[str, str]) -> str:
+    """The section as it is when all goes as it is known to; `versions` are by release."""
+    return section(program, {release: _known(program, release, version) for release, version in versions.items()})
+
+
+def _known(program: Program, release: str, version: str) -> Seen:
     wrong = {
-        layout: {step.command for step in program.steps(layout) if gap(program.name, layout, step.command)}
+        layout: {step.command for step in program.steps(layout) if gap(release, program.name, layout, step.command)}
         for layout in program.layouts
     }
-    return section(program, version, wrong)
+    return Seen(version, wrong)
 
 
-def matrix(runs: Sequence[Ran]) -> str:
+def matrix(runs: Sequence[Ran], release: str) -> str:
     """The sections of what was run."""
-    return "\n".join(_sections(runs).values())
+    return "\n".join(section(program, {release: seen}) for program, seen in _seen(runs, release).items())
 
 
-def versions(text: str) -> dict[str, str]:
-    """The version of each program that the page has."""
-    names = {program.name for program in PROGRAMS}
-    heads = re.findall(r"^### (\S+) ?(.*)$", text, re.MULTILINE)
-    return {name: version for name, version in heads if name in names}
+def versions(text: str) -> dict[str, dict[str, str]]:
+    """The versions of each program that the page has, by release."""
+    heads = re.findall(r"^### (\S+)\n\n\| \| seen then \| (.*) \|$", text, re.MULTILINE)
+    return {
+        name: {release: version for release, _, version in (column.partition(": ") for column in columns.split(" | "))}
+        for name, columns in heads
+    }
 
 
-def update(runs: Sequence[Ran], *, check: bool, page: Path = PAGE) -> None:
-    """Puts the sections of what was run into the page; the others stay.
+def update(runs: Sequence[Ran], release: str, *, check: bool, page: Path = PAGE) -> None:
+    """Puts what was run into the page, in the column of its release; the others stay, as they are known to be.
 
     With `check` it changes nothing. Raises ProgramsError where the page then has something else.
     """
@@ -73,12 +93,17 @@ def update(runs: Sequence[Ran], *, check: bool, page: Path = PAGE) -> None:
     middle, end, tail = rest.partition(_END)
     if not begin or not end:
         raise ProgramsError(f"{page}: the lines {_BEGIN.strip()} and {_END.strip()} are not there")
-    kept = {
-        part.split()[1]: part.rstrip("\n") + "\n" for part in re.split(r"^(?=### )", middle, flags=re.MULTILINE)[1:]
-    }
-    kept.update(_sections(runs))
-    known = [kept[program.name] for program in PROGRAMS if program.name in kept]
-    new = head + begin + "\n" + "\n".join(known) + "\n" + end + tail
+    if release not in RELEASES:
+        raise ProgramsError(f"the page has {', '.join(RELEASES)}; this is {release or 'none of them'}")
+    before, now = versions(middle), _seen(runs, release)
+    sections = []
+    for program in PROGRAMS:
+        seen = {name: _known(program, name, version) for name, version in before.get(program.name, {}).items()}
+        if program in now:
+            seen[release] = now[program]
+        if seen:
+            sections.append(section(program, {name: seen[name] for name in RELEASES if name in seen}))
+    new = head + begin + "\n" + "\n".join(sections) + "\n" + end + tail
     if not check:
         page.write_text(new)
     elif new != text:
@@ -86,13 +111,16 @@ def update(runs: Sequence[Ran], *, check: bool, page: Path = PAGE) -> None:
         raise ProgramsError("docs/programs.md is not what was run:\n" + "\n".join(lines))
 
 
-def _sections(runs: Sequence[Ran]) -> dict[str, str]:
+def _seen(runs: Sequence[Ran], release: str) -> dict[Program, Seen]:
+    """The programs that were run on each layout on which they are run at all."""
     found = {}
     for program in PROGRAMS:
         mine = {ran.layout: ran for ran in runs if ran.program is program and not ran.reason}
-        if set(mine) == set(program.layouts):
-            wrong = {layout: {done.step.command for done in ran.steps if done.wrong} for layout, ran in mine.items()}
-            found[program.name] = section(program, mine[program.layouts[0]].version, wrong)
+        gone = {layout for layout in program.layouts if gap(release, program.name, layout, ALL)}
+        if mine and set(mine) == set(program.layouts) - gone:
+            wrong = dict(_known(program, release, "").wrong)
+            wrong |= {layout: {done.step.command for done in ran.steps if done.wrong} for layout, ran in mine.items()}
+            found[program] = Seen(next(iter(mine.values())).version, wrong)
     return found
 
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .gaps import gap, surprises
-from .run import Ran
+from .gaps import gap
+from .release import here
+from .run import Ran, surprises
 
 
 def as_json(runs: Sequence[Ran]) -> str:
@@ -21,12 +22,13 @@ def _data(ran: Ran) -> dict[str, Any]:
             "then": done.step.then,
             "ok": not done.wrong,
             "wrong": done.wrong,
-            "known": gap(ran.program.name, ran.layout, done.step.command),
+            "known": gap(here(), ran.program.name, ran.layout, done.step.command),
         }
         for done in ran.steps
     ]
     return {
         "program": ran.program.name,
+        "release": here(),
         "package": ran.program.package,
         "version": ran.version,
         "layout": ran.layout,
@@ -45,7 +47,7 @@ def as_text(ran: Ran) -> str:
     lines = [head + f"{good:2} of {len(ran.steps):2}  {ran.version}"]
     for done in ran.steps:
         if done.wrong:
-            reason = gap(ran.program.name, ran.layout, done.step.command)
+            reason = gap(here(), ran.program.name, ran.layout, done.step.command)
             lines.append(f"  {done.step.command}: {'known: ' + reason if reason else done.wrong}")
         elif line := next((line for line in surprises(ran) if line.startswith(f"{done.step.command}: works")), ""):
             lines.append(f"  {line}")

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import debian, user
+from .gaps import ALL, gap
 from .program import Program, Step
+from .release import here
 
 PATIENCE = 90.0  # seconds for all steps of a program
 _IN_RUN = ("sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && cd /run && exec "$@"', "sh")
@@ -50,7 +52,7 @@ def why_not(program: Program) -> str:
 
 def run(program: Program, layout: str) -> Ran:
     """Runs it, if it can be run here."""
-    reason = why_not(program)
+    reason = why_not(program) or gap(here(), program.name, layout, ALL)
     if reason:
         return Ran(program, layout, "", reason=reason)
     steps = program.steps(layout)
@@ -111,3 +113,17 @@ def _wrong(step: Step, text: str, status: str) -> str:
     if right and status == "0":
         return ""
     return f"exit status {status}, shown {text!r}" + ("" if right else f" instead of {step.shows!r}")
+
+
+def surprises(ran: Ran) -> list[str]:
+    """Where it went otherwise than the page has it, a line for each step."""
+    return [line for done in ran.steps if (line := _surprise(ran, done))]
+
+
+def _surprise(ran: Ran, done: Done) -> str:
+    reason = gap(here(), ran.program.name, ran.layout, done.step.command)
+    if done.wrong and not reason:
+        return f"{done.step.command}: {done.wrong}"
+    if reason and not done.wrong:
+        return f"{done.step.command}: works, and is in gaps.py: {reason}"
+    return ""

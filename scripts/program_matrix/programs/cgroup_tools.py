@@ -43,7 +43,7 @@ def _steps(layout: str) -> Sequence[Step]:
             f"cgset --copy-from app/a app; cgget -nv -r {limit} app",
             "67108864",
         ),
-        Step("lscgroup", "both cgroups", "lscgroup | grep -c 'memory.*:/app'", "2"),
+        Step("lscgroup", "both cgroups", "lscgroup | grep -c 'memory.*:/*/app'", "2"),
         Step(
             "lssubsys -am",
             "where each controller is mounted",
@@ -70,12 +70,13 @@ def _steps(layout: str) -> Sequence[Step]:
             "2",
         ),
         Step(
-            "cgconfigparser -l FILE, cgclear -l FILE",
-            "makes what the file says, and takes it away",
+            "cgconfigparser -l FILE",
+            "makes what the file says",
             f"echo 'group parsed {{ memory {{ {limit} = 33554432; }} }}' >file; cgconfigparser -l file\n"
-            f"cat {memory}/parsed/{limit}; cgclear -l file; {left('parsed')}",
+            f"cat {memory}/parsed/{limit}",
             "33554432",
         ),
+        Step("cgclear -l FILE", "takes it away", f"cgclear -l file; {left('parsed')}", ""),
         Step(
             "cgdelete -r",
             "no cgroup is left",

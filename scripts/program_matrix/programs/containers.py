@@ -92,6 +92,7 @@ def _podman(layout: str) -> Sequence[Step]:
             for name in /var/lib /var/cache /var/tmp; do mount -t tmpfs tmpfs $name || exit; done
             # what podman sets when it makes a user namespace itself, which it need not here
             export _CONTAINERS_USERNS_CONFIGURED=done _CONTAINERS_ROOTLESS_UID=1 XDG_RUNTIME_DIR=/run STORAGE_DRIVER=vfs
+            export PODMAN_IGNORE_CGROUPSV1_WARNING=1
             echo '{{"default": [{{"type": "insecureAcceptAnything"}}]}}' >policy.json
             podman() {{ command podman --cgroup-manager cgroupfs --runtime crun --events-backend file "$@"; }}
             tar c -C rootfs . | podman import --quiet --signature-policy policy.json - localhost/one >/dev/null
@@ -215,9 +216,12 @@ def _nspawn(layout: str) -> Sequence[Step]:
             "systemd-nspawn --private-network",
             "in its cgroup namespace the cgroup is /",
             f"""{bundle()}
-            mkdir -p rootfs/etc rootfs/usr/bin && : >rootfs/etc/os-release
+            mkdir -p rootfs/etc rootfs/usr/bin rootfs/seen/proc rootfs/seen/sys && : >rootfs/etc/os-release
+            # without these a user namespace lets it mount neither, from 257 on (mount_namespaces(7))
+            mount -t proc proc rootfs/seen/proc && mount -t sysfs sysfs rootfs/seen/sys
             SYSTEMD_NSPAWN_UNIFIED_HIERARCHY={one(layout, "1", "0")} systemd-nspawn --quiet --register=no --keep-unit \\
-                --private-network --directory rootfs --pipe /bin/grep {mine} /proc/self/cgroup""",
+                --private-network --directory rootfs --pipe /bin/grep {mine} /proc/self/cgroup 2>&1 |
+                tail -1""",
             one(layout, "0::/", "3:memory:/"),
         )
     ]
@@ -245,7 +249,7 @@ PROGRAMS = (
         ("systemd-nspawn", "busybox"),
         _nspawn,
         also=("busybox-static",),
-        inside=("unshare", "--fork", "--pid", "--mount-proc"),
+        inside=("unshare", "--fork", "--pid", "--net", "--mount-proc"),
         many_users=True,
     ),
 )

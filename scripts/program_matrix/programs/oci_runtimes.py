@@ -75,8 +75,8 @@ def steps(runtime: str, layout: str) -> Sequence[Step]:
             "update --pids-limit 20",
             "the container cannot fork beyond it",
             f"{runtime} update --pids-limit 20 c1\n"
-            f"{runtime} exec c1 sh -c 'for i in $(seq 30); do sleep 5 & done' 2>&1 | cut -d: -f2-; {events}",
-            " can't fork: Resource temporarily unavailable\nmax 1",
+            f"{runtime} exec c1 sh -c 'for i in $(seq 30); do sleep 5 & done' 2>&1 | grep -o 'can.t fork.*'; {events}",
+            "can't fork: Resource temporarily unavailable\nmax 1",
         ),
         Step(
             "pause",

@@ -8,10 +8,14 @@ import subprocess
 from collections.abc import Sequence
 
 from ..program import Program, Step
+from ..release import here
 from .tree import join, one
 
 _LIMITS = {"memory": "512M", "quota": 150000, "shares": 512, "cpus": "0-1"}
 _SAID = "512 MiB, 1.5 CPUs by quota and 512 shares"
+
+_JDK, _JDK_SHARES = (17, 1024) if here() == "Debian 12" else (25, 126)
+"""The release of OpenJDK, and the shares that it makes of v2's weight: 17 makes whole CPUs of it."""
 
 
 def _java(layout: str) -> Sequence[Step]:
@@ -22,7 +26,7 @@ def _java(layout: str) -> Sequence[Step]:
             f"which cgroups, CPUs, quota, shares and memory, in a cgroup with {_SAID}",
             f"{join(layout, **_LIMITS)}; java -XshowSettings:system -version 2>&1 | grep -E '{shown}' | sed 's/^ *//'",
             f"Provider: cgroup{layout}\nEffective CPU Count: 2\nCPU Quota: 150000us\n"
-            + one(layout, "CPU Shares: 1024us", "CPU Shares: 512us")  # of v2's weight it makes whole CPUs
+            + one(layout, f"CPU Shares: {_JDK_SHARES}us", "CPU Shares: 512us")
             + "\nMemory Limit: 512.00M",
         ),
         Step(
@@ -57,24 +61,40 @@ def _ninja(layout: str) -> Sequence[Step]:
     ]
 
 
-_GO = shutil.which("go")  # that of PATH, as Debian 12 has 1.19
+_GO_PACKAGES = ("strace", "golang-go") if here() == "Debian sid" else ("strace",)
 _GO_SINCE = (1, 25)  # that GOMAXPROCS follows the quota
+_NODE_SINCE = (20, 0)  # that it looks at more than the root of cgroup v1
 _GO_PROGRAM = 'package main; import "runtime"; func main() { println(runtime.GOMAXPROCS(0)) }'
+
+
+def _go_command() -> str:
+    """That of PATH, as Debian 12 has 1.19 and Debian 13 has 1.24; "" for none."""
+    return shutil.which("go") or ""
 
 
 def _go_version() -> str:
     """Such as go1.25.4, or "" where it cannot be had."""
-    if _GO is None:
-        return ""
-    done = subprocess.run([_GO, "env", "GOVERSION"], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    return _printed(_go_command(), "env", "GOVERSION")
 
 
 def _go_missing() -> str:
-    found = re.match(r"go(\d+)\.(\d+)", _go_version())
-    if found is None or tuple(map(int, found.groups())) < _GO_SINCE:
-        return f"Go {'.'.join(map(str, _GO_SINCE))} or newer is not installed"
-    return ""
+    return "" if _is_since(_go_version(), _GO_SINCE) else "Go 1.25 or newer is not installed"
+
+
+def _node_missing() -> str:
+    return "" if _is_since(_printed("node", "--version"), _NODE_SINCE) else "Node 20 or newer is not installed"
+
+
+def _printed(*command: str) -> str:
+    """What a command prints, or "" where it is not there."""
+    if not shutil.which(command[0]):
+        return ""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _is_since(version: str, since: tuple[int, int]) -> bool:
+    found = re.search(r"(\d+)\.(\d+)", version)
+    return found is not None and tuple(map(int, found.groups())) >= since
 
 
 def _go(layout: str) -> Sequence[Step]:
@@ -84,7 +104,7 @@ def _go(layout: str) -> Sequence[Step]:
             "a static program",
             f"""echo '{_GO_PROGRAM}' | tr ';' '\\n' >main.go
             export CGO_ENABLED=0 GOCACHE=/run/cache GOPATH=/run/go GOTOOLCHAIN=local
-            {_GO} build main.go; ldd main 2>&1 | tr -d '\\t'""",
+            {_go_command()} build main.go; ldd main 2>&1 | tr -d '\\t'""",
             "not a dynamic executable",
         ),
         Step(
@@ -98,8 +118,8 @@ def _go(layout: str) -> Sequence[Step]:
 
 
 PROGRAMS = (
-    Program("OpenJDK", "openjdk-17-jre-headless", ("java",), _java),
-    Program("Go", "", ("strace", "ldd"), _go, also=("strace",), missing=_go_missing, version=_go_version),
-    Program("ninja", "ninja-build", ("ninja",), _ninja, layouts=("v1",)),  # of v2 it reads nothing before 1.12
-    Program("Node", "nodejs", ("node",), _node),
+    Program("OpenJDK", f"openjdk-{_JDK}-jre-headless", ("java",), _java),
+    Program("Go", "", ("strace", "ldd"), _go, also=_GO_PACKAGES, missing=_go_missing, version=_go_version),
+    Program("ninja", "ninja-build", ("ninja",), _ninja),
+    Program("Node", "nodejs", ("node",), _node, missing=_node_missing),
 )

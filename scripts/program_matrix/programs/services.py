@@ -144,8 +144,9 @@ PROGRAMS = (
     Program(
         "lxcfs",
         "lxcfs",
-        ("lxcfs", "unshare"),
+        ("lxcfs", "unshare", "pivot_root"),
         _lxcfs,
+        also=("util-linux-extra",),  # for pivot_root, from util-linux 2.42 on
         inside=("unshare", "--fork", "--pid", "--mount", "sh", str(Path(__file__).with_name("in_new_root"))),
     ),
 )
