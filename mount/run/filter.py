@@ -31,7 +31,16 @@ class When(NamedTuple):
     bits: int = 0xFFFFFFFF
 
 
-def program(trapped: Mapping[str, When | None], refused: Mapping[str, int], architecture: Architecture = HERE) -> bytes:
+class Refusal(NamedTuple):
+    """The errno that a call fails with, always or `when` it is said."""
+
+    errno: int
+    when: When | None = None
+
+
+def program(
+    trapped: Mapping[str, When | None], refused: Mapping[str, Refusal], architecture: Architecture = HERE
+) -> bytes:
     """The filter's instructions: `trapped` system calls are asked about, always or `When` it is said, `refused` ones
     fail with an errno, all others go on.
 
@@ -43,20 +52,20 @@ def program(trapped: Mapping[str, When | None], refused: Mapping[str, int], arch
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NR),
     ]
-    for number, condition in architecture.by_number(trapped).items():
+    answers = {name: (condition, _NOTIFY) for name, condition in trapped.items()}
+    answers |= {name: (condition, _ERRNO | code_number) for name, (code_number, condition) in refused.items()}
+    for number, (condition, answer) in architecture.by_number(answers).items():
         if condition is None:
-            code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOTIFY)]
+            code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer)]
         else:
             code += [
                 (_EQUAL, 0, 5, number),
                 (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * condition.argument),
                 (_AND, 0, 0, condition.bits),
                 (_EQUAL, 0, 1, condition.value),
-                (_RETURN, 0, 0, _NOTIFY),
+                (_RETURN, 0, 0, answer),
                 (_RETURN, 0, 0, _ALLOW),
             ]
-    for number, code_number in architecture.by_number(refused).items():
-        code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | code_number)]
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(pack("=HBBI", *instruction) for instruction in code)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from errno import ENOSYS
+from errno import ENOSYS, ENOTTY
 
 from fakecgroup import Kernel
 
@@ -13,7 +13,7 @@ from . import cgroup_namespaces, contexts, limits, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
-from .filter import When
+from .filter import Refusal, When
 from .forking import Forking
 from .handles import Handles
 from .lending import Lending
@@ -44,7 +44,15 @@ TRAPPED: dict[str, When | None] = {
 }
 """The calls that are asked about, and when, None being always."""
 
-REFUSED = {"io_uring_setup": ENOSYS}  # what it does is not asked about; programs do without
+_PIDFD_GET_INFO, _COMMAND = 0xFF0B, 0xFFFF  # Linux 6.13; without the size of its struct
+
+REFUSED = {
+    "io_uring_setup": Refusal(ENOSYS),  # what it does is not asked about
+    "statmount": Refusal(ENOSYS),  # tells of mounts as they are
+    "listmount": Refusal(ENOSYS),
+    "ioctl": Refusal(ENOTTY, When(1, _PIDFD_GET_INFO, _COMMAND)),  # tells of the machine's own cgroups
+}
+"""What programs do without, as older kernels do not have it."""
 
 
 def handlers(

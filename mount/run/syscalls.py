@@ -35,11 +35,14 @@ _EVERYWHERE = {  # since Linux 5.1 a new call has the same number on each
     "clone3": 435,
     "openat2": 437,
     "mount_setattr": 442,
+    "statmount": 457,
+    "listmount": 458,
 }
 _X86_64 = {  # asm/unistd_64.h
     **_EVERYWHERE,
     "open": 2,
     "rt_sigaction": 13,
+    "ioctl": 16,
     "clone": 56,
     "fork": 57,
     "vfork": 58,
@@ -57,6 +60,7 @@ _X86_64 = {  # asm/unistd_64.h
 }
 _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     **_EVERYWHERE,
+    "ioctl": 29,
     "mount": 40,
     "statfs": 43,
     "fstatfs": 44,

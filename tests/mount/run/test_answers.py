@@ -54,9 +54,9 @@ def test_programs_are_told_what_a_kernel_tells_them(sandboxed: Sandboxed, record
     if os.geteuid():
         pytest.skip("some answers are root's")
     layout, kernel = recording.split("-")
-    script = f"exec '{sys.executable}' -W ignore '{ANSWERS}' {layout}"
-    found = json.loads(said(sandboxed(script, layout=layout, kernel=kernel)))
     recorded = json.loads((ANSWERS / f"{recording}.json").read_text())
+    script = f"exec '{sys.executable}' -W ignore '{ANSWERS}' {layout} {' '.join(recorded)}"
+    found = json.loads(said(sandboxed(script, layout=layout, kernel=kernel)))
     gaps = set(GAPS) if layout == "v2" else set(GAPS) - ONLY_V2
     seen = set()
     wrong = []

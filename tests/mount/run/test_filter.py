@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from errno import ENOSYS
+from errno import ENOSYS, ENOTTY
 from struct import iter_unpack, pack, unpack_from
 
 import pytest
@@ -78,10 +78,19 @@ def test_handlers_are_asked_about_where_they_are_of_sigchld(machine: str) -> Non
     assert not asked(machine, "rt_sigaction", signal.SIGTERM)
 
 
-def test_a_refused_call_fails(machine: str) -> None:
+@pytest.mark.parametrize("name", ["io_uring_setup", "statmount", "listmount"])
+def test_a_refused_call_fails(machine: str, name: str) -> None:
     architecture = ARCHITECTURES[machine]
     code = program(TRAPPED, REFUSED, architecture)
-    assert verdict(code, architecture.audit, architecture.numbers["io_uring_setup"]) == REFUSED_WITH | ENOSYS
+    assert verdict(code, architecture.audit, architecture.numbers[name]) == REFUSED_WITH | ENOSYS
+
+
+def test_what_an_ioctl_tells_of_a_pidfd_is_refused(machine: str) -> None:
+    audit, numbers = ARCHITECTURES[machine]
+    code = program(TRAPPED, REFUSED, ARCHITECTURES[machine])
+    pidfd_get_info, tcgets = 0xC040FF0B, 0x5401
+    assert verdict(code, audit, numbers["ioctl"], 7, pidfd_get_info) == REFUSED_WITH | ENOTTY
+    assert verdict(code, audit, numbers["ioctl"], 7, tcgets) == GOES_ON
 
 
 def test_all_other_calls_go_on(machine: str) -> None:

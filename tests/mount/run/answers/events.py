@@ -305,3 +305,116 @@ def event_control(place: Place) -> Any:
     time.sleep(0.05)
     found["told of the removal"] = attempt(os.eventfd_read, event)
     return found
+
+
+@operation
+def freeze_what_is_traced(place: Place) -> Any:
+    if not only_v2(place):
+        return None
+    pid = os.fork()
+    if pid == 0:
+        libc.ptrace(0, 0, None, None)  # PTRACE_TRACEME
+        os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(PATIENCE)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    Path(place.own, "cgroup.procs").write_text(str(pid))
+    Path(place.own, "cgroup.freeze").write_text("1")
+    found: dict[str, Any] = {"stopped": [until(lambda: events_of(place)["frozen"] == "1"), state(pid)]}
+    libc.ptrace(17, pid, None, None)  # PTRACE_DETACH
+    found["detached"] = until(lambda: events_of(place)["frozen"] == "1")
+    end(pid)
+    found["killed"] = [until(lambda: events_of(place)["populated"] == "0"), events_of(place)]
+    return found
+
+
+@operation
+def freeze_what_is_stopped(place: Place) -> Any:
+    """A process that somebody had stopped stays so; one that a SIGCONT comes for while it is frozen goes on then."""
+    if not only_v2(place):
+        return None
+    pid = sleeper(place)
+    os.kill(pid, signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)
+    Path(place.own, "cgroup.freeze").write_text("1")
+    found: dict[str, Any] = {"frozen": until(lambda: events_of(place)["frozen"] == "1")}
+    Path(place.own, "cgroup.freeze").write_text("0")
+    time.sleep(0.05)
+    found["thawed"] = [state(pid), events_of(place)]
+    os.kill(pid, signal.SIGCONT)
+    found["continued"] = until(lambda: state(pid) == "S")
+    end(pid)
+    return found
+
+
+@operation
+def freeze_while_forking(place: Place) -> Any:
+    """Nothing is added to a frozen cgroup by those that are in it."""
+    if not only_v2(place):
+        return None
+    libc.prctl(36, 1, 0, 0, 0)
+    pid = os.fork()
+    if pid == 0:
+        place.enter()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while True:
+            if os.fork() == 0:
+                time.sleep(0.01)
+                os._exit(0)
+            time.sleep(0.001)
+    found = []
+    for _ in range(5):
+        time.sleep(0.03)
+        Path(place.own, "cgroup.freeze").write_text("1")
+        frozen = until(lambda: events_of(place)["frozen"] == "1")
+        before = Path(place.own, "cgroup.procs").read_text()
+        time.sleep(0.03)
+        found.append([frozen, before == Path(place.own, "cgroup.procs").read_text(), events_of(place)["frozen"]])
+        Path(place.own, "cgroup.freeze").write_text("0")
+    Path(place.own, "cgroup.kill").write_text("1")
+    found.append(until(lambda: events_of(place)["populated"] == "0"))
+    return found
+
+
+@operation
+def kill_without_events(place: Place) -> Any:
+    """One event for the end of many, at most two."""
+    if not only_v2(place):
+        return None
+    pids = [sleeper(place) for _ in range(5)]
+    fd = os.open(events_file(place), os.O_RDONLY)
+    os.read(fd, 100)
+    poller = select.poll()
+    poller.register(fd, select.POLLPRI)
+    Path(place.own, "cgroup.kill").write_text("1")
+    for pid in pids:
+        os.waitpid(pid, 0)
+    woken = [events for _, events in poller.poll(1000)]
+    return [woken, os.pread(fd, 100, 0).decode(), [events for _, events in poller.poll(100)]]
+
+
+@operation
+def release_agent(place: Place) -> Any:
+    if only_v2(place):
+        return None
+    agent, told = f"{place.tmp}/agent", f"{place.tmp}/told"
+    before = Path(place.hierarchy, "release_agent").read_text()
+    Path(agent).write_text(f"#!/bin/sh\necho $# $1 >>{told}\n")
+    os.chmod(agent, 0o755)
+    os.chmod(place.tmp, 0o755)
+    found: dict[str, Any] = {}
+    try:
+        found["set"] = attempt(Path(place.hierarchy, "release_agent").write_text, agent) == len(agent)
+        Path(place.own, "notify_on_release").write_text("1")
+        os.mkdir(f"{place.own}/a")
+        found["inherited"] = Path(place.own, "a/notify_on_release").read_text()
+        end(sleeper(place, f"{place.own}/a"))
+        found["last process"] = until(lambda: os.path.exists(told) and Path(told).read_text() != "")
+        found["told"] = place.shown(Path(told).read_text()) if os.path.exists(told) else None
+        os.remove(told)
+        os.rmdir(f"{place.own}/a")
+        found["last child"] = until(lambda: os.path.exists(told) and Path(told).read_text() != "")
+        found["told of it"] = place.shown(Path(told).read_text()) if os.path.exists(told) else None
+    finally:
+        Path(place.hierarchy, "release_agent").write_text(before)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from events import until
 from place import (
     CLONE,
     CLONE3,
@@ -274,3 +276,151 @@ def limits(place: Place) -> Any:
         return found
 
     return child(inside)
+
+
+@operation
+def pidfd_information(place: Place) -> Any:
+    told = attempt(fcntl.ioctl, os.pidfd_open(os.getpid()), 0xC040FF0B, bytes(64))  # PIDFD_GET_INFO
+    return "told" if isinstance(told, bytes) else told
+
+
+@operation
+def what_is_written_to_procs(place: Place) -> Any:
+    procs, root = Path(place.own, "cgroup.procs"), Path(place.hierarchy, "cgroup.procs")
+    start, finish, tids = threading.Event(), threading.Event(), []
+
+    def thread() -> None:
+        tids.append(threading.get_native_id())
+        start.set()
+        finish.wait()
+
+    threading.Thread(target=thread, daemon=True).start()
+    start.wait()
+    found: dict[str, Any] = {}
+    for text in ("0", "0\n", " 0", "0 0", "-1", "+0", "0x0", "", "\n", "2", "4194304", "99999999999"):
+        root.write_text("0")
+        result = attempt(procs.write_text, text)
+        found[text] = [result, place.cgroup()]
+    root.write_text("0")
+    found["a thread"] = [attempt(procs.write_text, str(tids[0])) == len(str(tids[0])), place.cgroup()]
+    found["listed"] = [procs.read_text() == f"{os.getpid()}\n", len(threads_file(place).read_text().split())]
+    root.write_text("0")
+    fd = os.open(procs, os.O_WRONLY)
+    found["twice"] = [attempt(os.write, fd, b"0"), attempt(os.write, fd, b"0"), attempt(os.pwrite, fd, b"0", 1)]
+    found["in parts"] = [attempt(os.write, fd, b"%d" % os.getpid()) > 0, attempt(os.writev, fd, [b"0", b"\n"])]
+    root.write_text("0")
+    os.mkdir(f"{place.own}/gone")
+    gone = os.open(f"{place.own}/gone/cgroup.procs", os.O_RDWR)
+    os.rmdir(f"{place.own}/gone")
+    found["removed"] = [attempt(os.write, gone, b"0"), attempt(os.read, gone, 10)]
+    finish.set()
+    return found
+
+
+def threads_file(place: Place) -> Path:
+    return Path(place.own, "cgroup.threads" if place.layout == "v2" else "tasks")
+
+
+@operation
+def one_thread_moves(place: Place) -> Any:
+    os.mkdir(f"{place.own}/a")
+    if place.layout == "v2":
+        Path(place.own, "a/cgroup.type").write_text("threaded")
+    place.enter()
+    found: dict[str, Any] = {}
+    inner = Path(place.own, "a", "cgroup.threads" if place.layout == "v2" else "tasks")
+
+    def thread() -> None:
+        found["moved"] = attempt(inner.write_text, "0")
+        found["own"] = place.cgroup("/proc/thread-self/cgroup")
+        found["of the leader"] = place.cgroup()
+        found["by its number"] = place.cgroup(f"/proc/{threading.get_native_id()}/cgroup")
+        found["threads"] = [len(inner.read_text().split()), len(threads_file(place).read_text().split())]
+        read = [attempt(Path(place.own, name, "cgroup.procs").read_text) for name in ("", "a")]
+        found["procs"] = [text.count("\n") or text for text in read]
+        found["rmdir"] = attempt(os.rmdir, f"{place.own}/a")
+
+    one = threading.Thread(target=thread)
+    one.start()
+    one.join()
+    found["ended"] = until(lambda: inner.read_text() == "")
+    found["rmdir then"] = attempt(os.rmdir, f"{place.own}/a")
+    return found
+
+
+@operation
+def many_threads(place: Place) -> Any:
+    """Threads come and go while the process is moved to and fro."""
+    os.mkdir(f"{place.own}/a")
+    over = threading.Event()
+
+    def breed() -> None:
+        while not over.is_set():
+            inner = [threading.Thread(target=int) for _ in range(5)]
+            for one in inner:
+                one.start()
+            for one in inner:
+                one.join()
+
+    breeders = [threading.Thread(target=breed) for _ in range(3)]
+    for one in breeders:
+        one.start()
+    for _ in range(40):
+        place.enter()
+        place.enter(f"{place.own}/a")
+    left = Path(place.own, "cgroup.procs").read_text(), threads_file(place).read_text()
+    over.set()
+    for one in breeders:
+        one.join()
+    return [left, place.cgroup(), attempt(os.rmdir, f"{place.own}/a")]
+
+
+@operation
+def end_of_the_parent(place: Place) -> Any:
+    """A child that is to die with its parent (PR_SET_PDEATHSIG) leaves the cgroup empty."""
+    libc.prctl(36, 1, 0, 0, 0)
+    parent = os.fork()
+    if parent == 0:
+        place.enter()
+        if os.fork() == 0:
+            libc.prctl(1, signal.SIGKILL, 0, 0, 0)
+            time.sleep(PATIENCE)
+        time.sleep(0.05)
+        os._exit(0)
+    os.waitpid(parent, 0)
+    status = os.wait()[1]
+    return [status, Path(place.own, "cgroup.procs").read_text(), attempt(os.rmdir, place.own)]
+
+
+@operation
+def counts_of_tasks(place: Place) -> Any:
+    """pids.current with zombies, threads, and threads without a leader."""
+    if place.layout == "v2":
+        Path(ROOT, "cgroup.subtree_control").write_text("+pids")
+
+    def current() -> int:
+        return int(Path(place.own, "pids.current").read_text())
+
+    found = {"empty": current()}
+    pid = os.fork() or time.sleep(PATIENCE) or os._exit(0)
+    Path(place.own, "cgroup.procs").write_text(str(pid))
+    found["one"] = current()
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    found["zombie"] = current()
+    os.waitpid(pid, 0)
+    found["reaped"] = current()
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        place.enter()
+        for _ in range(3):
+            threading.Thread(target=time.sleep, args=(0.2,)).start()
+        os.write(theirs, b"%d " % current())
+        threading.Thread(target=lambda: (time.sleep(0.05), os.write(theirs, b"%d" % current()))).start()
+        libc.syscall(60, 0)
+    os.close(theirs)
+    os.waitpid(pid, 0)
+    found["threads"], found["without the leader"] = map(int, os.read(ours, 100).split())
+    found["none"] = current()
+    return found
