@@ -31,7 +31,8 @@ def text(header: str) -> str:
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_the_numbers_are_those_of_the_c_header(machine: str) -> None:
     defined = {name: int(number) for name, number in DEFINED.findall(text(HEADERS[machine]))}
-    ours = ARCHITECTURES[machine].numbers
+    newest = max(defined.values())
+    ours = {name: number for name, number in ARCHITECTURES[machine].numbers.items() if number <= newest}
     assert {name: defined.get(name) for name in ours} == ours
     assert {name for name in {**TRAPPED, **REFUSED} if name in defined} <= ours.keys()
 
