@@ -52,9 +52,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _hold_standard_files() -> None:
     """Those that are closed lead nowhere, so that no other file gets their number; whom we execute gets them closed."""
-    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(fd)
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +32,10 @@ def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None)
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        raise MountError(f"cannot start a daemon: {error.strerror} (ulimit -u?)") from None
     if child == 0:
         try:
             if os.fork() == 0:
@@ -85,11 +89,15 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
 
 
 def log_to(path: Path) -> None:
-    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error."""
+    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error.
+
+    So do those that end a thread.
+    """
     logging.raiseExceptions = False
     handler = _FirstWriteHandler(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    threading.excepthook = lambda bug: log.error("a thread ends", exc_info=bug.exc_value)
 
 
 class _FirstWriteHandler(logging.FileHandler):

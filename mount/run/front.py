@@ -39,7 +39,10 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
         front, child = socket.socketpair()
         with front:
             with child:
-                pid = os.fork()
+                try:
+                    pid = os.fork()
+                except OSError as error:
+                    raise MountError(f"cannot start a process: {error.strerror} (ulimit -u?)") from None
                 if pid == 0:
                     front.close()
                     enter(make_sandbox(mask), child, ours)

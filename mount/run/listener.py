@@ -116,13 +116,19 @@ class Listener:
         self._need_another()
 
     def _need_another(self) -> None:
-        """Sees to it that somebody will listen."""
+        """Sees to it that somebody will listen. Raises RuntimeError where there can be no more threads."""
         with self._lock:
             if self._ready or self._threads >= _MOST:
                 return
             self._ready += 1
             self._threads += 1
-        threading.Thread(target=self._serve, daemon=True).start()
+        try:
+            threading.Thread(target=self._serve, daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._ready -= 1
+                self._threads -= 1
+            raise
 
     def _serve(self) -> None:
         call = Call(self._fd)
@@ -133,7 +139,10 @@ class Listener:
                     self._ready -= 1
                 if work is None:
                     return
-                self._need_another()
+                try:
+                    self._need_another()
+                except RuntimeError:  # RLIMIT_NPROC: others wait until this one is answered
+                    pass
             self._send(call, _attempt(work, call))
             with self._lock:
                 self._ready += 1

@@ -9,10 +9,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from errno import EAGAIN
 from pathlib import Path
 
 import pytest
 
+from mount import daemon
+from mount.errors import MountError
 from mount.run.filter import program
 from mount.run.sandbox import Hierarchies, Sandbox, enter
 
@@ -221,6 +224,15 @@ def test_one_in_another_is_refused_with_one_line(sandboxed: Sandboxed) -> None:
     done = sandboxed(f"{command} run true")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "there can be only one" in done.stderr
+
+
+def test_where_no_process_may_be_started_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError(EAGAIN, os.strerror(EAGAIN))
+
+    monkeypatch.setattr(os, "fork", fork)  # as RLIMIT_NPROC has it, which does not hold root back
+    with pytest.raises(MountError, match="cannot start a daemon: Resource temporarily unavailable"):
+        daemon.start(lambda ready: None)
 
 
 def test_without_user_namespaces_one_line_says_so(sandboxed: Sandboxed) -> None:

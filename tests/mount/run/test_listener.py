@@ -6,13 +6,14 @@ import os
 import socket
 import threading
 import time
+from errno import ENOENT
 
 import pytest
 
 from mount.errors import MountError
 from mount.run import syscalls
 from mount.run.filter import install, program
-from mount.run.listener import Listener
+from mount.run.listener import Listener, later
 
 PR_SET_NO_NEW_PRIVS = 38
 
@@ -33,6 +34,48 @@ def listener_of_a_process_that_has_ended() -> int:
     if not descriptors:
         pytest.skip(said.decode())
     return descriptors[0]
+
+
+def listener_of_a_process_that_asks() -> tuple[int, int]:
+    """The process calls fstatfs(2), which is trapped, and ends with 0 if that has failed with ENOENT."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                syscalls.libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+                fd = install(program({"fstatfs": None}, {}))
+                socket.send_fds(theirs, [b"+"], [fd])
+                os.close(fd)
+                os.fstatvfs(0)
+            except MountError as error:
+                theirs.send(str(error).encode())
+            except FileNotFoundError:
+                status = 0
+            finally:
+                os._exit(status)
+        said, descriptors, _, _ = socket.recv_fds(ours, 4096, 1)
+    if not descriptors:
+        pytest.skip(said.decode())
+    return child, descriptors[0]
+
+
+def test_who_may_have_to_wait_is_answered_even_where_there_can_be_no_second_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child, fd = listener_of_a_process_that_asks()
+    before = threading.active_count()
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if threading.active_count() > before:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    Listener(fd, syscalls.HERE.by_number({"fstatfs": later(lambda call: -ENOENT)})).start()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_nobody_listens_on_when_nobody_is_left_to_be_heard() -> None:
