@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Program, Step
+from ..release import here
 from .oci_runtimes import bundle
 from .tree import left, one, values
 
@@ -78,6 +79,79 @@ END
             ctr task rm c1 2>/dev/null; ctr container rm c1; {left("c1")}""",
             "",
         ),
+    ]
+
+
+def _docker(layout: str) -> Sequence[Step]:
+    limits = values(
+        layout,
+        "docker/$id",
+        "memory.max memory.swap.max cpu.max pids.max",
+        "memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes cpu/cpu.cfs_quota_us pids/pids.max",
+    )
+    frozen = one(
+        layout,
+        "grep frozen /sys/fs/cgroup/docker/$id/cgroup.events",
+        "cat /sys/fs/cgroup/freezer/docker/$id/freezer.state",
+    )
+    mine = one(layout, "^0:", ":memory:")
+    own = "cd /sys/fs/cgroup && mkdir service && echo 0 >service/cgroup.procs && echo +memory >cgroup.subtree_control"
+    enter = one(
+        layout, f"{own} && cd /run", "true"
+    )  # v2's root has no limit on swap, for which it looks in its own cgroup
+    return [
+        Step(
+            "dockerd",
+            "its driver, the version of cgroups, and that swap can be limited",
+            f"""{enter}
+            mkdir upper work && mount -t overlay -o lowerdir=/etc,upperdir=upper,workdir=work overlay /etc || exit
+            export DOCKER_HOST=unix:///run/docker.sock
+            dockerd --host $DOCKER_HOST --pidfile /run/docker.pid --data-root /run/data --exec-root /run/exec \
+                --storage-driver vfs --bridge none --iptables=false --ip-forward=false >dockerd.log 2>&1 &
+            for i in $(seq 200); do docker version >/dev/null 2>&1 && break; sleep 0.05; done
+            docker info --format '{{{{.CgroupDriver}}}} {{{{.CgroupVersion}}}} {{{{.SwapLimit}}}}'""",
+            one(layout, "cgroupfs 2 true", "cgroupfs 1 true"),
+        ),
+        Step(
+            "docker run --rm",
+            one(layout, "in the cgroup namespace the cgroup is /", "the command sees its cgroup"),
+            f"""{bundle()}
+            tar c -C rootfs . | docker import - one >/dev/null
+            docker run --rm --network none one grep {mine} /proc/self/cgroup | sed 's#docker/[0-9a-f]*$#docker/ID#'""",
+            one(layout, "0::/", "3:memory:/docker/ID"),
+        ),
+        Step(
+            "docker run --detach",
+            "the files hold the limits on memory, swap, CPU and pids",
+            f"""id=$(docker run --detach --name c1 --network none --memory 64m --cpus 0.5 --pids-limit 50 one sleep 60)
+            {limits}""",
+            one(layout, "67108864 67108864 50000 100000 50", "67108864 134217728 50000 50"),
+        ),
+        Step(
+            "docker stats",
+            "the limit, and the one process",
+            "docker stats --no-stream --format '{{.MemUsage}} {{.PIDs}}' c1 | sed 's#.*/ ##'",
+            "64MiB 1",
+        ),
+        Step(
+            "docker exec",
+            "is in the same cgroup",
+            f"[ $(docker exec c1 grep {mine} /proc/self/cgroup) = $(docker exec c1 grep {mine} /proc/1/cgroup) ]",
+            "",
+        ),
+        Step(
+            "docker update --memory 80m",
+            "the files hold the new limits",
+            f"docker update --memory 80m --memory-swap 80m --pids-limit 51 c1 >/dev/null 2>&1; {limits}",
+            one(layout, "83886080 0 50000 100000 51", "83886080 83886080 50000 51"),
+        ),
+        Step(
+            "docker pause, docker unpause",
+            "frozen, and not",
+            f"for what in pause unpause; do docker $what c1; {frozen}; done",
+            one(layout, "c1\nfrozen 1\nc1\nfrozen 0", "c1\nFROZEN\nc1\nTHAWED"),
+        ),
+        Step("docker rm --force", "no cgroup is left", 'docker rm --force c1; find /sys/fs/cgroup -name "$id"', "c1"),
     ]
 
 
@@ -234,6 +308,15 @@ PROGRAMS = (
         ("containerd", "ctr", "runc", "busybox"),
         _containerd,
         also=("runc", "busybox-static"),
+    ),
+    Program(
+        "Docker",
+        "docker.io",
+        ("dockerd", "docker", "containerd", "runc", "busybox"),
+        _docker,
+        also=("busybox-static", *(() if here() == "Debian 12" else ("docker-cli",))),
+        inside=("unshare", "--net"),
+        many_users=True,
     ),
     Program(
         "podman",
