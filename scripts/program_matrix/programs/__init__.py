@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..program import Program
-from . import cgroup_tools, containers, oci_runtimes, readers, services, shell
+from . import cgroup_tools, containers, kubelet, oci_runtimes, readers, services, shell
 
 PROGRAMS: tuple[Program, ...] = (
     *oci_runtimes.PROGRAMS,
     *containers.PROGRAMS,
+    *kubelet.PROGRAMS,
     *services.PROGRAMS,
     *cgroup_tools.PROGRAMS,
     *readers.PROGRAMS,
