@@ -28,6 +28,7 @@ class Membership:
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes, _memory_changed)
         self.awaited: set[Css] = set()  # what is to be looked at often
+        self.limits_tasks = False  # whether there ever was a pids.max
         self._newest = 0
         self._woken = 0.0  # in how many seconds at most the next look comes; 0: none does
 

@@ -92,6 +92,7 @@ def write_max(css: Pids, text: str) -> None:
     if not 0 <= value <= PIDS_LIMIT:
         raise refuse(EINVAL)
     css.limit = value
+    css.cgroup.hierarchy.membership.limits_tasks = True
 
 
 def read_current(css: Pids) -> int:

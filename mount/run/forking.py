@@ -81,8 +81,10 @@ class Forking:
         return self.start_at_once(call, 0)
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
-        """As `start`, but a process in the roots, which have no limits, need not wait."""
-        if not self._lending.any and not flags & CLONE_NEWCGROUP and self._processes.heir_places(call.tid) is None:
+        """As `start`, but where there are no limits, as in the roots, nobody need wait."""
+        if self._lending.any or flags & CLONE_NEWCGROUP:
+            return Later(lambda call: self.start(call, flags))
+        if not self._tree.kernel.membership.limits_tasks or self._processes.heir_places(call.tid) is None:
             return GOES
         return Later(lambda call: self.start(call, flags))
 
