@@ -27,7 +27,8 @@ def read(given: Mapping[str, object]) -> argparse.Namespace:
             continue
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             hint = "; a list of values in a marker is for test functions" if isinstance(value, (list, tuple)) else ""
-            raise ValueError(f"{name}={value!r} is neither text nor a number{hint}")
+            hint = f": write kernel='{value}'" if name == "kernel" and isinstance(value, float) else hint
+            raise ValueError(f"{name}={value!r} is neither text nor a whole number{hint}")
         arguments.append(f"--{name.replace('_', '-')}={value}")
     options = parser.parse_args(arguments)
     options.kernel = make_kernel(options).personality.name
@@ -38,4 +39,4 @@ class _Parser(argparse.ArgumentParser):
     """Raises what it would print."""
 
     def error(self, message: str) -> NoReturn:
-        raise ValueError(message.removeprefix("argument --"))
+        raise ValueError(message.removeprefix("argument --")) from None

@@ -6,7 +6,7 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -85,11 +85,14 @@ def cgroupfs_options(request: pytest.FixtureRequest, _cgroupfs_variant: object) 
     parameters = getattr(getattr(request.node, "callspec", None), "params", {})
     try:
         for name in _PARAMETERS:
-            given.update(parameters.get(name) or {})
+            parameter = parameters.get(name) or {}
+            if not isinstance(parameter, Mapping):
+                raise ValueError(f"{parameter!r} is no dictionary of options, such as {{'layout': 'v1'}}")
+            given.update(parameter)
         if any(marker.args for marker in request.node.iter_markers(_MARKER)):
             raise ValueError("options are given by name, such as layout='v1'")
         return read(given)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         complaint = str(error)
     pytest.fail(f"{request.node.nodeid}: {_MARKER}: {complaint}", pytrace=False)
 

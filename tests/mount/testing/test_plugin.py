@@ -135,6 +135,12 @@ def test_what_is_wrong_with_a_marker_is_an_error_of_its_test_alone(pytester: pyt
         @pytest.mark.cgroupfs(cpus=2.5)
         def test_type(cgroup_kernel): pass
 
+        @pytest.mark.cgroupfs(kernel=6.1)
+        def test_version(cgroup_kernel): pass
+
+        @pytest.mark.parametrize("cgroup_kernel", ["v1"], indirect=True)
+        def test_parameter(cgroup_kernel): pass
+
         @pytest.mark.cgroupfs(layout=["v1", "v2"])
         class TestCase(unittest.TestCase):
             @pytest.fixture(autouse=True)
@@ -142,14 +148,16 @@ def test_what_is_wrong_with_a_marker_is_an_error_of_its_test_alone(pytester: pyt
             def test_list(self): pass
     """)
     done = pytester.runpytest_inprocess()
-    done.assert_outcomes(passed=1, errors=6)
+    done.assert_outcomes(passed=1, errors=8)
     done.stdout.fnmatch_lines_random(
         [
             "*::test_name: cgroupfs: there is no option 'kernle'; there are layout, kernel, cpus, *",
             "*::test_value: cgroupfs: memory: '8Q' is no size; *",
             "*::test_kernel?2.6?: cgroupfs: no kernel '2.6' for layout v2: *",
             "*::test_position: cgroupfs: options are given by name, such as layout='v1'",
-            "*::test_type: cgroupfs: cpus=2.5 is neither text nor a number",
+            "*::test_type: cgroupfs: cpus=2.5 is neither text nor a whole number",
+            "*::test_version: cgroupfs: kernel=6.1 is neither text nor a whole number: write kernel='6.1'",
+            "*::test_parameter?v1?: cgroupfs: 'v1' is no dictionary of options, such as {'layout': 'v1'}",
             "*::test_list: cgroupfs: layout=?'v1', 'v2'? is neither text *a list of values * is for test functions",
         ]
     )
