@@ -1,9 +1,10 @@
-"""New mounts of the tree: made apart, then put somewhere (open_tree(2), move_mount(2))."""
+"""Mounts of the tree: made apart, put somewhere, taken away (open_tree(2), move_mount(2), umount2(2))."""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from errno import EIO
 from struct import pack
 
@@ -47,7 +48,18 @@ def detached(home: int, path: str, attributes: int) -> int:
 
 
 def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:
-    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2).
+    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2)."""
+    both = flags | _BOTH_EMPTY
+    return _inside(tid, lambda: syscalls.syscall("move_mount", tree, b"", place, b"", both))
+
+
+def unmount(path: str, tid: int, flags: int) -> int:
+    """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno."""
+    return _inside(tid, lambda: syscalls.unmount(path, flags))
+
+
+def _inside(tid: int, work: Callable[[], object]) -> int:
+    """Does it in a thread's namespaces.
 
     A child of ours does it, as a process with threads cannot change its user namespace.
     """
@@ -56,7 +68,7 @@ def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:
         code = EIO
         try:
             _enter(tid)
-            syscalls.syscall("move_mount", tree, b"", place, b"", flags | _BOTH_EMPTY)
+            work()
             code = 0
         except OSError as error:
             code = error.errno or EIO

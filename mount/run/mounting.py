@@ -13,7 +13,8 @@ from fakecgroup.refuse import refuse
 
 from . import syscalls
 from .cgroup_namespaces import CgroupNamespaces
-from .grafting import attach, detached
+from .filter import When
+from .grafting import attach, detached, unmount
 from .listener import GOES, Answer, Call
 from .process import credentials, locate
 from .sandbox import CGROUP_ROOT
@@ -26,6 +27,8 @@ _CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
 OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
 """What every file system takes (fs/fs_context.c)."""
+_MNT_FORCE, _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 1, 4, 8
+TRAPPED = {"mount": None, "umount2": When(1, _MNT_FORCE, _MNT_FORCE)}
 _V2_OPTIONS = {  # since when each is there (cgroup2_fs_parameters)
     "nsdelegate": (4, 13),
     "memory_localevents": (5, 2),
@@ -94,6 +97,22 @@ class Mounting:
         if cgroup is None or not path.startswith(self._path(cgroup.hierarchy.root)):
             return False
         return os.stat(f"/proc/self/fd/{place}/..").st_dev != os.fstat(place).st_dev
+
+    def umount2(self, call: Call) -> Answer:
+        """Without MNT_FORCE, which a cgroup file system does not mind, and by which a FUSE file system would end."""
+        address, flags = call.arguments[:2]
+        name = call.memory.read_text(call.tid, address)
+        place = locate(call.tid, syscalls.AT_FDCWD, name, follow=not flags & _UMOUNT_NOFOLLOW)
+        try:
+            own = f"/proc/self/fd/{place}"
+            if not self._tree.has(own) or flags & _MNT_EXPIRE:  # which is refused together with MNT_FORCE
+                return GOES
+            path = os.readlink(own)
+        finally:
+            os.close(place)
+        if not may_mount(call.tid):
+            return -EPERM
+        return -unmount(path, call.tid, flags & ~_MNT_FORCE) if call.waits() else GOES
 
     def detached(self, path: str, attributes: int) -> int:
         """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""

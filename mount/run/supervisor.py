@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import cgroup_namespaces, contexts, limits, opening, signals
+from . import cgroup_namespaces, contexts, limits, mounting, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
@@ -19,7 +19,6 @@ from .handles import Handles
 from .lending import Lending
 from .listener import Handler, later
 from .mount_files import MountFiles
-from .mounting import Mounting
 from .opening import Opening
 from .proc_files import ProcFiles
 from .statfs import Statfs
@@ -30,13 +29,13 @@ TRAPPED: dict[str, When | None] = {
     **opening.TRAPPED,
     "statfs": None,
     "fstatfs": None,
-    "mount": None,
     "name_to_handle_at": None,
     "clone3": None,
     "clone": None,
     "fork": None,
     "vfork": None,
     "bpf": None,
+    **mounting.TRAPPED,
     **contexts.TRAPPED,
     **cgroup_namespaces.TRAPPED,
     **limits.TRAPPED,
@@ -77,8 +76,8 @@ def handlers(
     statfs = Statfs(tree, kernel.vfs, mounts)
     lending = Lending()
     forking = Forking(tree, namespaces, processes, lending)
-    mounting = Mounting(tree, namespaces, home)
-    making = contexts.Contexts(mounting)
+    mounter = mounting.Mounting(tree, namespaces, home)
+    making = contexts.Contexts(mounter)
     at_once: dict[str, Handler] = {
         "openat": opener.openat,
         "open": opener.open,
@@ -92,7 +91,8 @@ def handlers(
     waiting = {
         "statfs": statfs.statfs,
         "fstatfs": statfs.fstatfs,
-        "mount": mounting.mount,
+        "mount": mounter.mount,
+        "umount2": mounter.umount2,
         "fsopen": making.fsopen,
         "fsconfig": making.fsconfig,
         "fsmount": making.fsmount,

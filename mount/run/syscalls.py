@@ -51,6 +51,7 @@ _X86_64 = {  # asm/unistd_64.h
     "fstatfs": 138,
     "setrlimit": 160,
     "mount": 165,
+    "umount2": 166,
     "openat": 257,
     "unshare": 272,
     "prlimit64": 302,
@@ -61,6 +62,7 @@ _X86_64 = {  # asm/unistd_64.h
 _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     **_EVERYWHERE,
     "ioctl": 29,
+    "umount2": 39,
     "mount": 40,
     "statfs": 43,
     "fstatfs": 44,
@@ -149,9 +151,9 @@ def mount(source: str | None, target: str, fstype: str | None, flags: int, data:
         raise OSError(code, os.strerror(code), target)
 
 
-def unmount(path: str) -> None:
-    """umount2(2), lazily. Raises OSError."""
-    if libc.umount2(os.fsencode(path), _MNT_DETACH):
+def unmount(path: str, flags: int = _MNT_DETACH) -> None:
+    """umount2(2), lazily if nothing else is said. Raises OSError."""
+    if libc.umount2(os.fsencode(path), flags):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), path)
 

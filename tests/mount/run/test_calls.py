@@ -113,6 +113,14 @@ def test_a_cgroup_file_system_is_mounted_as_the_tree(sandboxed: Sandboxed, tmp_p
     ]
 
 
+def test_a_forced_unmount_leaves_the_tree_to_others(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    busy, gone = f"cd {tmp_path}; umount -f {tmp_path}", f"cd /; umount -f {tmp_path}; grep -c {tmp_path} /proc/mounts"
+    done = sandboxed(
+        f"mkdir /sys/fs/cgroup/a; mount -t cgroup2 none {tmp_path}; {busy}; ls -d a; {gone}; ls -d /sys/fs/cgroup/a"
+    )
+    assert (done.stdout, done.stderr.count("busy")) == ("a\n0\n/sys/fs/cgroup/a\n", 1)
+
+
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
