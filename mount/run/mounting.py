@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from errno import EBUSY, EINVAL, ENOTDIR, EPERM
+from fcntl import ioctl
 
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
@@ -18,12 +19,14 @@ from .grafting import attach, detached, unmount
 from .listener import GOES, Answer, Call
 from .process import credentials, locate
 from .sandbox import CGROUP_ROOT
+from .sweep import namespace_of
 from .tree import Tree, cgroup_of
 
 # Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
 _NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
+_NS_GET_USERNS, _NS_GET_PARENT = 0xB701, 0xB702  # linux/nsfs.h
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
 OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
 """What every file system takes (fs/fs_context.c)."""
@@ -120,9 +123,10 @@ class Mounting:
 
     def root(self, tid: int, unified: bool, options: list[str]) -> str:
         """What is to be the root of a new mount, as a path in the sandbox: the root of the thread's cgroup namespace,
-        in the hierarchy that the options name. Raises EINVAL, EBUSY, EPERM.
+        in the hierarchy that the options name. Raises EINVAL, EPERM, EBUSY.
         """
         places = self._namespaces.root(tid)
+        owned = _owns_its_cgroup_namespace(tid)
         inside = any(place.parent is not None for place in places)
         hierarchies = self._tree.kernel.hierarchies
         if unified:
@@ -130,8 +134,8 @@ class Mounting:
                 raise refuse(EINVAL)
             found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
         else:
-            found = hierarchy_named(hierarchies, options, inside=inside)
-        if found is None:
+            found = hierarchy_named(hierarchies, options, inside=inside) if owned else None
+        if found is None or not owned:
             raise refuse(EPERM)  # a hierarchy that is not there is not made
         return self._path(places[hierarchies.index(found)])
 
@@ -146,6 +150,27 @@ class Mounting:
 def may_mount(tid: int) -> bool:
     """Whether a thread may mount anything."""
     return bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
+
+
+def _owns_its_cgroup_namespace(tid: int) -> bool:
+    """Whether the user namespace that a thread is in, where it may mount, made its cgroup namespace or one that did is
+    below it (mount_capable).
+    """
+    own = namespace_of(tid)
+    fd = os.open(f"/proc/{tid}/ns/cgroup", os.O_RDONLY | os.O_CLOEXEC)
+    question = _NS_GET_USERNS
+    try:
+        while True:
+            above = ioctl(fd, question)
+            os.close(fd)
+            fd, question = above, _NS_GET_PARENT
+            found = os.fstat(fd)
+            if (found.st_dev, found.st_ino) == own:
+                return True
+    except OSError:  # EPERM: it is above our own
+        return False
+    finally:
+        os.close(fd)
 
 
 def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside: bool) -> Hierarchy | None:

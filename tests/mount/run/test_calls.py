@@ -121,6 +121,13 @@ def test_a_forced_unmount_leaves_the_tree_to_others(sandboxed: Sandboxed, tmp_pa
     assert (done.stdout, done.stderr.count("busy")) == ("a\n0\n/sys/fs/cgroup/a\n", 1)
 
 
+@pytest.mark.parametrize(("namespaces", "status"), [("-Urm", 32), ("-UrmC", 0)])
+def test_who_does_not_own_the_cgroup_namespace_mounts_nothing(
+    sandboxed: Sandboxed, tmp_path: Path, namespaces: str, status: int
+) -> None:
+    assert sandboxed(f"unshare {namespaces} mount -t cgroup2 none {tmp_path}").returncode == status
+
+
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
