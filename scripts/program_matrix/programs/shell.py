@@ -86,6 +86,18 @@ def _bubblewrap(layout: str) -> Sequence[Step]:
     ]
 
 
+def _stress_ng(_: str) -> Sequence[Step]:
+    return [
+        Step(
+            "stress-ng --cgroup 1",
+            "it passes; in the tree there is what there was before",
+            """find /sys/fs/cgroup | sort >before; stress-ng --cgroup 1 --cgroup-ops 2 2>&1 | grep -o 'passed: .*'
+            find /sys/fs/cgroup | sort | diff before -""",
+            "passed: 1: cgroup (1)",
+        ),
+    ]
+
+
 _ALL = ("v2", "v1", "hybrid")
 
 PROGRAMS = (
@@ -93,5 +105,7 @@ PROGRAMS = (
     Program("util-linux", "util-linux", ("findmnt", "mount", "unshare"), _util_linux, layouts=_ALL),
     Program("coreutils", "coreutils", ("df", "stat"), _coreutils, layouts=_ALL),
     Program("busybox", "busybox-static", ("busybox",), _busybox, layouts=_ALL),
+    # it mounts cgroup2, which the layout v1 has not
+    Program("stress-ng", "stress-ng", ("stress-ng",), _stress_ng, layouts=("v2", "hybrid")),
     Program("bubblewrap", "bubblewrap", ("bwrap",), _bubblewrap),
 )
