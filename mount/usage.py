@@ -17,7 +17,7 @@ from fakecgroup import CpuTime, CpuUse, MemoryUse, ProcessMemory
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _KIB = 1024
-_STACK = 16 << 10  # bytes of kernel stack per thread on x86-64 (THREAD_SIZE)
+_STACK = 16 << 10  # bytes of kernel stack per thread on x86-64 and, with pages of 4 or 16 KiB, arm64 (THREAD_SIZE)
 _WHOLE_PAGES = -4096
 _BIG = 16 << 20  # bytes of a process from which on it is not divided at each look
 _SPARING = 20  # between two such divisions, times the time that one takes

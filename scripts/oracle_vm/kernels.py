@@ -15,11 +15,17 @@ SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "sid"}
 
 #: Programs the oracle runs, and the Debian package each of them comes from.
 PROGRAMS = {
-    "qemu-system-x86_64": "qemu-system-x86",
     "cpio": "cpio",
     "gcc": "gcc libc6-dev",
     "dpkg": "dpkg",
     "apt-get": "apt",
+}
+
+
+#: QEMU and its package, by Debian's name of what it emulates.
+EMULATORS = {
+    "amd64": ("qemu-system-x86_64", "qemu-system-x86"),
+    "arm64": ("qemu-system-aarch64", "qemu-system-arm"),
 }
 
 
@@ -29,13 +35,24 @@ class OracleError(Exception):
 
 @dataclass(frozen=True)
 class Kernel:
-    """An unpacked kernel: ``series`` as users name it, ``package`` and its Debian ``version``."""
+    """An unpacked kernel: ``series`` as users name it (6.12, 6.12/arm64), ``package`` and its Debian ``version``."""
 
     series: str
     package: str
     version: str
     vmlinuz: Path
     tree: Path
+
+    @property
+    def architecture(self) -> str:
+        """Debian's name of it."""
+        return number_and_architecture(self.series)[1]
+
+
+def number_and_architecture(series: str) -> tuple[str, str]:
+    """The two parts of what a user names: "6.12", "amd64" for "6.12"."""
+    number, _, architecture = series.partition("/")
+    return number, architecture or "amd64"
 
 
 def cache_directory() -> Path:
@@ -44,9 +61,10 @@ def cache_directory() -> Path:
     return Path(base) / "fakecgroup"
 
 
-def check_programs() -> None:
+def check_programs(architecture: str = "amd64") -> None:
     """Raise OracleError naming the packages to install, if a program is missing."""
-    missing = [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
+    programs = [EMULATORS[architecture], *PROGRAMS.items()]
+    missing = [package for program, package in programs if shutil.which(program) is None]
     if missing:
         raise OracleError(f"missing programs; install them as root: apt-get install {' '.join(missing)}")
 
@@ -68,11 +86,12 @@ def fetch(series: str) -> Kernel:
     Raises OracleError when apt cannot get it or when the suite has moved on to another series.
     """
     home = cache_directory() / "kernels" / series
-    apt = Apt(home / "apt", SUITES[series])
+    number, architecture = number_and_architecture(series)
+    apt = Apt(home / "apt", SUITES[number], architecture)
     apt.update()
-    image = _first(apt.depends("linux-image-cloud-amd64"), r"linux-image-\d")
-    if not image.startswith(f"linux-image-{series}."):
-        raise OracleError(f"suite {SUITES[series]} has {image} now, not a {series} kernel")
+    image = _first(apt.depends(f"linux-image-cloud-{architecture}"), r"linux-image-\d")
+    if not image.startswith(f"linux-image-{number}."):
+        raise OracleError(f"suite {SUITES[number]} has {image} now, not a {number} kernel")
     parts = [image, *(p for p in apt.depends(image) if re.match(r"linux-(binary|modules)-\d", p))]
     packages = home / "packages"
     shutil.rmtree(packages, ignore_errors=True)
@@ -95,7 +114,7 @@ def fetch(series: str) -> Kernel:
 class Apt:
     """A private apt: own sources, lists and cache, so that the machine's own are not touched."""
 
-    def __init__(self, home: Path, suite: str) -> None:
+    def __init__(self, home: Path, suite: str, architecture: str) -> None:
         self._home = home
         for part in ("lists/partial", "cache/archives/partial"):
             (home / part).mkdir(parents=True, exist_ok=True)
@@ -113,7 +132,7 @@ class Apt:
             "Dir::Cache": home / "cache",
             "Acquire::Languages": "none",
             "Acquire::Check-Valid-Until": "false",
-            "APT::Architecture": "amd64",
+            "APT::Architecture": architecture,
         }
         lines = [f'{name} "{value}";' for name, value in settings.items()]
         (home / "apt.conf").write_text("\n".join(lines) + "\n")

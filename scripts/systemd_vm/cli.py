@@ -14,7 +14,7 @@ from oracle_vm.kernels import OracleError
 from . import machine, root
 
 #: Kernel series whose Debian suite has a Python that the engine runs on.
-SERIES = ("6.1", "6.12", "7.2")
+SERIES = ("6.1", "6.12", "7.2", "6.12/arm64")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,10 +48,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fetch(options: argparse.Namespace) -> int:
-    kernels.check_programs()
     for series in options.kernels or ["6.1"]:
         if series not in SERIES:
             raise OracleError(f"no root for kernel {series!r}; there are {', '.join(SERIES)}")
+        kernels.check_programs(kernels.number_and_architecture(series)[1])
         try:
             kernel = kernels.load(series)
         except OracleError:

@@ -8,8 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from oracle_vm.kernels import Kernel, OracleError, check_programs
+from oracle_vm.kernels import EMULATORS, Kernel, OracleError, check_programs
 
+from .architecture import ARCHITECTURES
 from .root import image_of, pack
 
 CPUS = 3
@@ -52,7 +53,7 @@ def boot(kernel: Kernel, image: Path, overlay: Path, options: str, patience: flo
     Gives what was written to the second serial port, until its last line, which is ``exit`` and an exit code. Raises
     OracleError when there is none, or the machine is not off again after ``patience`` seconds.
     """
-    check_programs()
+    check_programs(kernel.architecture)
     with tempfile.TemporaryDirectory(prefix="fcg-machine-") as name:
         directory = Path(name)
         initrd = directory / "initrd"
@@ -103,10 +104,12 @@ def put_fuse(kernel: Kernel, tree: Path) -> None:
 
 
 def _command(kernel: Kernel, options: str, directory: Path) -> list[str]:
-    append = f"console=ttyS0 quiet panic=-1 swapaccount=1 {options}"
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", str(CPUS)]
-    command += ["-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
-    command += ["-serial", f"file:{directory / 'console'}", "-serial", f"file:{directory / 'output'}"]
+    architecture = ARCHITECTURES[kernel.architecture]
+    append = f"console={architecture.console} quiet panic=-1 swapaccount=1 {options}"
+    command = [EMULATORS[kernel.architecture][0], *architecture.processor, "-accel", "tcg,thread=multi"]
+    command += ["-smp", str(CPUS), "-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
+    command += ["-serial", f"file:{directory / 'console'}"]
+    command += ["-chardev", f"file,id=output,path={directory / 'output'}", *architecture.output_port]
     return [*command, "-kernel", str(kernel.vmlinuz), "-initrd", str(directory / "both"), "-append", append]
 
 

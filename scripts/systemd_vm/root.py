@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from oracle_vm.kernels import SUITES, Apt, OracleError, cache_directory
+from oracle_vm.kernels import SUITES, Apt, OracleError, cache_directory, number_and_architecture
+
+from .architecture import ARCHITECTURES
 
 _PACKAGES = [
     "systemd-sysv",
@@ -40,7 +42,7 @@ FailureAction=poweroff-force
 Type=oneshot
 Environment=PATH=/opt/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1 HOME=/root
 WorkingDirectory=/opt
-ExecStart=/bin/bash -c 'bash /opt/script >/dev/ttyS1 2>&1; echo "exit $?" >/dev/ttyS1'
+ExecStart=/bin/bash -c 'bash /opt/script >/dev/{output} 2>&1; echo "exit $?" >/dev/{output}'
 """
 
 
@@ -58,7 +60,8 @@ def fetch(series: str) -> Path:
     Raises OracleError when apt cannot get them.
     """
     home = _home(series)
-    apt = Apt(home / "apt", SUITES[series])
+    number, architecture = number_and_architecture(series)
+    apt = Apt(home / "apt", SUITES[number], architecture)
     apt.update()
     packages = apt.download_with_dependencies(_PACKAGES)
     with tempfile.TemporaryDirectory(prefix="root-", dir=home) as directory:
@@ -68,7 +71,7 @@ def fetch(series: str) -> Path:
             # unlike dpkg -x, tar goes through the links of a merged /usr and needs no root
             command = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner --keep-directory-symlink'
             _run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
-        _configure(tree)
+        _configure(tree, ARCHITECTURES[architecture].output)
         pack(tree, home / "root.cpio")
     shutil.rmtree(home / "apt" / "cache")
     return home / "root.cpio"
@@ -92,7 +95,7 @@ def _usrmerge_first(packages: list[Path]) -> list[Path]:
     return sorted(packages, key=lambda package: not package.name.startswith("base-files_"))
 
 
-def _configure(tree: Path) -> None:
+def _configure(tree: Path, output: str) -> None:
     for pattern in _NOT_NEEDED:
         for path in tree.glob(pattern):
             shutil.rmtree(path)
@@ -101,7 +104,7 @@ def _configure(tree: Path) -> None:
     (etc / "group").write_text(_GROUP)
     (etc / "machine-id").write_text("0" * 31 + "1\n")
     (etc / "systemd/system").mkdir(parents=True, exist_ok=True)
-    (etc / "systemd/system/script.service").write_text(_UNIT)
+    (etc / "systemd/system/script.service").write_text(_UNIT.format(output=output))
     python = next(path.name for path in sorted((tree / "usr/bin").glob("python3.*")) if not path.is_symlink())
     for link, target in (("init", "/sbin/init"), ("var/run", "/run"), ("usr/bin/python3", python), ("bin/sh", "bash")):
         path = tree / link
