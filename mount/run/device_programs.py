@@ -19,8 +19,8 @@ from fakecgroup.refuse import refuse
 
 from .listener import GOES, Answer, Call, Descriptor
 from .process import credentials, descriptor
-from .sweep import namespace_of
 from .tree import Tree
+from .user_namespaces import namespace_of
 
 _PROG_LOAD, _ATTACH, _DETACH, _GET_FD_BY_ID, _GET_INFO, _QUERY = 5, 8, 9, 13, 15, 16  # enum bpf_cmd
 _OF_DEVICES = 15  # BPF_PROG_TYPE_CGROUP_DEVICE

@@ -16,7 +16,8 @@ from ..errors import MountError
 from . import server
 from .identities import write_maps
 from .sandbox import LISTENER, Sandbox, enter
-from .sweep import Namespace, namespace_of, sweep
+from .sweep import sweep
+from .user_namespaces import Namespace, namespace_of
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from errno import EBUSY, EINVAL, ENOTDIR, EPERM
-from fcntl import ioctl
 
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
@@ -19,14 +18,13 @@ from .grafting import attach, detached, unmount
 from .listener import GOES, Answer, Call
 from .process import credentials, locate
 from .sandbox import CGROUP_ROOT
-from .sweep import namespace_of
 from .tree import Tree, cgroup_of
+from .user_namespaces import namespace_of, owners
 
 # Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
 _NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
-_NS_GET_USERNS, _NS_GET_PARENT = 0xB701, 0xB702  # linux/nsfs.h
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
 OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
 """What every file system takes (fs/fs_context.c)."""
@@ -153,24 +151,10 @@ def may_mount(tid: int) -> bool:
 
 
 def _owns_its_cgroup_namespace(tid: int) -> bool:
-    """Whether the user namespace that a thread is in, where it may mount, made its cgroup namespace or one that did is
-    below it (mount_capable).
+    """Whether the user namespace that a thread is in, where it may mount, owns its cgroup namespace, or one that does
+    is below it (mount_capable).
     """
-    own = namespace_of(tid)
-    fd = os.open(f"/proc/{tid}/ns/cgroup", os.O_RDONLY | os.O_CLOEXEC)
-    question = _NS_GET_USERNS
-    try:
-        while True:
-            above = ioctl(fd, question)
-            os.close(fd)
-            fd, question = above, _NS_GET_PARENT
-            found = os.fstat(fd)
-            if (found.st_dev, found.st_ino) == own:
-                return True
-    except OSError:  # EPERM: it is above our own
-        return False
-    finally:
-        os.close(fd)
+    return namespace_of(tid) in owners(tid, "cgroup")
 
 
 def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside: bool) -> Hierarchy | None:

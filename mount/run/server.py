@@ -25,7 +25,8 @@ from .filter import program
 from .listener import Listener
 from .sandbox import MOUNTED
 from .supervisor import REFUSED, TRAPPED, handlers
-from .sweep import namespace_of, sweep
+from .sweep import sweep
+from .user_namespaces import namespace_of
 
 
 class _Mounted(NamedTuple):

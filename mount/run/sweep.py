@@ -6,19 +6,11 @@ import os
 import select
 import signal
 from collections.abc import Iterator
-from fcntl import ioctl
 
-_NS_GET_PARENT = 0xB702
+from .user_namespaces import Namespace, lineage, namespace_of
+
 _ROUNDS = 1000  # a process that forks faster than it can be found is not hunted for ever
 _PATIENCE = 10  # ms for the end of one that is killed, before all are looked at again
-
-Namespace = tuple[int, int]
-"""A user namespace: device and inode number."""
-
-
-def namespace_of(pid: int | str) -> Namespace:
-    """The user namespace of a process. Raises OSError."""
-    return _namespace(os.stat(f"/proc/{pid}/ns/user"))
 
 
 def sweep(namespace: Namespace) -> None:
@@ -71,21 +63,5 @@ def _is_inside(pid: str, known: dict[Namespace, bool]) -> bool:
 
 def _is_below(pid: str, known: dict[Namespace, bool]) -> bool:
     """Raises OSError."""
-    fd = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        own = namespace = _namespace(os.fstat(fd))
-        while namespace not in known:
-            try:
-                parent = ioctl(fd, _NS_GET_PARENT)
-            except OSError:  # EPERM: above our own
-                break
-            os.close(fd)
-            fd = parent
-            namespace = _namespace(os.fstat(fd))
-        return known.setdefault(own, known.get(namespace, False))
-    finally:
-        os.close(fd)
-
-
-def _namespace(found: os.stat_result) -> Namespace:
-    return found.st_dev, found.st_ino
+    above = list(lineage(pid))
+    return known.setdefault(above[0], any(known.get(namespace, False) for namespace in above))

@@ -1,0 +1,54 @@
+"""User namespaces, and which is above which (ioctl_ns(2))."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fcntl import ioctl
+
+_NS_GET_USERNS, _NS_GET_PARENT = 0xB701, 0xB702
+
+Namespace = tuple[int, int]
+"""A user namespace: device and inode number."""
+
+
+def namespace_of(pid: int | str) -> Namespace:
+    """The user namespace of a process. Raises OSError."""
+    return _namespace(os.stat(f"/proc/{pid}/ns/user"))
+
+
+def lineage(pid: int | str) -> Iterator[Namespace]:
+    """The user namespace of a process and those above it, as far as they are not above our own. Raises OSError."""
+    return _upwards(os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC))
+
+
+def owners(pid: int | str, kind: str) -> Iterator[Namespace]:
+    """The user namespace that owns another namespace of a process, such as "cgroup", and those above it; none where
+    they are above our own. Raises OSError: no such process.
+    """
+    owned = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        owner = ioctl(owned, _NS_GET_USERNS)
+    except OSError:  # EPERM
+        return iter(())
+    finally:
+        os.close(owned)
+    return _upwards(owner)
+
+
+def _upwards(fd: int) -> Iterator[Namespace]:
+    try:
+        while True:
+            yield _namespace(os.fstat(fd))
+            try:
+                above = ioctl(fd, _NS_GET_PARENT)
+            except OSError:  # EPERM
+                return
+            os.close(fd)
+            fd = above
+    finally:
+        os.close(fd)
+
+
+def _namespace(found: os.stat_result) -> Namespace:
+    return found.st_dev, found.st_ino
