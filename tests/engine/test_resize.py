@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -83,6 +84,45 @@ def test_the_classes_grow_before_the_pod_and_shrink_after_it(resized, two):
     growing = resized(two(SMALL, SMALL), two(LARGE, SMALL), every=True)
     assert growing[0] == ("Burstable", "cpu.weight", "59")
     assert resized(two(LARGE, SMALL), two(SMALL, SMALL), every=True)[-1] == ("Burstable", "cpu.weight", "39")
+
+
+def _resources(cpu, memory, most_cpu, most_memory):
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": most_cpu, "memory": most_memory}}
+
+
+BEFORE = (_resources("100m", "32Mi", "200m", "128Mi"), _resources("50m", "16Mi", "300m", "96Mi"))
+GROWN = (_resources("200m", "64Mi", "400m", "256Mi"), BEFORE[1])
+SHRUNK = (_resources("50m", "16Mi", "150m", "100Mi"), BEFORE[1])
+MIXED = (_resources("100m", "16Mi", "300m", "64Mi"), _resources("20m", "32Mi", "100m", "200Mi"))
+# What changed a value when kubelet 1.36.2 resized a pod, with containerd 1.6.20 and runc 1.1.5 (docs/kubelet.md).
+KUBELETS = [
+    ("v2", BEFORE, GROWN, """memory.max=369098752 a/memory.max=268435456 cpu.max=70000,100000 cpu.weight=10
+        a/cpu.weight=8 a/cpu.max=40000,100000"""),
+    ("v2", GROWN, SHRUNK, """a/memory.max=104857600 memory.max=205520896 a/cpu.weight=2 a/cpu.max=15000,100000
+        cpu.weight=4 cpu.max=45000,100000"""),
+    ("v2", SHRUNK, MIXED, """memory.max=276824064 a/memory.max=67108864 b/memory.max=209715200 cpu.weight=5
+        b/cpu.weight=1 b/cpu.max=10000,100000 a/cpu.weight=4 a/cpu.max=30000,100000 cpu.max=40000,100000"""),
+    ("v1", BEFORE, GROWN, """memory.limit_in_bytes=369098752 a/memory.memsw.limit_in_bytes=268435456
+        a/memory.limit_in_bytes=268435456 cpu.cfs_quota_us=70000 cpu.shares=256 a/cpu.shares=204
+        a/cpu.cfs_quota_us=40000"""),
+    ("v1", GROWN, SHRUNK, """a/memory.limit_in_bytes=104857600 a/memory.memsw.limit_in_bytes=104857600
+        memory.limit_in_bytes=205520896 a/cpu.shares=51 a/cpu.cfs_quota_us=15000 cpu.shares=102
+        cpu.cfs_quota_us=45000"""),
+    ("v1", SHRUNK, MIXED, """memory.limit_in_bytes=276824064 a/memory.limit_in_bytes=67108864
+        a/memory.memsw.limit_in_bytes=67108864 b/memory.memsw.limit_in_bytes=209715200
+        b/memory.limit_in_bytes=209715200 cpu.shares=122 b/cpu.shares=20 b/cpu.cfs_quota_us=10000 a/cpu.shares=102
+        a/cpu.cfs_quota_us=30000 cpu.cfs_quota_us=40000"""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("layout", "old", "new", "writes"), KUBELETS)
+def test_the_writes_are_those_of_a_kubelet_and_its_runtime(make_node, two, layout, old, new, writes):
+    node = replace(make_node(), weight_formulas={"container": "linear"})
+    found = _applied(ModelFs(Kernel(layout)), node, [two(*old)])
+    steps = resize_plan(node, [two(*old)], [two(*new)], found).steps
+    of = {"default/p1": "", "default/p1/a": "a/", "default/p1/b": "b/"}
+    shown = [f"{of[step.owner]}{step.file}={step.text}".replace(" ", ",") for step in steps if step.owner in of]
+    assert shown == writes.split()
 
 
 def test_the_same_is_no_step(resized, two):
