@@ -26,13 +26,15 @@ def checked(result: int) -> int:
     return -ctypes.get_errno() if result < 0 else result
 
 
-def handle(path: str, size: int) -> None:
-    """The result, size and type of a file handle, and whether it is the inode number."""
+def handle(path: str, size: int, flags: int = 0) -> None:
+    """The result, size and type of a file handle, and whether it is the inode number; with AT_HANDLE_MNT_ID_UNIQUE also
+    whether the number of the mount is a unique one.
+    """
     buffer = ctypes.create_string_buffer(struct.pack("=Ii", size, 0) + bytes(64))
-    mount = ctypes.c_int()
-    result = checked(libc.name_to_handle_at(-100, path.encode(), buffer, ctypes.byref(mount), 0))
+    mount = ctypes.c_uint64()
+    result = checked(libc.name_to_handle_at(-100, path.encode(), buffer, ctypes.byref(mount), flags))
     length, kind, ino = struct.unpack_from("=IiQ", buffer)
-    print(result, length, hex(kind), ino == os.stat(path).st_ino)
+    print(result, length, hex(kind), ino == os.stat(path).st_ino, *([mount.value >= 1 << 31] if flags & 1 else []))
 
 
 def clone3(fd: int, child: Callable[[], NoReturn]) -> tuple[int, ctypes.Array[ctypes.c_char]]:
@@ -112,7 +114,7 @@ def io_uring() -> None:
 
 if __name__ == "__main__":
     {
-        "handle": lambda path, size: handle(path, int(size)),
+        "handle": lambda path, *numbers: handle(path, *map(int, numbers)),
         "clone": clone_into,
         "clone-many": clone_many,
         "clone-forget": clone_and_forget,

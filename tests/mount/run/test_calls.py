@@ -56,6 +56,15 @@ def test_a_handle_is_the_inode_number(sandboxed: Sandboxed, layout: str) -> None
     assert said(sandboxed(script, layout=layout)) == small * 2 + fits * 2
 
 
+def test_a_handle_that_only_names(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"{PROBE} handle /sys/fs/cgroup 128 {0x200}")) == "0 8 0xfe True\n"
+
+
+@pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 8), reason="Linux 6.8 is needed")
+def test_a_handle_with_the_unique_number_of_the_mount(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"{PROBE} handle /sys/fs/cgroup 128 {0x201}")) == "0 8 0xfe True True\n"
+
+
 def test_a_child_starts_in_the_cgroup_it_is_cloned_into(sandboxed: Sandboxed) -> None:
     script = (
         f"cd /sys/fs/cgroup; mkdir a; mkdir b; echo $$ >b/cgroup.procs; {PROBE} clone a; {PROBE} clone a {os.O_PATH}"
