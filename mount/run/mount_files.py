@@ -13,6 +13,7 @@ from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
 from .. import wire
+from .apart import Apart
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class MountFiles:
     def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
         self._number = os.makedev(*map(int, device.split(":")))
         self._fuse = fuse
-        self._root = root
+        self._apart = Apart(root)
         self._shows = [shows[name] for name in NAMES]
         self._open: dict[int, _Open] = {}
         self._watched: dict[int, _Open] = {}  # by the kernel's own file
@@ -77,7 +78,7 @@ class MountFiles:
 
     def open(self, name: bytes, pid: int, flags: int) -> int:
         """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""
-        return os.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK, dir_fd=self._root)
+        return self._apart.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
 
     def serve(self) -> None:
         """Answers for as long as the file system is in use."""

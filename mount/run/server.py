@@ -6,6 +6,7 @@ would then never end.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import socket
@@ -78,7 +79,26 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     kernel.on_release = ReleaseAgents(agents).run
     try:
         sandbox.sendall(b"+")
-        sandbox.recv(1)  # nothing ever comes but the end
     except ConnectionError:
         pass  # killed while it starts
+    _await_end(sandbox.detach())
     sweep(namespace)
+
+
+def _await_end(connection: int) -> None:
+    """Waits for the other end's, in a thread that alone of us has the connection: so the other end hears when we are
+    killed, even where another thread of ours then waits for ever for an answer of ours (`apart`).
+    """
+    alone = threading.Event()
+
+    def wait() -> None:
+        syscalls.unshare(syscalls.CLONE_FILES)
+        alone.set()
+        with contextlib.suppress(ConnectionError):
+            os.read(connection, 1)  # nothing ever comes
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    alone.wait()
+    os.close(connection)
+    thread.join()
