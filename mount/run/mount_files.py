@@ -14,6 +14,7 @@ from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
 from .. import wire
 from .apart import Apart
+from .process import identity
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class MountFiles:
 
     def has(self, path: str) -> bool:
         """Whether what is at a path of ours is one of the files. Raises OSError."""
-        return os.stat(path).st_dev == self._number
+        return identity(path)[0] == self._number
 
     def open(self, name: bytes, pid: int, flags: int) -> int:
         """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""

@@ -18,6 +18,8 @@ RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 0x04, 0x08, 0x10
 
 PROC_SUPER_MAGIC = 0x9FA0
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
+_AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
+_STATX_SIZE, _STATX_INO, _STATX_DEV = 256, 32, 136  # of a struct statx, and where in it (include/uapi/linux/stat.h)
 _STATFS_SIZE = 120  # bytes of a struct statfs; it begins with the type, a long
 
 
@@ -119,6 +121,14 @@ def statfs(fd: int) -> bytearray:
     buffer = ctypes.create_string_buffer(_STATFS_SIZE)
     syscalls.syscall("fstatfs", fd, buffer)
     return bytearray(buffer.raw)
+
+
+def identity(path: str) -> tuple[int, int]:
+    """st_dev and st_ino of what is there, which a file system that we serve ourselves is not asked for. Raises OSError."""
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    syscalls.syscall("statx", syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC, 0, found)
+    (inode,) = unpack_from("=Q", found, _STATX_INO)
+    return os.makedev(*unpack_from("=II", found, _STATX_DEV)), inode
 
 
 def signed(word: int) -> int:

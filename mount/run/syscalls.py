@@ -58,6 +58,7 @@ _X86_64 = {  # asm/unistd_64.h
     "name_to_handle_at": 303,
     "seccomp": 317,
     "bpf": 321,
+    "statx": 332,
 }
 _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     **_EVERYWHERE,
@@ -76,6 +77,7 @@ _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     "name_to_handle_at": 264,
     "seccomp": 277,
     "bpf": 280,
+    "statx": 291,
 }
 ARCHITECTURES = {
     "x86_64": Architecture(0xC000003E, _X86_64),

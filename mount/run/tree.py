@@ -10,6 +10,7 @@ from fakecgroup.hierarchy import Hierarchy
 from fakecgroup.inode import CgroupFile, Inode, TopDirectory
 
 from ..native import Session
+from .process import identity
 
 Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
 
@@ -33,12 +34,12 @@ class Tree:
 
     def inode(self, path: str) -> Inode | None:
         """What is at a path of ours, such as /proc/TID/fd/N; None for what is not of the tree. Raises OSError."""
-        found = os.stat(path)
-        return self._session.inode(found.st_ino) if found.st_dev == self._number else None
+        device, inode = identity(path)
+        return self._session.inode(inode) if device == self._number else None
 
     def has(self, path: str) -> bool:
         """Whether what is at a path of ours is of the tree. Raises OSError."""
-        return os.stat(path).st_dev == self._number
+        return identity(path)[0] == self._number
 
     def places(self, tid: int) -> Places | None:
         """The cgroups that a thread is in; None where there is no such thread."""
