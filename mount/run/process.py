@@ -124,7 +124,7 @@ def statfs(fd: int) -> bytearray:
 
 
 def identity(path: str) -> tuple[int, int]:
-    """st_dev and st_ino of what is there, which a file system that we serve ourselves is not asked for. Raises OSError."""
+    """st_dev and st_ino of what is there; a file system that we serve ourselves is not asked. Raises OSError."""
     found = ctypes.create_string_buffer(_STATX_SIZE)
     syscalls.syscall("statx", syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC, 0, found)
     (inode,) = unpack_from("=Q", found, _STATX_INO)
