@@ -101,7 +101,9 @@ def _unshare() -> None:
     try:
         syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
     except OSError as error:
-        why = hint("a container's seccomp profile may forbid it (Docker: --security-opt seccomp=unconfined)")
+        why = hint(
+            "a chroot forbids it, and a container's seccomp profile may (Docker: --security-opt seccomp=unconfined)"
+        )
         if error.errno == ENOSPC:
             why = "sysctl user.max_user_namespaces is at its limit; as root: sysctl user.max_user_namespaces=10000"
         raise MountError(f"cannot make a user namespace: {error.strerror}: {why}") from None
