@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
+KNOWN_HUGE_PAGES = (*HUGE_PAGES, 32 << 20, 64 << 10)  # and arm64's
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +35,5 @@ class Machine:
             if not (major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit()):
                 raise ValueError(f"a block device is named by its numbers, such as 259:0, not {device!r}")
         for size in self.huge_pages:
-            if size not in HUGE_PAGES:
-                raise ValueError(f"there are no huge pages of {size} bytes: 2 MiB and 1 GiB are known")
+            if size not in KNOWN_HUGE_PAGES:
+                raise ValueError(f"there are no huge pages of {size} bytes: 64 KiB, 2 MiB, 32 MiB and 1 GiB are known")

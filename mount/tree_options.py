@@ -6,7 +6,7 @@ import argparse
 import os
 
 from fakecgroup import Kernel, Processes, personalities
-from fakecgroup.machine import HUGE_PAGES
+from fakecgroup.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 
 from .size import SUFFIXES, parse_size
 
@@ -44,7 +44,8 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         type=_huge_pages,
         metavar="SIZE=N,...",
         default=HUGE_PAGES,
-        help="such as 2Mi=64,1Gi=0: which sizes have files (default: both, no page of either)",
+        help="such as 2Mi=64,1Gi=0: which sizes have files (default: these two, and for run what else this "
+        "machine has, such as 64Ki and 32Mi on arm64; no page of any)",
     )
     group.add_argument(
         "--block-devices",
@@ -105,8 +106,8 @@ def _huge_pages(text: str) -> frozenset[int]:
         if not equals or not number.isdecimal():
             raise argparse.ArgumentTypeError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
         sizes.add(_swap(size))
-        if _swap(size) not in HUGE_PAGES:
-            raise argparse.ArgumentTypeError(f"there are no huge pages of {size}: 2Mi and 1Gi are known")
+        if _swap(size) not in KNOWN_HUGE_PAGES:
+            raise argparse.ArgumentTypeError(f"there are no huge pages of {size}: 64Ki, 2Mi, 32Mi and 1Gi are known")
     return frozenset(sizes)
 
 

@@ -1,4 +1,4 @@
-"""The hugetlb controller (mm/hugetlb_cgroup.c) for the two sizes of huge pages of x86-64. No huge page is ever in use.
+"""The hugetlb controller (mm/hugetlb_cgroup.c) for the sizes of huge pages of x86-64 and arm64. None is ever in use.
 
 Limits are kept in base pages, as multiples of the huge page; each size has one for pages and one for reservations.
 """
@@ -13,7 +13,7 @@ from ..css import Controller, Css
 from ..refuse import refuse
 from .memory.css import PAGE_COUNTER_MAX, parse_pages
 
-_SIZES = {"2MB": 2 << 20, "1GB": 1 << 30}  # bytes
+_SIZES = {"2MB": 2 << 20, "1GB": 1 << 30, "32MB": 32 << 20, "64KB": 64 << 10}  # bytes
 
 
 class Hugetlb(Css):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from fakecgroup import Kernel
 from fakecgroup.inode import Symlink, TopDirectory
+from fakecgroup.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 
 from ..tree_options import add_tree_options, make_kernel
 from . import front, syscalls
@@ -18,10 +20,13 @@ from .supervisor import REFUSED, TRAPPED
 VARIABLE = "FAKECGROUP"
 """In the command's environment, the layout: what tests ask that must not change a real machine's cgroups."""
 
+HUGE_PAGES_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run`."""
     add_tree_options(parser)
+    parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
 
@@ -43,6 +48,12 @@ def run(options: argparse.Namespace) -> int:
         lambda mask: Sandbox(hierarchies, code, command, mask),
         lambda processes: make_kernel(options, processes),
     )
+
+
+def _own_huge_pages() -> set[int]:
+    """The known sizes in bytes of this machine's huge pages: programs such as runc look for the files of each."""
+    found = {f"hugepages-{size // 1024}kB": size for size in KNOWN_HUGE_PAGES}
+    return {size for name, size in found.items() if (HUGE_PAGES_OF_MACHINE / name).exists()}
 
 
 def _hierarchies(kernel: Kernel) -> Hierarchies:
