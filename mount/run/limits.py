@@ -15,6 +15,7 @@ from .filter import When
 from .listener import GOES, Answer, Call
 from .process import Credentials, credentials, signed, thread_group
 from .tree import Tree
+from .user_namespaces import lineage, namespace_of
 
 TRAPPED = {
     "prlimit64": When(1, LOCKS),
@@ -29,9 +30,12 @@ _SHOWN = re.compile(rb"^Max file locks .*$", re.MULTILINE)
 
 
 class Limits:
-    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+    """Of processes of the sandbox, which have the user namespace of process `first` or one below it."""
+
+    def __init__(self, tree: Tree, processes: HostProcesses, first: int) -> None:
         self._tree = tree
         self._processes = processes
+        self._sandbox = namespace_of(first)
 
     def prlimit64(self, call: Call) -> Answer:
         """Raises EFAULT, ESRCH, EPERM, EINVAL in the kernel's order (prlimit64, do_prlimit)."""
@@ -42,9 +46,18 @@ class Limits:
         try:
             if tid != call.tid and not (tid and _may_limit(credentials(call.tid), credentials(tid))):
                 return -EPERM if tid else -ESRCH
+            if self._is_strange(tid):
+                return GOES
         except OSError:
             return -ESRCH
         return self._limit(call, tid, wanted, old)
+
+    def _is_strange(self, tid: int) -> bool:
+        """Whether a process is neither of the sandbox nor in one of its cgroups. Raises OSError."""
+        try:
+            return self._processes.heir_places(tid) is None and self._sandbox not in lineage(tid)
+        except PermissionError:  # it is in a user namespace above
+            return True
 
     def setrlimit(self, call: Call) -> Answer:
         wanted = _RLIMIT.unpack(call.memory.read(call.tid, call.arguments[1], _RLIMIT.size))

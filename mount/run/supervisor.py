@@ -68,7 +68,7 @@ def handlers(
     """
     tree = Tree(session, kernel, device)
     namespaces = CgroupNamespaces(tree, first)
-    locks = limits.Limits(tree, processes)
+    locks = limits.Limits(tree, processes, first)
     proc = ProcFiles(tree, namespaces, locks)
     mounts = MountFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
     threading.Thread(target=mounts.serve, daemon=True).start()

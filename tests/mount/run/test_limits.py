@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import resource
+import subprocess
 import sys
+
+from mount.processes import LOCKS
 
 from .conftest import Sandboxed, said
 
@@ -50,3 +54,11 @@ def test_the_shells_ulimit_and_the_files_text(sandboxed: Sandboxed) -> None:
     """
     text = f"{'Max file locks':25} {77:<20} {77:<20} locks     \n"
     assert said(sandboxed(script)) == f"unlimited\n77\n0::/a\n{text}"
+
+
+def test_the_limit_of_a_process_outside_is_its_own(sandboxed: Sandboxed) -> None:
+    with subprocess.Popen(["sleep", "100"]) as outside:
+        said(sandboxed(f"prlimit --pid {outside.pid} --locks=5:6"))
+        limit = resource.prlimit(outside.pid, LOCKS)
+        outside.kill()
+    assert limit == (5, 6)
