@@ -32,8 +32,10 @@ GAPS = {
     r"inotify_events > removed": "FUSE tells that a watched directory is gone",
     r"freeze_and_kill > SIGTERM": "what is stopped by SIGSTOP does not die of SIGTERM",
     r"files > mmap private": "FUSE maps what can be read",
+    r"pidfd_information": "refused as 6.1 does it (ENOTTY), whatever is played",
 }
-ONLY_V2 = {r"inotify_events > removed", r"freeze_and_kill > SIGTERM"}
+ONLY_V2 = {r"inotify_events > removed", r"freeze_and_kill > SIGTERM", r"pidfd_information"}
+NOT_IN_TIME = "no answer"  # by a machine that is emulated
 
 
 def differences(recorded: Any, found: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -55,6 +57,7 @@ def test_programs_are_told_what_a_kernel_tells_them(sandboxed: Sandboxed, record
         pytest.skip("some answers are root's")
     layout, kernel = recording.split("-")
     recorded = json.loads((ANSWERS / f"{recording}.json").read_text())
+    recorded = {name: answer for name, answer in recorded.items() if answer != NOT_IN_TIME}
     script = f"exec '{sys.executable}' -W ignore '{ANSWERS}' {layout} {' '.join(recorded)}"
     found = json.loads(said(sandboxed(script, layout=layout, kernel=kernel)))
     gaps = set(GAPS) if layout == "v2" else set(GAPS) - ONLY_V2
