@@ -20,6 +20,7 @@ from . import known_gaps, recording
 from .recording import MACHINES, PLAIN, Recording, RecordingError
 from .replay import Difference, Result, replay
 from .target import Target
+from .target_directory import roots_of
 from .target_host import HostTarget
 from .target_model import ModelTarget
 from .target_mount import MountTarget
@@ -161,6 +162,11 @@ def _target(name: str, recorded: Recording) -> Target:
             f"--layout {layout} --kernel {kernel} --cpus {machine['cpus']} --numa-nodes {machine['nodes']} "
             f"--memory {machine['memory']}{swap} --block-devices {','.join(machine['block_devices'])}"
         )
+    for root in roots_of(path):
+        with os.scandir(root) as entries:
+            cgroup = next((entry.path for entry in entries if entry.is_dir(follow_symlinks=False)), None)
+        if cgroup is not None:
+            raise MountError(f"{cgroup} is there, and the cases would remove it: mount a tree of its own for them")
     if os.geteuid() != 0:
         print(
             "fakecgroup conformance: not as root, so what it owns and what other users may do differs", file=sys.stderr

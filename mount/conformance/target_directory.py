@@ -53,7 +53,7 @@ class DirectoryTarget:
         if self._before is not None:
             self._before()
         if not self._roots:
-            self._roots = [_Root(path) for path in _roots_of(self._root)]
+            self._roots = [_Root(path) for path in roots_of(self._root)]
         self.pids = {}
         if any("$agent" in str(op) for op in case.ops):
             self._agent.make()
@@ -148,7 +148,7 @@ def _put(path: str, text: str) -> None:
         file.write(text)
 
 
-def _roots_of(root: str) -> list[str]:
+def roots_of(root: str) -> list[str]:
     """The roots of the hierarchies below a layout's root: itself on v2, a directory for each on v1."""
     if os.path.exists(os.path.join(root, "cgroup.procs")):
         return [root]

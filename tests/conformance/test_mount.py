@@ -97,3 +97,16 @@ def test_what_only_a_new_mount_takes_away_is_not_held_against_a_used_one(tree: P
     )
     assert (first.skipped, first.differences) == (0, ())
     assert (second.skipped > 0, second.differences) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("tree", "where"), [(("v2", "6.12", PLAIN), "a"), (("v1", "6.1", PLAIN), "memory/a")], indirect=["tree"]
+)
+def test_a_tree_with_cgroups_in_it_is_refused_and_left_alone(tree: Path, where: str) -> None:
+    (tree / where).mkdir()
+    done = subprocess.run(
+        [*COMMAND, "conformance", "--target", tree, "--family", "names"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert f"{tree / where} is there" in done.stderr
+    assert (tree / where).is_dir()
