@@ -9,7 +9,7 @@ from fakecgroup import Kernel
 
 from ..native import Session
 from ..processes import HostProcesses
-from . import cgroup_namespaces, contexts, limits, mounting, opening, signals
+from . import cgroup_namespaces, contexts, killing, limits, mounting, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
@@ -40,6 +40,7 @@ TRAPPED: dict[str, When | None] = {
     **cgroup_namespaces.TRAPPED,
     **limits.TRAPPED,
     **signals.TRAPPED,
+    **killing.TRAPPED,
 }
 """The calls that are asked about, and when, None being always."""
 
@@ -103,5 +104,6 @@ def handlers(
         "prlimit64": locks.prlimit64,
         "setrlimit": locks.setrlimit,
         "getrlimit": locks.getrlimit,
+        "kill": killing.kill_of_everybody(first),
     }
     return HERE.by_number({**at_once, **{name: later(work) for name, work in waiting.items()}})

@@ -16,7 +16,7 @@ _PATIENCE = 10  # ms for the end of one that is killed, before all are looked at
 def sweep(namespace: Namespace) -> None:
     """SIGKILL to all, until there is none that lives."""
     for _ in range(_ROUNDS):
-        found = list(_inside(namespace))
+        found = [pidfd for _, pidfd in inside(namespace)]
         if not found:
             return
         for pidfd in found:
@@ -29,8 +29,8 @@ def sweep(namespace: Namespace) -> None:
             os.close(pidfd)
 
 
-def _inside(namespace: Namespace) -> Iterator[int]:
-    """A pidfd of each process that lives in the namespace."""
+def inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
+    """Each process that lives in the namespace, but ours, with a pidfd to close."""
     known = {namespace: True}
     for name in os.listdir("/proc"):
         if not name.isdecimal() or int(name) == os.getpid() or not _is_inside(name, known):
@@ -40,7 +40,7 @@ def _inside(namespace: Namespace) -> Iterator[int]:
         except OSError:
             continue
         if not _has_ended(pidfd) and _is_inside(name, known):  # it may be another by now
-            yield pidfd
+            yield int(name), pidfd
         else:
             os.close(pidfd)
 
