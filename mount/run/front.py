@@ -8,12 +8,14 @@ import select
 import signal
 import socket
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 
 from .. import daemon
 from ..errors import MountError
 from . import server
+from .connection import Connection
 from .identities import write_maps
 from .sandbox import LISTENER, Sandbox, enter
 from .sweep import sweep
@@ -48,30 +50,40 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
                     front.close()
                     enter(make_sandbox(mask), child, ours)
             try:
-                namespace = _start(pid, front)
+                sandbox = _start(pid, front)
             except BaseException:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 raise
-        status = _wait(pid, namespace, ours)
+        status = _wait(pid, sandbox, ours)
         ours.shutdown(socket.SHUT_WR)
         poller = select.poll()
         poller.register(ours, select.POLLIN)
         poller.poll(_PATIENCE)
-        sweep(namespace)  # which the server has done, if it did not end before the command
+        sandbox.end()  # which the server has done, if it did not end before the command
     return status
 
 
-def _start(pid: int, front: socket.socket) -> Namespace:
-    """Maps the ids of the child's user namespace and waits until it has become the command; returns the namespace.
+class _Started(NamedTuple):
+    """What is to be ended."""
+
+    namespace: Namespace
+    connection: Connection
+
+    def end(self) -> None:
+        sweep(self.namespace, self.connection.end)
+
+
+def _start(pid: int, front: socket.socket) -> _Started:
+    """Maps the ids of the child's user namespace and waits until it has become the command.
 
     The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
     they shall wait to be killed. Raises MountError.
     """
-    namespace = (0, 0)
+    started = None
     said = front.recv(1)
     if said == b"u":
-        namespace = namespace_of(pid)
+        started = _Started(namespace_of(pid), Connection(pid))
         write_maps(pid)
         front.sendall(b"+")
         said = b""
@@ -80,12 +92,12 @@ def _start(pid: int, front: socket.socket) -> Namespace:
         if not more:
             break
         said += more.removeprefix(LISTENER) if listeners else more
-    if said:
+    if started is None or said:
         raise MountError(said.decode(errors="replace"))
-    return namespace
+    return started
 
 
-def _wait(pid: int, namespace: Namespace, server: socket.socket) -> int:
+def _wait(pid: int, sandbox: _Started, server: socket.socket) -> int:
     """The command's end. Signals to us are passed on to it; when it stops, so do we.
 
     Raises MountError where the server has ended before.
@@ -94,7 +106,7 @@ def _wait(pid: int, namespace: Namespace, server: socket.socket) -> int:
     fcntl.fcntl(server, fcntl.F_SETFL, fcntl.fcntl(server, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO at the server's end
     while True:
         if select.select([server], [], [], 0)[0]:
-            sweep(namespace)
+            sandbox.end()
             os.waitpid(pid, 0)
             raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)

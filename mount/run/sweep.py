@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import select
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .user_namespaces import Namespace, lineage, namespace_of
 
 _ROUNDS = 1000  # a process that forks faster than it can be found is not hunted for ever
+_LONG = 20  # rounds
 _PATIENCE = 10  # ms for the end of one that is killed, before all are looked at again
 
 
-def sweep(namespace: Namespace) -> None:
-    """SIGKILL to all, until there is none that lives."""
-    for _ in range(_ROUNDS):
+def sweep(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None:
+    """SIGKILL to all, until there is none that lives; `free` is called if that takes long, for who waits and cannot
+    be killed.
+    """
+    for turn in range(_ROUNDS):
         found = [pidfd for _, pidfd in inside(namespace)]
         if not found:
             return
+        if turn == _LONG:
+            free()
         for pidfd in found:
             try:
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)

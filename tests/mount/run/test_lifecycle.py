@@ -7,6 +7,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from errno import EAGAIN
@@ -203,6 +204,24 @@ def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str],
     assert complaint.startswith("fakecgroup run: the daemon behind the tree has ended")
     assert complaint.count("\n") == 1
     assert wait_until(lambda: not any(map(is_alive, pids_of(process))))
+
+
+ASKS_THE_TREE = f"""
+d=/sys/fs/cgroup/a/b/c/d; mkdir -p $d
+for _ in 1 2; do {sys.executable} -c "import os; print(os.getpid(), flush=True)\nwhile True: os.statvfs('$d')" & done
+"""
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_a_server_that_is_killed_while_it_waits_for_itself_leaves_nothing(
+    attempt: int, started: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    process = started(f"{ASKS_THE_TREE} sleep 0.3; echo $$; echo ready; read nothing")
+    (server,) = servers_of(process.pid)
+    threads = [f"/proc/{server}/task/{tid}" for tid in os.listdir(f"/proc/{server}/task")]
+    os.kill(server, signal.SIGKILL)
+    process.communicate(timeout=8)
+    assert wait_until(lambda: not any(map(os.path.exists, threads)))
 
 
 def servers_of(front: int) -> list[int]:
