@@ -10,6 +10,7 @@ from errno import EBADF
 
 from fakecgroup import OpenFile
 from fakecgroup.caller import EventFd
+from fakecgroup.refuse import refuse
 
 from .mountinfo import mounts
 
@@ -50,7 +51,7 @@ class Descriptors:
         with open(f"/proc/{tid}/fdinfo/{descriptor}") as file:
             fields = dict(line.split(":", 1) for line in file if ":" in line)
         if int(fields["flags"], 8) & os.O_PATH:
-            raise OSError(EBADF, os.strerror(EBADF))
+            raise refuse(EBADF)
         device = self._device()
         number = int(fields["mnt_id"])
         if device is None or "ino" not in fields:

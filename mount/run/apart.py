@@ -13,6 +13,8 @@ import threading
 from errno import EIO
 from struct import Struct
 
+from fakecgroup.refuse import refuse
+
 from . import syscalls
 
 _FLAGS = Struct("=I")  # of open(2), before the path
@@ -35,7 +37,7 @@ class Apart:
             said, descriptors, _, _ = socket.recv_fds(self._ours, _ERRNO.size, 1)
         if not descriptors:
             (code,) = _ERRNO.unpack(said)
-            raise OSError(code, os.strerror(code))
+            raise refuse(code)
         os.set_inheritable(descriptors[0], False)
         return descriptors[0]
 

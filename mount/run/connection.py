@@ -6,37 +6,26 @@ request_wait_answer), and so the process would keep /dev/fuse, and wait, for eve
 
 from __future__ import annotations
 
-import os
-
 from ..mountinfo import mounts
-from . import syscalls
-
-_MNT_FORCE, _MNT_DETACH = 1, 2
+from .namespaces import Namespaces
+from .syscalls import MNT_DETACH, MNT_FORCE, unmount
 
 
 class Connection:
     """Of the sandbox that the process `first` is in. Raises OSError where that has ended."""
 
     def __init__(self, first: int) -> None:
-        self._users = os.open(f"/proc/{first}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-        self._mounts = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        self._there = Namespaces(first)
 
     def end(self) -> None:
         """Ends it, with the file systems of this kind that were mounted in the sandbox; others' the kernel lets be."""
-        pid = os.fork()
-        if pid == 0:
-            try:
-                self._unmount()
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
+        self._there.do(_unmount_ours)
 
-    def _unmount(self) -> None:
-        syscalls.set_namespace(self._users, syscalls.CLONE_NEWUSER)
-        syscalls.set_namespace(self._mounts, syscalls.CLONE_NEWNS)
-        for mount in list(mounts()):
-            if mount.ours:
-                try:
-                    syscalls.unmount(mount.point, _MNT_FORCE | _MNT_DETACH)
-                except OSError:
-                    pass  # EPERM, EINVAL: of another user namespace
+
+def _unmount_ours() -> None:
+    for mount in list(mounts()):
+        if mount.ours:
+            try:
+                unmount(mount.point, MNT_FORCE | MNT_DETACH)
+            except OSError:
+                pass  # EPERM, EINVAL: of another user namespace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from errno import EIO
+from contextlib import closing
 from struct import pack
 
 from . import syscalls
+from .namespaces import Namespaces
 
 _ATIME = 0x70
 ATTRIBUTES = 0x2000FF  # read-only, nosuid, nodev, noexec, those of access times, nosymfollow: MOUNT_ATTR_*
@@ -48,38 +48,17 @@ def detached(home: int, path: str, attributes: int) -> int:
 
 
 def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:
-    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2)."""
+    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2). Raises
+    OSError: no such thread.
+    """
     both = flags | _BOTH_EMPTY
-    return _inside(tid, lambda: syscalls.syscall("move_mount", tree, b"", place, b"", both))
+    with closing(Namespaces(tid)) as there:
+        return there.do(lambda: syscalls.syscall("move_mount", tree, b"", place, b"", both))
 
 
 def unmount(path: str, tid: int, flags: int) -> int:
-    """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno."""
-    return _inside(tid, lambda: syscalls.unmount(path, flags))
-
-
-def _inside(tid: int, work: Callable[[], object]) -> int:
-    """Does it in a thread's namespaces.
-
-    A child of ours does it, as a process with threads cannot change its user namespace.
+    """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno. Raises OSError: no such
+    thread.
     """
-    pid = os.fork()
-    if pid == 0:
-        code = EIO
-        try:
-            _enter(tid)
-            work()
-            code = 0
-        except OSError as error:
-            code = error.errno or EIO
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def _enter(tid: int) -> None:
-    users = os.open(f"/proc/{tid}/ns/user", os.O_RDONLY)
-    mounts = os.open(f"/proc/{tid}/ns/mnt", os.O_RDONLY)
-    if os.stat("/proc/self/ns/user").st_ino != os.fstat(users).st_ino:
-        syscalls.set_namespace(users, syscalls.CLONE_NEWUSER)
-    syscalls.set_namespace(mounts, syscalls.CLONE_NEWNS)
+    with closing(Namespaces(tid)) as there:
+        return there.do(lambda: syscalls.unmount(path, flags))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from errno import EOVERFLOW
-from struct import pack, unpack, unpack_from
+from struct import pack, unpack
 
 from . import syscalls
 from .listener import GOES, Answer, Call
-from .process import descriptor, locate, mount_id, signed
+from .process import descriptor, locate, mount_id, signed, unique_mount_id
 from .tree import Tree
 
 _AT_SYMLINK_FOLLOW = 0x400
@@ -50,7 +49,7 @@ class Handles:
             head = pack("=Ii", _HANDLE, _FILEID_KERNFS if fits else _FILEID_INVALID)
             content = pack("=Q", os.stat(own).st_ino) if fits else b""
             unique = bool(flags & _MNT_ID_UNIQUE)
-            number = _unique_mount_id(fd) if unique else mount_id(os.getpid(), fd)
+            number = unique_mount_id(fd) if unique else mount_id(os.getpid(), fd)
         finally:
             os.close(fd)
         if not number or not call.waits():
@@ -58,16 +57,3 @@ class Handles:
         call.memory.write(call.tid, where, pack("=Q" if unique else "=i", number))
         call.memory.write(call.tid, handle, head + content)
         return 0 if fits else -EOVERFLOW
-
-
-_STATX_MNT_ID_UNIQUE = 0x4000
-_STATX_SIZE, _STATX_MNT_ID = 256, 144  # bytes of a struct statx, and before its member stx_mnt_id
-
-
-def _unique_mount_id(fd: int) -> int:
-    """The number of the mount that no other mount has ever had; 0 before Linux 6.8."""
-    buffer = ctypes.create_string_buffer(_STATX_SIZE)
-    if syscalls.libc.statx(fd, b"", syscalls.AT_EMPTY_PATH, _STATX_MNT_ID_UNIQUE, buffer):
-        return 0
-    (mask,) = unpack_from("=I", buffer)
-    return int(unpack_from("=Q", buffer, _STATX_MNT_ID)[0]) if mask & _STATX_MNT_ID_UNIQUE else 0

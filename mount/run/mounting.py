@@ -28,8 +28,8 @@ _CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
 OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
 """What every file system takes (fs/fs_context.c)."""
-_MNT_FORCE, _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 1, 4, 8
-TRAPPED = {"mount": None, "umount2": When(1, _MNT_FORCE, _MNT_FORCE)}
+_MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
+TRAPPED = {"mount": None, "umount2": When(1, syscalls.MNT_FORCE, syscalls.MNT_FORCE)}
 _V2_OPTIONS = {  # since when each is there (cgroup2_fs_parameters)
     "nsdelegate": (4, 13),
     "memory_localevents": (5, 2),
@@ -113,7 +113,7 @@ class Mounting:
             os.close(place)
         if not may_mount(call.tid):
             return -EPERM
-        return -unmount(path, call.tid, flags & ~_MNT_FORCE) if call.waits() else GOES
+        return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else GOES
 
     def detached(self, path: str, attributes: int) -> int:
         """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""

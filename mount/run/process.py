@@ -19,7 +19,8 @@ RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 0x04, 0x08, 0x10
 PROC_SUPER_MAGIC = 0x9FA0
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 _AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
-_STATX_SIZE, _STATX_INO, _STATX_DEV = 256, 32, 136  # of a struct statx, and where in it (include/uapi/linux/stat.h)
+_STATX_MNT_ID_UNIQUE = 0x4000  # include/uapi/linux/stat.h
+_STATX_SIZE, _STATX_INO, _STATX_DEV, _STATX_MNT_ID = 256, 32, 136, 144  # of a struct statx, and where in it
 _STATFS_SIZE = 120  # bytes of a struct statfs; it begins with the type, a long
 
 
@@ -125,10 +126,23 @@ def statfs(fd: int) -> bytearray:
 
 def identity(path: str) -> tuple[int, int]:
     """st_dev and st_ino of what is there; a file system that we serve ourselves is not asked. Raises OSError."""
-    found = ctypes.create_string_buffer(_STATX_SIZE)
-    syscalls.syscall("statx", syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC, 0, found)
+    found = _statx(syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC)
     (inode,) = unpack_from("=Q", found, _STATX_INO)
     return os.makedev(*unpack_from("=II", found, _STATX_DEV)), inode
+
+
+def unique_mount_id(fd: int) -> int:
+    """The number of the mount that a descriptor of ours is on, which no other has ever had; 0 before Linux 6.8."""
+    found = _statx(fd, b"", syscalls.AT_EMPTY_PATH, _STATX_MNT_ID_UNIQUE)
+    (mask,) = unpack_from("=I", found)
+    return int(unpack_from("=Q", found, _STATX_MNT_ID)[0]) if mask & _STATX_MNT_ID_UNIQUE else 0
+
+
+def _statx(fd: int, path: bytes, flags: int, mask: int = 0) -> ctypes.Array[ctypes.c_char]:
+    """The struct statx (statx(2)). Raises OSError."""
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    syscalls.syscall("statx", fd, path, flags, mask, found)
+    return found
 
 
 def signed(word: int) -> int:

@@ -104,7 +104,7 @@ CLONE_NEWPID = 0x20000000
 AT_FDCWD = -100
 AT_EMPTY_PATH = 0x1000
 
-_MNT_DETACH = 2
+MNT_FORCE, MNT_DETACH = 1, 2
 _OLDEST = (5, 14)  # SECCOMP_ADDFD_FLAG_SEND
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -156,7 +156,7 @@ def mount(source: str | None, target: str, fstype: str | None, flags: int, data:
         raise OSError(code, os.strerror(code), target)
 
 
-def unmount(path: str, flags: int = _MNT_DETACH) -> None:
+def unmount(path: str, flags: int = MNT_DETACH) -> None:
     """umount2(2), lazily if nothing else is said. Raises OSError."""
     if libc.umount2(os.fsencode(path), flags):
         code = ctypes.get_errno()
