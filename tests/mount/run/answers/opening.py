@@ -10,7 +10,6 @@ import select
 import signal
 import stat
 import struct
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from place import (
     OPENAT2,
     PATIENCE,
     Place,
+    another_thread,
     answer,
     attempt,
     call,
@@ -320,21 +320,11 @@ def cgroup_of_others(place: Place) -> Any:
 
 @operation
 def cgroup_of_threads(place: Place) -> Any:
-    start, end, tids = threading.Event(), threading.Event(), []
-
-    def thread() -> None:
-        tids.append(threading.get_native_id())
-        start.set()
-        end.wait()
-
-    threading.Thread(target=thread, daemon=True).start()
-    start.wait()
-    place.enter()
-    found = {
-        "by its own number": place.cgroup(f"/proc/{tids[0]}/cgroup"),
-        "in the process": place.cgroup(f"/proc/self/task/{tids[0]}/cgroup"),
-        "not in another": attempt(place.cgroup, f"/proc/1/task/{tids[0]}/cgroup"),
-        "of the thread": place.cgroup("/proc/thread-self/cgroup"),
-    }
-    end.set()
-    return found
+    with another_thread() as tid:
+        place.enter()
+        return {
+            "by its own number": place.cgroup(f"/proc/{tid}/cgroup"),
+            "in the process": place.cgroup(f"/proc/self/task/{tid}/cgroup"),
+            "not in another": attempt(place.cgroup, f"/proc/1/task/{tid}/cgroup"),
+            "of the thread": place.cgroup("/proc/thread-self/cgroup"),
+        }

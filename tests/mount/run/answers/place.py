@@ -9,8 +9,9 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,24 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return function(*arguments, **named)
     except OSError as error:
         return errno.errorcode[error.errno or 0]
+
+
+@contextlib.contextmanager
+def another_thread() -> Iterator[int]:
+    """The number of a thread that lives meanwhile."""
+    start, end, tids = threading.Event(), threading.Event(), []
+
+    def thread() -> None:
+        tids.append(threading.get_native_id())
+        start.set()
+        end.wait()
+
+    threading.Thread(target=thread, daemon=True).start()
+    start.wait()
+    try:
+        yield tids[0]
+    finally:
+        end.set()
 
 
 def child(function: Callable[[], Any]) -> Any:

@@ -6,10 +6,12 @@ import ctypes
 import fcntl
 import json
 import os
+import select
 import signal
 import struct
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from place import (
     ROOT,
     SETRLIMIT,
     Place,
+    another_thread,
     attempt,
     call,
     child,
@@ -287,23 +290,15 @@ def pidfd_information(place: Place) -> Any:
 @operation
 def what_is_written_to_procs(place: Place) -> Any:
     procs, root = Path(place.own, "cgroup.procs"), Path(place.hierarchy, "cgroup.procs")
-    start, finish, tids = threading.Event(), threading.Event(), []
-
-    def thread() -> None:
-        tids.append(threading.get_native_id())
-        start.set()
-        finish.wait()
-
-    threading.Thread(target=thread, daemon=True).start()
-    start.wait()
     found: dict[str, Any] = {}
     for text in ("0", "0\n", " 0", "0 0", "-1", "+0", "0x0", "", "\n", "2", "4194304", "99999999999"):
         root.write_text("0")
         result = attempt(procs.write_text, text)
         found[text] = [result, place.cgroup()]
     root.write_text("0")
-    found["a thread"] = [attempt(procs.write_text, str(tids[0])) == len(str(tids[0])), place.cgroup()]
-    found["listed"] = [procs.read_text() == f"{os.getpid()}\n", len(threads_file(place).read_text().split())]
+    with another_thread() as tid:
+        found["a thread"] = [attempt(procs.write_text, str(tid)) == len(str(tid)), place.cgroup()]
+        found["listed"] = [procs.read_text() == f"{os.getpid()}\n", len(threads_file(place).read_text().split())]
     root.write_text("0")
     fd = os.open(procs, os.O_WRONLY)
     found["twice"] = [attempt(os.write, fd, b"0"), attempt(os.write, fd, b"0"), attempt(os.pwrite, fd, b"0", 1)]
@@ -313,7 +308,6 @@ def what_is_written_to_procs(place: Place) -> Any:
     gone = os.open(f"{place.own}/gone/cgroup.procs", os.O_RDWR)
     os.rmdir(f"{place.own}/gone")
     found["removed"] = [attempt(os.write, gone, b"0"), attempt(os.read, gone, 10)]
-    finish.set()
     return found
 
 
@@ -424,3 +418,47 @@ def counts_of_tasks(place: Place) -> Any:
     found["threads"], found["without the leader"] = map(int, os.read(ours, 100).split())
     found["none"] = current()
     return found
+
+
+def told(number: int, kill: Callable[[], Any]) -> Any:
+    """What a child gets that signals, and whether another child hears of it."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(number, lambda *_: os.write(theirs, b"heard"))
+        os.write(theirs, b"ready")
+        time.sleep(PATIENCE)
+        os._exit(0)
+    os.read(ours, 5)
+    result = child(kill)
+    heard = bool(select.select([ours], [], [], 0.3)[0])
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return [result, heard]
+
+
+@operation
+def kill_of_everybody(place: Place) -> Any:
+    """With signals that nobody minds who does not wait for them."""
+
+    def itself() -> Any:
+        heard: list[int] = []
+        signal.signal(signal.SIGURG, lambda *_: heard.append(1))
+        return [attempt(os.kill, -1, signal.SIGURG), heard]
+
+    def as_another(number: int, *, session: bool = False) -> Any:
+        if session:
+            os.setsid()
+        os.setresuid(1000, 1000, 1000)
+        return os.kill(-1, number)
+
+    return {
+        "root": told(signal.SIGURG, lambda: os.kill(-1, signal.SIGURG)),
+        "itself": child(itself),
+        "another user": told(signal.SIGURG, lambda: as_another(signal.SIGURG)),
+        "another user, SIGCONT": told(signal.SIGCONT, lambda: as_another(signal.SIGCONT)),
+        "another session, SIGCONT": told(signal.SIGCONT, lambda: as_another(signal.SIGCONT, session=True)),
+        "signal 0": child(lambda: os.kill(-1, 0)),
+        "no signal": child(lambda: os.kill(-1, 65)),
+        "negative": child(lambda: os.kill(-1, -1)),
+    }
