@@ -82,11 +82,10 @@ class Forking:
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """As `start`, but where there are no limits, as in the roots, nobody need wait."""
-        if self._lending.any or flags & CLONE_NEWCGROUP:
+        limited = self._tree.kernel.membership.limits_tasks and self._processes.heir_places(call.tid) is not None
+        if self._lending.any or flags & CLONE_NEWCGROUP or limited:
             return Later(lambda call: self.start(call, flags))
-        if not self._tree.kernel.membership.limits_tasks or self._processes.heir_places(call.tid) is None:
-            return GOES
-        return Later(lambda call: self.start(call, flags))
+        return GOES
 
     def start(self, call: Call, flags: int) -> Answer:
         """For a new task that starts where its parent is. Raises EAGAIN."""
