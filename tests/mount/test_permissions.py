@@ -20,17 +20,20 @@ def test_another_user_reads(group: Path) -> None:
     assert shell("cat pids.max", group, OTHER_UID) == (0, "max\n", "")
 
 
+@pytest.mark.hostile("another user writes a file of root's")
 def test_another_user_does_not_write(group: Path) -> None:
     status, _, said = shell("echo 1 > pids.max", group, OTHER_UID)
     assert status != 0
     assert "Permission denied" in said
 
 
+@pytest.mark.hostile("another user makes a cgroup in root's")
 def test_another_user_makes_no_cgroup(group: Path) -> None:
     status, _, said = shell("mkdir a", group, OTHER_UID)
     assert (status, said.rstrip().rpartition(": ")[2]) == (1, "Permission denied")
 
 
+@pytest.mark.hostile("another user removes root's cgroup")
 def test_another_user_removes_no_cgroup(group: Path) -> None:
     (group / "a").mkdir()
     status, _, said = shell("rmdir a", group, OTHER_UID)
@@ -54,6 +57,7 @@ def test_the_umask_counts_for_a_new_cgroup(group: Path) -> None:
     assert shell("umask 027; mkdir a; stat -c %a a", group) == (0, "750\n", "")
 
 
+@pytest.mark.hostile("another user reads below a directory of mode 0700")
 def test_a_directory_without_search_permission_hides_what_is_in_it(group: Path) -> None:
     (group / "a").mkdir(mode=0o700)
     status, _, said = shell("cat a/cgroup.procs", group, OTHER_UID)
@@ -100,6 +104,7 @@ def test_an_open_file_is_written_by_whoever_gets_it(group: Path) -> None:
     assert (group / "pids.max").read_text() == "6\n"
 
 
+@pytest.mark.hostile("another user changes a mode")
 def test_only_the_owner_changes_the_mode(group: Path) -> None:
     os.chown(group / "pids.max", OTHER_UID, OTHER_UID)
     assert shell("chmod 600 pids.max", group, THIRD_UID)[0] == 1
@@ -107,6 +112,7 @@ def test_only_the_owner_changes_the_mode(group: Path) -> None:
     assert (group / "pids.max").stat().st_mode & 0o7777 == 0o600
 
 
+@pytest.mark.hostile("another user gives a file away")
 def test_only_root_gives_a_file_away(group: Path) -> None:
     os.chown(group / "pids.max", OTHER_UID, OTHER_UID)
     status, _, said = shell(f"chown {THIRD_UID} pids.max", group, OTHER_UID)
@@ -123,6 +129,7 @@ def test_root_opens_what_its_mode_forbids(group: Path) -> None:
     assert (group / "pids.max").read_text() == "max\n"
 
 
+@pytest.mark.hostile("another user lists trusted attributes")
 def test_a_trusted_attribute_is_roots(group: Path) -> None:
     os.setxattr(group, "trusted.note", b"x")
     assert os.getxattr(group, "trusted.note") == b"x"
@@ -130,6 +137,7 @@ def test_a_trusted_attribute_is_roots(group: Path) -> None:
     assert shell(f'python3 -c "{script}"', group, OTHER_UID)[1] == "[]\n"
 
 
+@pytest.mark.hostile("a write through a descriptor for reading")
 def test_another_user_opens_a_file_for_reading_and_does_not_write_it(group: Path) -> None:
     with (group / "pids.max").open() as file, pytest.raises(OSError) as refused:
         os.write(file.fileno(), b"1")
