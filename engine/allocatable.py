@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from engine.hugepages import PREFIX, page_size_of_resource
+from engine.limits import CgroupLimits
 from engine.pod import Resources
 from engine.quantity import ZERO, Quantity
-from engine.resources import CgroupLimits
 from engine.shares import milli_to_shares
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.resources import CgroupLimits
+from engine.limits import CgroupLimits
 from engine.wanted_cgroup import WantedCgroup
 
 _SHARING = ("node", "qos", "pod", "container")

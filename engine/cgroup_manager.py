@@ -30,9 +30,9 @@ from engine.hugepages import page_size_of_file
 from engine.knobs import CPUS, MEMS, knobs_of
 from engine.kubelet_version import KubeletVersion
 from engine.layout import Controller, detect
+from engine.limits import CgroupLimits
 from engine.names import CgroupName, Driver, components, directory, parse_cgroupfs, parse_reserved
 from engine.plan import Plan, Step, remove_steps, who_lives
-from engine.resources import CgroupLimits
 from engine.shares import weight_to_shares
 from engine.systemd.bus import THE_MACHINES_OWN, Systemd, is_booted
 from engine.systemd.properties import slice_properties

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.config import NodeConfig
 from engine.hugepages import PREFIX
+from engine.node import NodeConfig
 from engine.pod import Container, Pod, Resources
 from engine.qos import qos_class
 from engine.resources import pod_requests
-from engine.wanted_cgroup import Field, Level, WantedCgroup
+from engine.wanted_cgroup import Field, Level, WantedCgroup, is_sandbox
 
 Inputs = dict[str, str]  # field of a pod or of the node's configuration -> what it says
 
@@ -76,11 +76,6 @@ def citation(cgroup: WantedCgroup, field: Field) -> Citation:
     if is_sandbox(cgroup):
         return _THE_RUNTIME
     return _SOURCES[cgroup.level]["hugepages" if field.startswith(PREFIX) else field]
-
-
-def is_sandbox(cgroup: WantedCgroup) -> bool:
-    """Is it the cgroup of a pod's sandbox, of which the kubelet says nothing?"""
-    return cgroup.container is not None and cgroup.container not in (cgroup.pod.with_cgroup if cgroup.pod else ())
 
 
 def inputs_of(cgroup: WantedCgroup, field: Field, node: NodeConfig, pods: Sequence[Pod]) -> Inputs:

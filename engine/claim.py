@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.config import NodeConfig
 from engine.errors import NotOursError
 from engine.found import FoundTree
 from engine.lock import locked
 from engine.names import directory, kubepods_name
+from engine.node import NodeConfig
 from engine.record import Record, RecordFile, recorded_pods
 from engine.wanted_cgroup import WantedCgroup
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.config import NodeConfig
 from engine.explain import node_data, pods_of, value_data, values_of
+from engine.node import NodeConfig
 from engine.wanted_cgroup import WantedCgroup
 
 Side = tuple[NodeConfig, Sequence[WantedCgroup]]

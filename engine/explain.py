@@ -7,22 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.busy import cores_under_load
-from engine.citations import (
-    OOM_SCORE_ADJ,
-    QOS_CLASS,
-    Citation,
-    Inputs,
-    citation,
-    inputs_of,
-    inputs_of_oom_score,
-    is_sandbox,
-)
-from engine.config import NodeConfig
+from engine.citations import OOM_SCORE_ADJ, QOS_CLASS, Citation, Inputs, citation, inputs_of, inputs_of_oom_score
 from engine.cpu_weight import explained, formula_of
 from engine.knobs import Knob, knobs_for
+from engine.node import NodeConfig
 from engine.pod import Pod
 from engine.qos import oom_score_rule, qos_rule
-from engine.wanted_cgroup import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup, is_sandbox
 
 _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 

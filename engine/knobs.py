@@ -25,8 +25,7 @@ from engine.cpu_list import parse_cpu_list
 from engine.cpu_weight import linear
 from engine.hugepages import UNLIMITED, kernel_name, resource_of_page_size
 from engine.layout import Controller, Layout
-from engine.resources import CgroupLimits
-from engine.shares import DEFAULT_PERIOD_US
+from engine.limits import DEFAULT_PERIOD_US, CgroupLimits
 from engine.wanted_cgroup import Field
 
 Setting = tuple[str, ...]

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from engine.busy import cores_under_load
-from engine.citations import is_sandbox
-from engine.config import NodeConfig
+from engine.node import NodeConfig
 from engine.pod import Pod
 from engine.quantity import ZERO
-from engine.wanted_cgroup import WantedCgroup
+from engine.wanted_cgroup import WantedCgroup, is_sandbox
 
 _WIDTH, _MARGIN, _ROW, _GAP = 1000, 24, 28, 4
 _LEFT, _RIGHT = 250, 180  # beside the bars of memory

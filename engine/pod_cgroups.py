@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from engine.config import NodeConfig
 from engine.exclusive_cpus import any_exclusive_cpus, has_exclusive_cpus
 from engine.hugepages import resource_of_page_size
+from engine.limits import DEFAULT_PERIOD_US, CfsQuota, CgroupLimits
 from engine.memory_qos import container_protection, memory_high, pod_protection
 from engine.names import (
     QosClass,
@@ -17,11 +17,12 @@ from engine.names import (
     misplaced_container,
     pod_name,
 )
+from engine.node import NodeConfig
 from engine.pod import Container, Pod
 from engine.qos import oom_score_adj, qos_class
 from engine.quantity import ZERO
-from engine.resources import CfsQuota, CgroupLimits, limits_for_container, limits_for_pod, pod_limits, pod_requests
-from engine.shares import DEFAULT_PERIOD_US, MIN_QUOTA_US, MIN_SHARES, milli_to_shares, systemd_quota
+from engine.resources import limits_for_container, limits_for_pod, pod_limits, pod_requests
+from engine.shares import MIN_QUOTA_US, MIN_SHARES, milli_to_shares, systemd_quota
 from engine.swap import NodeSwap, swap_limit
 from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from engine.hugepages import UNLIMITED
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CgroupLimits
 from engine.names import QosClass
 from engine.pod import Pod
 from engine.qos import qos_class
 from engine.quantity import ZERO, wrapped
-from engine.resources import CgroupLimits, pod_requests
+from engine.resources import pod_requests
 from engine.shares import MIN_SHARES, milli_to_shares
 
 

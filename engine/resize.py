@@ -26,18 +26,17 @@ from functools import partial
 from typing import Literal
 
 from engine.assumed import NoFiles
-from engine.citations import is_sandbox
-from engine.config import NodeConfig
 from engine.errors import ResizeRefusedError, RootError, errno_name
 from engine.found import FoundTree
 from engine.knobs import Knob, Setting, knobs_of
+from engine.node import NodeConfig
 from engine.order import Pass
 from engine.plan import Plan, Step, remove_steps
 from engine.pod import Container, Pod
 from engine.quantity import ZERO, Quantity
 from engine.resize_checks import check_memory_in_use, check_resize, pairs
 from engine.wanted import wanted_tree
-from engine.wanted_cgroup import Field, WantedCgroup
+from engine.wanted_cgroup import Field, WantedCgroup, is_sandbox
 
 Resource = Literal["memory", "cpu"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from engine.config import NodeConfig
 from engine.errors import ResizeRefusedError
+from engine.node import NodeConfig
 from engine.pod import Container, Pod, Resources
 from engine.qos import qos_class
 from engine.quantity import ZERO

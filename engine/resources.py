@@ -7,64 +7,18 @@ Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits), ``pkg/k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from engine.hugepages import PREFIX, hugepage_limits
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CfsQuota, CgroupLimits
 from engine.names import QosClass
 from engine.pod import Container, Pod, Resources
 from engine.quantity import ZERO, Quantity
-from engine.shares import DEFAULT_PERIOD_US, MIN_SHARES, milli_to_quota, milli_to_shares
+from engine.shares import MIN_SHARES, milli_to_quota, milli_to_shares
 
 _POD_LEVEL = ("cpu", "memory")  # and hugepages-*
-
-
-@dataclass(frozen=True)
-class CfsQuota:
-    """How the node limits CPU: cpuCFSQuota, and cpuCFSQuotaPeriod in µs."""
-
-    enforced: bool = True
-    period_us: int = DEFAULT_PERIOD_US
-
-
-@dataclass(frozen=True)
-class CgroupLimits:
-    """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
-
-    ``shares``: 2..262144. ``quota_us``: µs of CPU per period, -1 is unlimited. ``period_us``: µs. ``memory``: bytes.
-    ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set. ``cpus``: a list,
-    such as "0-3".
-
-    Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
-    memory) in bytes, and ``oom_group``. ``weight``: 1..10000; None is what the kubelet's formula makes of the shares.
-    """
-
-    shares: int | None = None
-    quota_us: int | None = None
-    period_us: int | None = None
-    memory: int | None = None
-    pids: int | None = None
-    hugepages: Mapping[int, int] = field(default_factory=dict)
-    memory_min: int | None = None
-    memory_low: int | None = None
-    memory_high: int | None = None
-    swap: int | None = None
-    oom_group: bool | None = None
-    cpus: str | None = None
-    weight: int | None = None
-
-    @property
-    def unified(self) -> dict[str, str]:
-        """The files of cgroup v2 that the kubelet names itself, as it hands them to libcontainer or the runtime."""
-        given = {
-            "memory.min": self.memory_min,
-            "memory.low": self.memory_low,
-            "memory.high": self.memory_high,
-            "memory.swap.max": self.swap,
-            "memory.oom.group": self.oom_group,
-        }
-        return {file: str(int(value)) for file, value in given.items() if value is not None}
 
 
 def pod_level_set(pod: Pod) -> bool:

@@ -15,7 +15,6 @@ MAX_SHARES = 262144  # above this the kernel takes 262144
 SHARES_PER_CPU = 1024
 MILLI_PER_CPU = 1000
 MIN_QUOTA_US = 1000  # the kernel refuses less
-DEFAULT_PERIOD_US = 100_000
 
 
 def milli_to_shares(milli: int) -> int:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.config import NodeConfig
 from engine.errors import StepFailedError, errno_name
 from engine.found import FoundTree
 from engine.knobs import Setting
 from engine.layout import Controller
+from engine.limits import CgroupLimits
+from engine.node import NodeConfig
 from engine.plan import Plan, Step
-from engine.resources import CgroupLimits
 
 KUBELET = "kubelet"
 

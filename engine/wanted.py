@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.allocatable import node_limits, reserved_limits
-from engine.config import NodeConfig
 from engine.cpu_weight import formula_of, weight
 from engine.hugepages import resource_of_page_size
+from engine.limits import CgroupLimits
 from engine.names import CgroupName, Driver, QosClass, components, kubepods_name, misplaced_parent, qos_name
+from engine.node import NodeConfig
 from engine.pod import Pod, Resources
 from engine.pod_cgroups import pod_cgroups
 from engine.qos_cgroups import RequestSums, qos_limits, request_sums
-from engine.resources import CgroupLimits
 from engine.shares import MIN_SHARES
 from engine.wanted_cgroup import Field, WantedCgroup, shares_rule, written
 

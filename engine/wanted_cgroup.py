@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CgroupLimits
 from engine.names import QosClass
 from engine.pod import Container, Pod
-from engine.resources import CgroupLimits
 
 Level = Literal["root", "reserved", "system", "runtime", "node", "qos", "pod", "container"]
 # a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
@@ -40,6 +40,11 @@ class WantedCgroup:
     def parent(self) -> str:
         """The path of the parent; "" is the root."""
         return self.path.rpartition("/")[0]
+
+
+def is_sandbox(cgroup: WantedCgroup) -> bool:
+    """Is it the cgroup of a pod's sandbox, of which the kubelet says nothing?"""
+    return cgroup.container is not None and cgroup.container not in (cgroup.pod.with_cgroup if cgroup.pod else ())
 
 
 def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from engine.claim import Claim, claimed, kubepods_path
 from engine.cli.messages import warn_of
-from engine.config import NodeConfig
 from engine.found import FoundTree
 from engine.fs import OsFs
+from engine.node import NodeConfig
 from engine.record import VARIABLE, state_directory
 from engine.systemd.bus import THE_MACHINES_OWN
 

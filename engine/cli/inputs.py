@@ -11,13 +11,14 @@ from pathlib import Path
 
 from engine.cli import machine
 from engine.cli.messages import warn_of
-from engine.config import NodeConfig, feature_gates, node_config, read_config, static_pod_path
+from engine.config import feature_gates, node_config, read_config, static_pod_path
 from engine.errors import RootError
 from engine.found import FoundTree
 from engine.fs import CgroupFs, OsFs
 from engine.hugepages import huge_pages_of_machine
 from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
+from engine.node import NodeConfig
 from engine.pod import Pod
 from engine.pod_checks import overflows
 from engine.pods import read_pods

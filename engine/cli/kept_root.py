@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from engine.claim import Claim, kubepods_path
 from engine.cli.claim import claim_of
 from engine.cli.inputs import at_root, node_of, systemd_of
-from engine.config import NodeConfig
 from engine.errors import InputError
 from engine.found import FoundTree
 from engine.fs import OsFs
 from engine.layout import detect
+from engine.node import NodeConfig
 from engine.run.events import Complaint
 from engine.run.tree import Tree
 from engine.run.writers import Writers

@@ -12,8 +12,8 @@ from engine.assumed import AssumedTree
 from engine.cli.inputs import found_at_root, found_tree, inputs, systemd_of
 from engine.cli.messages import warn_of
 from engine.cli.options import add_node_options, add_output, add_pods, add_root
-from engine.config import NodeConfig
 from engine.found import FoundTree
+from engine.node import NodeConfig
 from engine.pod import Pod
 from engine.pods import read_pods
 from engine.render import Printer, print_plan

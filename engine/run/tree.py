@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from engine.config import NodeConfig
 from engine.found import FoundTree
+from engine.node import NodeConfig
 from engine.run.events import Complaint
 from engine.systemd.bus import Systemd
 from engine.wanted_cgroup import WantedCgroup

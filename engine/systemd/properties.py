@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from engine.cpu_list import cpu_list, parse_cpu_list
 from engine.layout import Layout
-from engine.shares import DEFAULT_PERIOD_US
+from engine.limits import DEFAULT_PERIOD_US
 
 Property = tuple[str, tuple[str, Any]]
 """A name, and the D-Bus signature and value of a variant."""

@@ -18,11 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.apply import execute
-from engine.config import NodeConfig, node_config
+from engine.config import node_config
 from engine.found import FoundTree
 from engine.fs import OsFs
 from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
+from engine.node import NodeConfig
 from engine.plan import Plan, make_plan
 from engine.pod import Pod
 from engine.pods import read_pods

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import settings
 
 from engine import config, pods
-from engine.config import NodeConfig
 from engine.fs import CgroupFs
 from engine.kubelet_version import KubeletVersion
+from engine.node import NodeConfig
 from engine.pod import Pod
 from mount.testing.factory import CgroupfsFactory
 

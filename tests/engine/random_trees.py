@@ -16,9 +16,9 @@ from engine.knobs import CPUS as CPU_LIST
 from engine.knobs import KNOBS, MEMORY_AND_SWAP, hugetlb_knob
 from engine.kubelet_version import KubeletVersion
 from engine.layout import detect
+from engine.limits import CgroupLimits
 from engine.plan import settings_of
 from engine.pods import pod_from_object
-from engine.resources import CgroupLimits
 from engine.wanted import wanted_tree
 from engine.wanted_cgroup import WantedCgroup
 from fakecgroup import Kernel, ProcessTable

@@ -13,7 +13,7 @@ import pytest
 from engine.cgroup_manager import CgroupManager
 from engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError
 from engine.fs import OsFs
-from engine.resources import CgroupLimits
+from engine.limits import CgroupLimits
 from fakecgroup import Kernel
 
 from .model_fs import ModelFs

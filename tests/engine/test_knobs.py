@@ -7,7 +7,7 @@ import math
 import pytest
 
 from engine.knobs import KNOBS, hugetlb_knob
-from engine.resources import CgroupLimits
+from engine.limits import CgroupLimits
 
 V1 = {knob.field: knob for knob in KNOBS[1]}
 V2 = {knob.field: knob for knob in KNOBS[2]}

@@ -11,6 +11,7 @@ from engine.cpu_weight import linear, quadratic
 from engine.errors import PodError
 from engine.hugepages import hugepage_limits
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CfsQuota, CgroupLimits
 from engine.memory_qos import container_protection, memory_high, pod_protection
 from engine.pod_checks import check_pod
 from engine.pod_defaults import defaulted
@@ -18,8 +19,6 @@ from engine.pods import decoded
 from engine.qos import oom_score_adj, qos_class
 from engine.quantity import ZERO, parse
 from engine.resources import (
-    CfsQuota,
-    CgroupLimits,
     limits_for_container,
     limits_for_overhead,
     limits_for_pod,

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engine.down import down_plan
+from engine.limits import CgroupLimits
 from engine.plan import make_plan
-from engine.resources import CgroupLimits
 from engine.wanted import wanted_tree
 from engine.wanted_cgroup import WantedCgroup
 

@@ -10,8 +10,8 @@ from engine.apply import execute
 from engine.errors import ReservedCgroupMissingError
 from engine.found import FoundTree
 from engine.layout import detect
+from engine.limits import CgroupLimits
 from engine.plan import make_plan
-from engine.resources import CgroupLimits
 from engine.wanted import wanted_tree
 from engine.wanted_cgroup import WantedCgroup
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CgroupLimits
 from engine.qos_cgroups import RequestSums, memory_protection, memory_reserve, qos_limits, qos_shares, request_sums
-from engine.resources import CgroupLimits
 
 SUMS = RequestSums(
     {"Guaranteed": 1000, "Burstable": 500, "BestEffort": 0}, {"Guaranteed": 1000, "Burstable": 333, "BestEffort": 0}

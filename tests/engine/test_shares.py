@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from engine.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
 from engine.kubelet_version import KubeletVersion
-from engine.shares import (
-    DEFAULT_PERIOD_US,
-    milli_to_quota,
-    milli_to_shares,
-    quota_to_milli,
-    shares_to_milli,
-    weight_to_shares,
-)
+from engine.limits import DEFAULT_PERIOD_US
+from engine.shares import milli_to_quota, milli_to_shares, quota_to_milli, shares_to_milli, weight_to_shares
 
 INVERSES = {
     "SharesToMilliCPU": shares_to_milli,

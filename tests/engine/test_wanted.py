@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.kubelet_version import KubeletVersion
+from engine.limits import CgroupLimits
 from engine.pods import pod_from_object
-from engine.resources import CgroupLimits
 from engine.wanted import wanted_tree
 
 GUARANTEED = {"limits": {"cpu": "1", "memory": "1Gi"}}

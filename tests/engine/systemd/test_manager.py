@@ -11,7 +11,7 @@ from engine import cgroup_manager
 from engine.cgroup_manager import CgroupManager
 from engine.errors import RootError, StepFailedError
 from engine.fs import OsFs
-from engine.resources import CgroupLimits
+from engine.limits import CgroupLimits
 from engine.systemd import bus
 from fakecgroup import Kernel
 
