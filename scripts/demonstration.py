@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 
-from engine.cli import main as engine_main
-from engine.fs import CgroupFs, OsFs
+from cgroup_engine.cli import main as engine_main
+from cgroup_engine.tree.fs import CgroupFs, OsFs
 from fakecgroup import Kernel
 
 BIN = Path(sys.executable).parent

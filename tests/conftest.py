@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.record import VARIABLE
+from cgroup_engine.change.record import VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,17 +17,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.apply import execute
-from engine.config import node_config
-from engine.found import FoundTree
-from engine.fs import OsFs
-from engine.kubelet_version import KubeletVersion
-from engine.layout import detect
-from engine.node import NodeConfig
-from engine.plan import Plan, make_plan
-from engine.pod import Pod
-from engine.pods import read_pods
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.inputs.config import node_config
+from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
+from cgroup_engine.plan.steps import Plan, make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 PHASES = ("first", "idle", "bare", "reading")
 END = "end"

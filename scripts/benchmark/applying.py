@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine.errors import EngineError
-from engine.fs import OsFs
-from engine.layout import detect
+from cgroup_engine.errors import EngineError
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 from .apply_client import END, PHASES, mark
 from .child import answer, started

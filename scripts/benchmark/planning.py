@@ -18,7 +18,7 @@ from . import interruption
 from .errors import BenchmarkError
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
-_PLAN = "import sys; from engine.cli import main; sys.exit(main(sys.argv[1:]))"
+_PLAN = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
 _NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
 
 

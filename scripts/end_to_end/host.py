@@ -28,7 +28,7 @@ def run(window: float, tolerance: float) -> tuple[str, int]:
     name = f"fcg-end-to-end-{secrets.token_hex(4)}"
     command = [sys.executable, "-m", "end_to_end.scenario", "--cgroup-root", name, "--shares", str(_SHARES)]
     command += ["--window", str(window), "--tolerance", str(tolerance)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_SCRIPTS), str(_SCRIPTS.parent)])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (_SCRIPTS, _SCRIPTS.parent / "engine")))}
     done = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

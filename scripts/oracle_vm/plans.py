@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from errno import EBUSY
 from typing import Any
 
-from engine.errors import StepFailedError
-from engine.plan import make_plan
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.plan.steps import make_plan
 from mount.conformance.case import Case
 from tests.engine.random_trees import Machine, any_paths, any_tree, drift, kubelet_tree, processes
 

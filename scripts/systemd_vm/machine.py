@@ -19,8 +19,8 @@ MEMORY = 1536 * 1024 * 1024
 PATIENCE = 300.0
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _PROGRAM = '#!/bin/sh\nexec python3 -c "import sys; from {}.cli import main; sys.exit(main())" "$@"\n'
-_PROGRAMS = {"cgroup-engine": "engine", "fakecgroup": "mount"}
-_PACKAGES = ("engine", "yaml", "jeepney", "inotify_simple", "prometheus_client", "fakecgroup", "mount", "fuse")
+_PROGRAMS = {"cgroup-engine": "cgroup_engine", "fakecgroup": "mount"}
+_PACKAGES = ("cgroup_engine", "yaml", "jeepney", "inotify_simple", "prometheus_client", "fakecgroup", "mount", "fuse")
 # compiled parts are for this machine's Python; the packages do without
 _NOT_PUT = shutil.ignore_patterns("*.so", "__pycache__", "tests", "recordings")
 # legacy: systemd on cgroup v1; since 256 it must also be told that this is meant

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine.cli.program import parser
+from cgroup_engine.cli.program import parser
 
 HERE = Path(__file__).parents[2] / "deploy" / "kubernetes"
 PARTS = yaml.safe_load((HERE / "kustomization.yaml").read_text())["resources"]

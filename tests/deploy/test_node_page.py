@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.apply import Outcome
-from engine.errors import StepFailedError
-from engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping
-from engine.run.log import Log
-from engine.run.metrics import Metrics
+from cgroup_engine.change.apply import Outcome
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping
+from cgroup_engine.run.log import Log
+from cgroup_engine.run.metrics import Metrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "node.md").read_text()
 EVENTS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.program import parser
+from cgroup_engine.cli.program import parser
 
 UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "cgroup-engine.service"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 
-from engine import config, pods
-from engine.fs import CgroupFs
-from engine.kubelet_version import KubeletVersion
-from engine.node import NodeConfig
-from engine.pod import Pod
+from cgroup_engine.inputs import config, pods
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
+from cgroup_engine.tree.fs import CgroupFs
 from mount.testing.factory import CgroupfsFactory
 
 # a busy machine is no failure

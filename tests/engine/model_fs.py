@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 
-from engine.fs import CgroupFs
+from cgroup_engine.tree.fs import CgroupFs
 
 
 class ModelFs(CgroupFs):

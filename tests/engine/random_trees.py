@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from engine.apply import execute
-from engine.config import feature_gates, node_config
-from engine.cpu_list import cpu_list, parse_cpu_list
-from engine.found import FoundTree
-from engine.knobs import CPUS as CPU_LIST
-from engine.knobs import KNOBS, MEMORY_AND_SWAP, hugetlb_knob
-from engine.kubelet_version import KubeletVersion
-from engine.layout import detect
-from engine.limits import CgroupLimits
-from engine.plan import settings_of
-from engine.pods import pod_from_object
-from engine.wanted import wanted_tree
-from engine.wanted_cgroup import WantedCgroup
+from cgroup_engine.change.apply import execute
+from cgroup_engine.inputs.config import feature_gates, node_config
+from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.cpu_list import cpu_list, parse_cpu_list
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.steps import settings_of
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.knobs import CPUS as CPU_LIST
+from cgroup_engine.tree.knobs import KNOBS, MEMORY_AND_SWAP, hugetlb_knob
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel, ProcessTable
 
 from .model_fs import ModelFs

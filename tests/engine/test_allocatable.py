@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.allocatable import allocatable, node_limits, reported_allocatable, reservation
-from engine.quantity import parse
+from cgroup_engine.kubelet.allocatable import allocatable, node_limits, reported_allocatable, reservation
+from cgroup_engine.model.quantity import parse
 
 CAPACITY = {"cpu": parse("4"), "memory": parse("8Gi"), "hugepages-2Mi": parse("1Gi")}
 KUBE, SYSTEM = {"cpu": parse("500m"), "memory": parse("1Gi")}, {"cpu": parse("4")}

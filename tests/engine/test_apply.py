@@ -6,12 +6,12 @@ from errno import EACCES, EBUSY, EEXIST, EPERM, EROFS
 
 import pytest
 
-from engine.apply import execute
-from engine.found import FoundTree
-from engine.fs import OsFs
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 POD = "kubepods/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.busy import cores_under_load, fair_parts
-from engine.config import feature_gates, node_config, read_config
-from engine.explain import explanation
-from engine.kubelet_version import parse
-from engine.pods import read_pods
-from engine.wanted import wanted_tree
+from cgroup_engine.inputs.config import feature_gates, node_config, read_config
+from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import parse
+from cgroup_engine.views.busy import cores_under_load, fair_parts
+from cgroup_engine.views.explain import explanation
 
 
 def _example(example, name):

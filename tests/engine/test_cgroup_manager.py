@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.cgroup_manager import CgroupManager
-from engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError
-from engine.fs import OsFs
-from engine.limits import CgroupLimits
+from cgroup_engine.change.cgroup_manager import CgroupManager
+from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.tree.fs import OsFs
 from fakecgroup import Kernel
 
 from .model_fs import ModelFs
@@ -164,7 +164,7 @@ def test_the_root_is_not_changed(manager):
 def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(manager, top, monkeypatch):
     if isinstance(manager.fs, ModelFs):
         pytest.skip("has no processes")
-    monkeypatch.setattr("engine.cgroup_manager._TRIES", 1)
+    monkeypatch.setattr("cgroup_engine.change.cgroup_manager._TRIES", 1)
     manager.create((*top, "pod"))
     tree = "" if manager.version == 2 else "memory"
     with subprocess.Popen(["sleep", "60"]) as sleeper:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.citations import citation
-from engine.explain import explanation, pods_of, values_of
-from engine.wanted import wanted_tree
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.views.citations import citation
+from cgroup_engine.views.explain import explanation, pods_of, values_of
 
 ALL = {
     "limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.claim import claimed, kubepods_path
-from engine.cli import claim as of_commands
-from engine.cli import main
-from engine.errors import LockedError, NotOursError
-from engine.found import FoundTree
-from engine.fs import OsFs
-from engine.layout import detect
-from engine.wanted import wanted_tree
+from cgroup_engine.change.claim import claimed, kubepods_path
+from cgroup_engine.cli import claim as of_commands
+from cgroup_engine.cli import main
+from cgroup_engine.errors import LockedError, NotOursError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.config import read_config
-from engine.errors import ConfigError
+from cgroup_engine.errors import ConfigError
+from cgroup_engine.inputs.config import read_config
 
 
 def test_defaults_are_the_kubelets(make_node):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cpu_list import cpu_list, parse_cpu_list
+from cgroup_engine.model.cpu_list import cpu_list, parse_cpu_list
 
 
 @pytest.mark.parametrize(("text", "cpus"), [("", []), ("0", [0]), ("0-2,7", [0, 1, 2, 7]), ("5,1-1", [1, 5])])

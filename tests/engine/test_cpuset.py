@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.apply import execute
-from engine.down import down_plan
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.status import compare
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
 from .model_fs import ModelFs

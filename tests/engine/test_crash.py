@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
-from engine.run.loop import Loop
+from cgroup_engine.cli import main
+from cgroup_engine.run.loop import Loop
 
 from .killing import run_until
 

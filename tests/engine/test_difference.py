@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from engine.cli import main
-from engine.difference import difference
-from engine.wanted import wanted_tree
+from cgroup_engine.cli import main
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.views.difference import difference
 
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", "", "--swap", "0"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.documents import read_documents
-from engine.errors import PodError
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.documents import read_documents
 
 
 def _read(tmp_path, content):

@@ -8,10 +8,10 @@ from errno import ENOSPC, ESRCH
 
 import pytest
 
-from engine.entering import check_process, enter, set_oom_score_adj, trees_of
-from engine.errors import CgroupMissingError, InputError, StepFailedError
-from engine.fs import CgroupFs
-from engine.layout import Layout
+from cgroup_engine.change.entering import check_process, enter, set_oom_score_adj, trees_of
+from cgroup_engine.errors import CgroupMissingError, InputError, StepFailedError
+from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.layout import Layout
 
 LAYOUT = Layout(1, ("cpu,cpuacct", "memory"), {})
 

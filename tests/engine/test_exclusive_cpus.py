@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.exclusive_cpus import has_exclusive_cpus
-from engine.wanted import wanted_tree
+from cgroup_engine.kubelet.exclusive_cpus import has_exclusive_cpus
+from cgroup_engine.kubelet.wanted import wanted_tree
 
 WHOLE = {"limits": {"cpu": "2", "memory": "1Gi"}}
 PART = {"limits": {"cpu": "1500m", "memory": "1Gi"}}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.apply import execute
-from engine.errors import RootError
-from engine.found import FoundTree
-from engine.knobs import KNOBS
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.errors import RootError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.knobs import KNOBS
+from cgroup_engine.tree.layout import detect
 
 
 def _found(kernel):

@@ -7,7 +7,7 @@ from errno import ELOOP
 
 import pytest
 
-from engine.fs import OsFs
+from cgroup_engine.tree.fs import OsFs
 
 
 @pytest.fixture

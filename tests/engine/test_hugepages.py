@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import QuantityError
-from engine.hugepages import (
+from cgroup_engine.errors import QuantityError
+from cgroup_engine.model.hugepages import (
     huge_pages_of_machine,
     kernel_name,
     page_size_of_file,

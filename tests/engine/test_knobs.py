@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from engine.knobs import KNOBS, hugetlb_knob
-from engine.limits import CgroupLimits
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.tree.knobs import KNOBS, hugetlb_knob
 
 V1 = {knob.field: knob for knob in KNOBS[1]}
 V2 = {knob.field: knob for knob in KNOBS[2]}

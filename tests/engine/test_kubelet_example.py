@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kubelet"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from engine import names
-from engine.allocatable import allocatable, node_limits, over_reserved, reservation, reserved_limits
-from engine.config import _Reader
-from engine.cpu_weight import linear
-from engine.hugepages import kernel_name
-from engine.kubelet_version import KubeletVersion
-from engine.pod_defaults import defaulted
-from engine.pods import decoded
-from engine.qos_cgroups import qos_limits, request_sums
-from engine.quantity import parse
+from cgroup_engine.inputs.config import _Reader
+from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.kubelet.allocatable import allocatable, node_limits, over_reserved, reservation, reserved_limits
+from cgroup_engine.kubelet.cpu_weight import linear
+from cgroup_engine.kubelet.qos_cgroups import qos_limits, request_sums
+from cgroup_engine.model import names
+from cgroup_engine.model.hugepages import kernel_name
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.quantity import parse
 
 from .kubelet_tables import OUTSIDE, nodes_of, outside_directory, sampled_nodes
 

@@ -6,19 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from engine import names
-from engine.cpu_weight import linear, quadratic
-from engine.errors import PodError
-from engine.hugepages import hugepage_limits
-from engine.kubelet_version import KubeletVersion
-from engine.limits import CfsQuota, CgroupLimits
-from engine.memory_qos import container_protection, memory_high, pod_protection
-from engine.pod_checks import check_pod
-from engine.pod_defaults import defaulted
-from engine.pods import decoded
-from engine.qos import oom_score_adj, qos_class
-from engine.quantity import ZERO, parse
-from engine.resources import (
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.pod_checks import check_pod
+from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.kubelet.cpu_weight import linear, quadratic
+from cgroup_engine.kubelet.memory_qos import container_protection, memory_high, pod_protection
+from cgroup_engine.kubelet.qos import oom_score_adj, qos_class
+from cgroup_engine.kubelet.resources import (
     limits_for_container,
     limits_for_overhead,
     limits_for_pod,
@@ -26,7 +21,12 @@ from engine.resources import (
     pod_limits,
     pod_requests,
 )
-from engine.swap import NodeSwap, swap_limit
+from cgroup_engine.kubelet.swap import NodeSwap, swap_limit
+from cgroup_engine.model import names
+from cgroup_engine.model.hugepages import hugepage_limits
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CfsQuota, CgroupLimits
+from cgroup_engine.model.quantity import ZERO, parse
 
 from .kubelet_tables import OUTSIDE, functions_of, outside_directory, pods_of, sampled_pods
 from .test_quantity import check_text

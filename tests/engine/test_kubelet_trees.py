@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.config import node_config
-from engine.kubelet_version import KubeletVersion
-from engine.layout import Layout
-from engine.plan import settings_of
-from engine.pods import pod_from_object
-from engine.wanted import wanted_tree
+from cgroup_engine.inputs.config import node_config
+from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.plan.steps import settings_of
+from cgroup_engine.tree.layout import Layout
 
 V1 = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
 LAYOUTS = {

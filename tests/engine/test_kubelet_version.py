@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.kubelet_version import parse
+from cgroup_engine.errors import ConfigError
+from cgroup_engine.model.kubelet_version import parse
 
 
 @pytest.mark.parametrize(("text", "minor"), [("1.24", 24), ("v1.28", 28), ("1.36.2", 36), ("v1.32.10-gke.1", 32)])

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from engine.errors import RootError
-from engine.fs import OsFs
-from engine.layout import detect
+from cgroup_engine.errors import RootError
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 
 def _file(path, text=""):

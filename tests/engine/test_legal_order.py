@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from engine.down import down_plan
-from engine.limits import CgroupLimits
-from engine.plan import make_plan
-from engine.wanted import wanted_tree
-from engine.wanted_cgroup import WantedCgroup
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.steps import make_plan
 
 from .random_trees import (
     Machine,

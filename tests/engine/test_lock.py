@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import LockedError, RootError
-from engine.layout import Layout
-from engine.lock import locked
+from cgroup_engine.change.lock import locked
+from cgroup_engine.errors import LockedError, RootError
+from cgroup_engine.tree.layout import Layout
 
 V2 = Layout(2, ("",), {})
 V1 = Layout(1, ("cpu", "memory"), {})
@@ -21,8 +21,8 @@ KUBEPODS = "own/kubepods"
 # takes the lock as a user, says so, and holds it until its standard input ends
 HOLDER = """
 import os, sys
-from engine.layout import Layout
-from engine.lock import locked
+from cgroup_engine.tree.layout import Layout
+from cgroup_engine.change.lock import locked
 os.setuid(int(sys.argv[1]))
 with locked(sys.argv[2], Layout(2, ("",), {}), sys.argv[3]):
     print("held", flush=True)

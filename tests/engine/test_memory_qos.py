@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.kubelet_version import KubeletVersion
-from engine.memory_qos import container_protection, memory_high, pod_protection
+from cgroup_engine.kubelet.memory_qos import container_protection, memory_high, pod_protection
+from cgroup_engine.model.kubelet_version import KubeletVersion
 
 OLD, NEW = KubeletVersion(35), KubeletVersion(36)
 MIB = 1 << 20

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import names
-from engine.errors import UnsafeNameError
+from cgroup_engine.errors import UnsafeNameError
+from cgroup_engine.model import names
 
 QOS = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 ROOT = Path("/sys/fs/cgroup")
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--kubelet-version", "1.28"]

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from engine.apply import execute
-from engine.config import feature_gates, node_config, read_config
-from engine.down import down_plan
-from engine.found import FoundTree
-from engine.kubelet_version import parse
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.pods import read_pods
-from engine.status import compare
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.inputs.config import feature_gates, node_config, read_config
+from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import parse
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
 from .model_fs import ModelFs

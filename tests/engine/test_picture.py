@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engine.cli import main
-from engine.picture import picture
-from engine.wanted import wanted_tree
+from cgroup_engine.cli import main
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.views.picture import picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.apply import execute
-from engine.errors import ReservedCgroupMissingError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.limits import CgroupLimits
-from engine.plan import make_plan
-from engine.wanted import wanted_tree
-from engine.wanted_cgroup import WantedCgroup
+from cgroup_engine.change.apply import execute
+from cgroup_engine.errors import ReservedCgroupMissingError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 
 LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import PodError
-from engine.pod_checks import overflows
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.pod_checks import overflows
 
 GIB = {"memory": "1Gi"}
 

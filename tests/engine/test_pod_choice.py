@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import InputError
-from engine.pod_choice import chosen
-from engine.record import RecordedContainer, RecordedPod
+from cgroup_engine.change.record import RecordedContainer, RecordedPod
+from cgroup_engine.errors import InputError
+from cgroup_engine.views.pod_choice import chosen
 
 
 def _pod(namespace, name, uid, *containers):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.kubelet_version import KubeletVersion
-from engine.pod_defaults import defaulted
-from engine.pods import decoded
+from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.model.kubelet_version import KubeletVersion
 
 
 def _texts(amounts):

@@ -7,9 +7,9 @@ import json
 import pytest
 import yaml
 
-from engine.errors import PodError
-from engine.kubelet_version import KubeletVersion
-from engine.pods import pod_from_object, read_pods
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.pods import pod_from_object, read_pods
+from cgroup_engine.model.kubelet_version import KubeletVersion
 
 NEW = KubeletVersion()
 

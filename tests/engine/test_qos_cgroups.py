@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from engine.kubelet_version import KubeletVersion
-from engine.limits import CgroupLimits
-from engine.qos_cgroups import RequestSums, memory_protection, memory_reserve, qos_limits, qos_shares, request_sums
+from cgroup_engine.kubelet.qos_cgroups import (
+    RequestSums,
+    memory_protection,
+    memory_reserve,
+    qos_limits,
+    qos_shares,
+    request_sums,
+)
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CgroupLimits
 
 SUMS = RequestSums(
     {"Guaranteed": 1000, "Burstable": 500, "BestEffort": 0}, {"Guaranteed": 1000, "Burstable": 333, "BestEffort": 0}

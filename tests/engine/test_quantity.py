@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import QuantityError
-from engine.quantity import from_bytes, from_milli, parse
+from cgroup_engine.errors import QuantityError
+from cgroup_engine.model.quantity import from_bytes, from_milli, parse
 
 
 def check_text(row):

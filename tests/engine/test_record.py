@@ -8,10 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import RecordError
-from engine.layout import Layout
-from engine.record import VARIABLE, Record, RecordedContainer, RecordedPod, RecordFile, recorded_pods, state_directory
-from engine.wanted import wanted_tree
+from cgroup_engine.change.record import (
+    VARIABLE,
+    Record,
+    RecordedContainer,
+    RecordedPod,
+    RecordFile,
+    recorded_pods,
+    state_directory,
+)
+from cgroup_engine.errors import RecordError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.tree.layout import Layout
 
 V1 = Layout(1, ("cpu", "memory"), {})
 POD = RecordedPod(

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from engine.knobs import KNOBS
-from engine.render import Printer, with_unit
+from cgroup_engine.tree.knobs import KNOBS
+from cgroup_engine.views.render import Printer, with_unit
 
 MEMORY = next(knob for knob in KNOBS[1] if knob.field == "memory")
 QUOTA = next(knob for knob in KNOBS[1] if knob.field == "quota")

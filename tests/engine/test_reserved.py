@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ReservedCgroupMissingError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.wanted import wanted_tree
+from cgroup_engine.errors import ReservedCgroupMissingError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 
 
 @pytest.fixture

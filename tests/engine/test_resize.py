@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 
-from engine.apply import execute
-from engine.assumed import AssumedTree
-from engine.cli import main
-from engine.errors import ResizeRefusedError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.resize import resize_plan
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.cli import main
+from cgroup_engine.errors import ResizeRefusedError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.assumed import AssumedTree
+from cgroup_engine.plan.resize import resize_plan
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
 from .model_fs import ModelFs

@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-RUN = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())", "run", "--dry-run"]
+RUN = [sys.executable, "-c", "import sys; from cgroup_engine.cli import main; sys.exit(main())", "run", "--dry-run"]
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 
 

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
-from engine.kubelet_version import KubeletVersion
-from engine.limits import DEFAULT_PERIOD_US
-from engine.shares import milli_to_quota, milli_to_shares, quota_to_milli, shares_to_milli, weight_to_shares
+from cgroup_engine.kubelet.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
+from cgroup_engine.kubelet.shares import (
+    milli_to_quota,
+    milli_to_shares,
+    quota_to_milli,
+    shares_to_milli,
+    weight_to_shares,
+)
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import DEFAULT_PERIOD_US
 
 INVERSES = {
     "SharesToMilliCPU": shares_to_milli,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
-from engine.config import static_pod_path
-from engine.errors import ConfigError, PodError
-from engine.kubelet_version import KubeletVersion
-from engine.pods import read_pods
-from engine.static_pods.image import pull_policy
-from engine.static_pods.manifest import Manifests
-from engine.static_pods.type_table import type_table
+from cgroup_engine.cli import main
+from cgroup_engine.errors import ConfigError, PodError
+from cgroup_engine.inputs.config import static_pod_path
+from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.inputs.static_pods.image import pull_policy
+from cgroup_engine.inputs.static_pods.manifest import Manifests
+from cgroup_engine.inputs.static_pods.type_table import type_table
+from cgroup_engine.model.kubelet_version import KubeletVersion
 
 from .kubelet_tables import OUTSIDE, SAMPLES, outside_directory, rows_of
 

@@ -7,16 +7,16 @@ from errno import EBUSY
 
 import pytest
 
-from engine.apply import execute
-from engine.down import down_plan
-from engine.errors import BusyCgroupError
-from engine.found import FoundTree
-from engine.kubelet_version import KubeletVersion
-from engine.layout import detect
-from engine.plan import Plan, make_plan
-from engine.pods import pod_from_object
-from engine.status import compare
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.errors import BusyCgroupError
+from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.steps import Plan, make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 
 POD = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.kubelet_version import KubeletVersion
-from engine.qos import qos_class
-from engine.swap import NodeSwap, swap_limit
-from engine.wanted import wanted_tree
+from cgroup_engine.kubelet.qos import qos_class
+from cgroup_engine.kubelet.swap import NodeSwap, swap_limit
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
 
 GIB = 1 << 30
 ASKS = {"requests": {"memory": "1Gi"}}

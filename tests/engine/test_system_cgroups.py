@@ -6,14 +6,14 @@ from errno import ESRCH
 
 import pytest
 
-from engine.apply import execute
-from engine.down import down_plan
-from engine.errors import StepFailedError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.system_cgroups import ProcessTable, with_moves
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.plan.system_cgroups import ProcessTable, with_moves
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 
 
 @pytest.fixture

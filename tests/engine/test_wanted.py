@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.kubelet_version import KubeletVersion
-from engine.limits import CgroupLimits
-from engine.pods import pod_from_object
-from engine.wanted import wanted_tree
+from cgroup_engine.errors import ConfigError
+from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CgroupLimits
 
 GUARANTEED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 

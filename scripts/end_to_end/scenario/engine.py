@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 
 @dataclass(frozen=True)

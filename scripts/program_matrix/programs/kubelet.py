@@ -13,8 +13,8 @@ from .tree import left, one
 
 _NODE = user.REPOSITORY / "examples" / "kubelet"
 _PACKAGES = next(iter(user.REPOSITORY.glob(".venv/lib/python*/site-packages")), None)  # pure Python, for any version
-_STATUS = f"""PYTHONPATH={user.REPOSITORY}:{_PACKAGES} {sys.executable} \\
-    -c 'import sys; from engine.cli import main; sys.exit(main())' status \\
+_STATUS = f"""PYTHONPATH={user.REPOSITORY}/engine:{_PACKAGES} {sys.executable} \\
+    -c 'import sys; from cgroup_engine.cli import main; sys.exit(main())' status \\
     --root /sys/fs/cgroup --config {_NODE / "kubelet.yaml"} pods.json"""
 _POD = "pod0aa1a5e2-0b3f-4d0e-8f31-00000000000"
 """All of a pod's cgroup but for the last digit."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.run.health import Health
+from cgroup_engine.run.health import Health
 
 from .on_host import ROOT, remove
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from cgroup_engine.sources import pod_api
 
-from engine.errors import ApiServerError, PodError
-from engine.kubelet_version import KubeletVersion
-from engine.run import pod_api
-from engine.run.apiserver import apiserver_pods, apiserver_source
-from engine.run.pod_api import Patience
+from cgroup_engine.errors import ApiServerError, PodError
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.sources.apiserver import apiserver_pods, apiserver_source
+from cgroup_engine.sources.pod_api import Patience
 
 from .api_server import NODE, ApiServer, Request
 from .watching import Watching
@@ -595,6 +595,7 @@ def test_no_message_has_a_secret_in_it(server, follow):
 
 
 def test_the_engine_does_without_the_client_library_otherwise():
-    code = "import sys, engine.cli, engine.run.apiserver; print('kubernetes' in sys.modules, 'urllib3' in sys.modules)"
+    modules = "cgroup_engine.cli, cgroup_engine.sources.apiserver"
+    code = f"import sys, {modules}; print('kubernetes' in sys.modules, 'urllib3' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert json.dumps(printed.split()) == '["False", "False"]'

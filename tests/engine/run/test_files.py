@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from engine.errors import PodError
-from engine.kubelet_version import KubeletVersion
-from engine.run.files import QUIET, pod_source
-from engine.static_pods.manifest import Manifests
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.static_pods.manifest import Manifests
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.sources.files import QUIET, pod_source
 
 from .watching import Watching
 
@@ -360,8 +360,8 @@ def test_without_inotify_files_are_looked_at_now_and_then(pods, put, follow, mon
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("engine.run.files.INotify", refuse)
-    monkeypatch.setattr("engine.run.files._AGAIN", 0.2)
+    monkeypatch.setattr("cgroup_engine.sources.files.INotify", refuse)
+    monkeypatch.setattr("cgroup_engine.sources.files._AGAIN", 0.2)
     watching = follow(pods)
     assert watching.complaints[0].startswith("inotify: Too many open files")
     assert watching.seen.complete
@@ -371,7 +371,7 @@ def test_without_inotify_files_are_looked_at_now_and_then(pods, put, follow, mon
 
 @pytest.mark.parametrize("seed", range(2))
 def test_after_any_history_what_is_in_force_is_what_each_file_said_last(pods, put, follow, monkeypatch, seed):
-    monkeypatch.setattr("engine.run.files.QUIET", 0.02)
+    monkeypatch.setattr("cgroup_engine.sources.files.QUIET", 0.02)
     random = Random(seed)
     watching = follow(pods)
     said: dict[str, set[str]] = {}

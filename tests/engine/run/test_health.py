@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.apply import Outcome
-from engine.errors import StepFailedError
-from engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
-from engine.run.health import GRACE
+from cgroup_engine.change.apply import Outcome
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.health import GRACE
 
 DONE = Reconciled("start", 0.1, {})
 FAILED = Reconciled("start", 0.1, {}, Outcome(failed=[StepFailedError("kubepods: mkdir failed: EACCES")]))

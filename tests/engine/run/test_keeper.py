@@ -10,15 +10,15 @@ from errno import EBUSY, EINVAL
 
 import pytest
 
-from engine.errors import RootError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.names import is_container_directory, is_pod_directory
-from engine.run.keeper import Keeper
-from engine.run.killing import Processes
-from engine.run.orphans import GRACE
-from engine.run.source import Seen
-from engine.run.tree import Control, Tree
+from cgroup_engine.errors import RootError
+from cgroup_engine.model.names import is_container_directory, is_pod_directory
+from cgroup_engine.run.keeper import Keeper
+from cgroup_engine.run.killing import Processes
+from cgroup_engine.run.orphans import GRACE
+from cgroup_engine.run.tree import Control, Tree
+from cgroup_engine.sources.source import Seen
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
 from ..model_fs import ModelFs

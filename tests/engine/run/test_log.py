@@ -10,11 +10,11 @@ from errno import EINVAL
 
 import pytest
 
-from engine.apply import Outcome
-from engine.errors import StepFailedError
-from engine.plan import Step
-from engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping, Waiting
-from engine.run.log import Log
+from cgroup_engine.change.apply import Outcome
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.plan.steps import Step
+from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.log import Log
 
 POD = "kubepods/burstable/pod1234-5"
 FAILURE = StepFailedError(

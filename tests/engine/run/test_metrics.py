@@ -6,11 +6,11 @@ from errno import EBUSY, EINVAL
 
 import pytest
 
-from engine.apply import Outcome
-from engine.errors import StepFailedError
-from engine.plan import Step
-from engine.run.events import Complaint, Drift, Reconciled, Started
-from engine.run.metrics import Metrics
+from cgroup_engine.change.apply import Outcome
+from cgroup_engine.errors import StepFailedError
+from cgroup_engine.plan.steps import Step
+from cgroup_engine.run.events import Complaint, Drift, Reconciled, Started
+from cgroup_engine.run.metrics import Metrics
 
 POD = "kubepods/burstable/pod1234-5"
 

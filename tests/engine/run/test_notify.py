@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
-from engine.run.notify import Notify
+from cgroup_engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.notify import Notify
 
 EVENTS = [
     Started("/cg", "v2", "kubepods", dry_run=False),

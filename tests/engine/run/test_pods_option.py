@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 from .api_server import NODE, ApiServer
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 import yaml
 
-from engine.cli import main
+from cgroup_engine.cli import main
 
 from .api_server import NODE as API_NODE
 from .api_server import ApiServer
 from .on_host import ROOT, needs_cgroup_v1
 
-COMMAND = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from cgroup_engine.cli import main; sys.exit(main())"]
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", ""]
 PATIENCE = 60.0  # seconds; only a test that fails takes as long
 UID = "0aa1a5e2-0b3f-4d0e-8f31-0000000000{:02d}"

@@ -9,13 +9,13 @@ import time
 from contextlib import closing
 
 import pytest
+from cgroup_engine.run import server as server_module
 
-from engine.errors import InputError
-from engine.run import server as server_module
-from engine.run.address import Address, parse_address
-from engine.run.events import Reconciled, Waiting
-from engine.run.metrics import Metrics
-from engine.run.server import LARGEST, Server
+from cgroup_engine.errors import InputError
+from cgroup_engine.run.address import Address, parse_address
+from cgroup_engine.run.events import Reconciled, Waiting
+from cgroup_engine.run.metrics import Metrics
+from cgroup_engine.run.server import LARGEST, Server
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from errno import ENODEV
 
 import pytest
 
-from engine.fs import OsFs
-from engine.layout import detect
-from engine.run.writers import Writers
+from cgroup_engine.run.writers import Writers
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
 
 from .on_host import ROOT, needs_cgroup_v1
 
@@ -97,5 +97,5 @@ def test_a_write_to_a_file_whose_cgroup_is_gone_meanwhile_may_be_any(monkeypatch
     def read(handle, size):
         raise answers.pop(0)
 
-    monkeypatch.setattr("engine.run.writers.os.read", read)
+    monkeypatch.setattr("cgroup_engine.run.writers.os.read", read)
     assert writers.read() == {"": ""}

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.run.source import PodSource, Seen
+from cgroup_engine.sources.source import PodSource, Seen
 
 DEADLINE = 20.0  # seconds; only a test that fails takes as long
 

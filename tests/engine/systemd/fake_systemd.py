@@ -13,7 +13,7 @@ from typing import Any
 
 from jeepney import DBusAddress, HeaderFields, Message, MessageType, Parser, new_error, new_method_return, new_signal
 
-from engine.names import expand_slice
+from cgroup_engine.model.names import expand_slice
 
 NAME = "org.freedesktop.systemd1"
 MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=NAME, interface=f"{NAME}.Manager")

@@ -50,10 +50,10 @@ step 'down again' engine down
 step 'no bus' no_bus
 step manager python3 -c "
 from contextlib import closing
-from engine.cgroup_manager import CgroupManager
-from engine.fs import OsFs
-from engine.resources import CgroupLimits
-from engine.systemd.bus import connect
+from cgroup_engine.change.cgroup_manager import CgroupManager
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.kubelet.resources import CgroupLimits
+from cgroup_engine.change.systemd.bus import connect
 with closing(connect('/')) as systemd:
     manager = CgroupManager(OsFs('/sys/fs/cgroup'), 'systemd', systemd=systemd)
     pod = ('fcg', 'kubepods', 'burstable', 'pod1-2')

@@ -6,12 +6,12 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.run.keeper import Keeper
-from engine.run.source import Seen
-from engine.run.tree import Control, Tree
-from engine.systemd import bus
+from cgroup_engine.change.systemd import bus
+from cgroup_engine.run.keeper import Keeper
+from cgroup_engine.run.tree import Control, Tree
+from cgroup_engine.sources.source import Seen
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 
 from .fake_systemd import FakeSystemd
 

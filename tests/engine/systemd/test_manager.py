@@ -7,12 +7,12 @@ from errno import EBUSY
 
 import pytest
 
-from engine import cgroup_manager
-from engine.cgroup_manager import CgroupManager
-from engine.errors import RootError, StepFailedError
-from engine.fs import OsFs
-from engine.limits import CgroupLimits
-from engine.systemd import bus
+from cgroup_engine.change import cgroup_manager
+from cgroup_engine.change.cgroup_manager import CgroupManager
+from cgroup_engine.change.systemd import bus
+from cgroup_engine.errors import RootError, StepFailedError
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.tree.fs import OsFs
 from fakecgroup import Kernel
 
 from ..model_fs import ModelFs

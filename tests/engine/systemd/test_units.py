@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from engine.apply import execute
-from engine.cli import inputs, main
-from engine.down import down_plan
-from engine.errors import BusyCgroupError, ConfigError, RootError, SystemdError
-from engine.found import FoundTree
-from engine.layout import detect
-from engine.plan import make_plan
-from engine.status import compare
-from engine.systemd import bus
-from engine.systemd.units import down_over_dbus, is_slice, over_dbus
-from engine.wanted import wanted_tree
+from cgroup_engine.change.apply import execute
+from cgroup_engine.change.systemd import bus
+from cgroup_engine.change.systemd.units import down_over_dbus, is_slice, over_dbus
+from cgroup_engine.cli import inputs, main
+from cgroup_engine.errors import BusyCgroupError, ConfigError, RootError, SystemdError
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
 from ..model_fs import ModelFs
@@ -297,7 +297,7 @@ def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goe
 def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
     machine, make_pod, make_container, monkeypatch
 ):
-    monkeypatch.setattr("engine.apply._PATIENCE", 0.1)
+    monkeypatch.setattr("cgroup_engine.change.apply._PATIENCE", 0.1)
     node = machine(1, featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
     node.apply()
     directory = "memory/kubepods.slice/kubepods-besteffort.slice"
@@ -312,7 +312,7 @@ def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
 
 
 def test_a_value_that_systemd_did_not_bring_into_the_tree_is_a_failure(machine, monkeypatch):
-    monkeypatch.setattr("engine.apply._PATIENCE", 0.0)
+    monkeypatch.setattr("cgroup_engine.change.apply._PATIENCE", 0.0)
     node = machine()
     node.apply()
     node.kernel.instead["kubepods.slice/memory.max"] = "4096"

@@ -1,0 +1,136 @@
+"""Processes enter the cgroup of a container: in every hierarchy it is in, or in none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from errno import EACCES, EBUSY, EINVAL, ENODEV, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ESRCH
+from pathlib import Path
+
+from cgroup_engine.errors import CgroupMissingError, InputError, StepFailedError, errno_name
+from cgroup_engine.tree.fs import CgroupFs, cgroups_at
+from cgroup_engine.tree.layout import Layout, hierarchies
+
+_PF_KTHREAD = 0x00200000  # include/linux/sched.h
+_ADVICE = {
+    EACCES: "run as root or as the owner of the cgroups on the way",
+    EPERM: "run as root or as the owner of the cgroups on the way",
+    EBUSY: "a cgroup with controllers for its children takes no process",
+    EINVAL: "a real-time process needs cpu.rt_runtime_us there",
+    ENOSPC: "its cpuset has no CPUs or no memory nodes",
+    EOPNOTSUPP: "the cgroup is threaded, or its type is domain invalid",
+    ENOENT: "something else has removed it",
+    ENODEV: "something else has removed it",
+    ESRCH: "the process has ended",
+}
+
+
+def trees_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
+    """The hierarchies in which a container's cgroup is: those of the layout, and all others that have it.
+
+    freezer is the last: where it is frozen, who enters does nothing more.
+
+    :raises CgroupMissingError: it is not in every hierarchy of the layout.
+    """
+    for tree in layout.trees:
+        if not fs.is_dir(layout.directory(tree, path)):
+            raise CgroupMissingError(f"{layout.directory(tree, path)}: is not there", path=path, todo="apply makes it")
+    if layout.version == 2:
+        return layout.trees
+    others = [name for name in hierarchies(fs, layout) if name not in layout.trees and fs.is_dir(f"{name}/{path}")]
+    return sorted([*layout.trees, *others], key=lambda name: name == "freezer")
+
+
+def enter(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("/proc")) -> None:
+    """Moves a process with its threads into a cgroup, by its path below the root, in every hierarchy.
+
+    Where one refuses, the process goes back in those that it has entered.
+
+    :raises CgroupMissingError: the cgroup is not in every hierarchy.
+    :raises StepFailedError: the kernel refuses; ``path`` and ``errno`` say where and how.
+    """
+    trees = trees_of(fs, layout, path)
+    before = {tree: _where(fs, layout, tree, pid, proc) for tree in trees} if len(trees) > 1 else {}
+    entered: list[str] = []
+    for tree in trees:
+        file = f"{layout.directory(tree, path)}/cgroup.procs"
+        try:
+            fs.write(file, str(pid))
+        except OSError as refused:
+            stays = [each for each in reversed(entered) if not _back(fs, layout, each, before[each], pid)]
+            number = refused.errno or 0
+            raise StepFailedError(
+                f"{file}: process {pid} cannot enter: {errno_name(number)}"
+                + (f" (and it stays in {', '.join(stays)})" if stays else ""),
+                path=file,
+                value=str(pid),
+                errno=number,
+                todo=_ADVICE.get(number, ""),
+            ) from None
+        entered.append(tree)
+
+
+def is_kernel_thread(pid: int, proc: Path = Path("/proc")) -> bool | None:
+    """Is it one? None where there is no such process."""
+    try:
+        text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return bool(int(text.rpartition(")")[2].split()[6]) & _PF_KTHREAD)
+
+
+def check_process(pid: int, proc: Path = Path("/proc")) -> None:
+    """:raises InputError: there is no such process, or it is a thread of the kernel, which has no place in a pod."""
+    of_kernel = is_kernel_thread(pid, proc)
+    if of_kernel is None:
+        raise InputError(f"{pid}: there is no such process", value=str(pid))
+    if of_kernel:
+        raise InputError(f"{pid}: is a thread of the kernel, which stays where it is", value=str(pid))
+
+
+def set_oom_score_adj(pid: int, score: int, proc: Path = Path("/proc")) -> str:
+    """Sets how readily a process is killed when memory is short; "", or a line that says why it stays as it is.
+
+    To lower it takes CAP_SYS_RESOURCE.
+    """
+    file = proc / str(pid) / "oom_score_adj"
+    try:
+        if int(file.read_text(encoding="utf-8")) != score:
+            file.write_text(str(score), encoding="utf-8")
+    except (OSError, ValueError) as refused:
+        number = refused.errno or 0 if isinstance(refused, OSError) else EINVAL
+        return f"{file}: {score} was refused: {errno_name(number)}; lowering it takes CAP_SYS_RESOURCE"
+    return ""
+
+
+def _where(fs: CgroupFs, layout: Layout, tree: str, pid: int, proc: Path) -> str | None:
+    """The cgroup that a process is in, None if it is not found below the root."""
+    for path in (*_told(proc, pid, tree), ""):
+        if pid in _processes(fs, layout, tree, path):
+            return path
+    paths = (directory.removeprefix(tree).lstrip("/") for directory in cgroups_at(fs, tree))
+    return next((path for path in paths if pid in _processes(fs, layout, tree, path)), None)
+
+
+def _told(proc: Path, pid: int, tree: str) -> Iterator[str]:
+    """What /proc/PID/cgroup says, which a fake's root knows nothing of."""
+    with suppress(OSError):
+        for line in (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if set(tree.split(",")) & {name.removeprefix("name=") or "unified" for name in controllers.split(",")}:
+                yield path.strip("/")
+
+
+def _processes(fs: CgroupFs, layout: Layout, tree: str, path: str) -> set[int]:
+    with suppress(OSError):
+        return {int(line) for line in fs.read(f"{layout.directory(tree, path)}/cgroup.procs").split()}
+    return set()
+
+
+def _back(fs: CgroupFs, layout: Layout, tree: str, path: str | None, pid: int) -> bool:
+    if path is None:
+        return False
+    with suppress(OSError):
+        fs.write(f"{layout.directory(tree, path)}/cgroup.procs", str(pid))
+        return True
+    return False

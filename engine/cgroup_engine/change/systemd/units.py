@@ -1,0 +1,254 @@
+"""A plan as systemd executes it: what of the steps becomes a call for a unit, what stays a directory or a write.
+
+* The directories and values of a slice that is not there -> ``start`` (StartTransientUnit).
+* Values of a unit that is -> ``set`` (SetUnitProperties, until the next boot), whether its files or its scope differ.
+* Removing a slice -> ``stop`` (StopUnit). systemd removes a scope itself, with its last process.
+* cgroup.subtree_control is systemd's, as far as it knows the controllers.
+
+A unit and a cgroup belong together if systemd says so, not because of their names: ``x-pod1.slice`` in
+``kubepods.slice`` is no unit of that name, which would be ``x.slice/x-pod1.slice``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from cgroup_engine.change.systemd.bus import Systemd, Unit
+from cgroup_engine.change.systemd.properties import (
+    NO_PROPERTY,
+    V1_TREES,
+    Property,
+    known_controllers,
+    resource_properties,
+    shown_properties,
+    slice_properties,
+)
+from cgroup_engine.errors import UnsafeNameError
+from cgroup_engine.model.names import Driver, expand_slice
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.order import Pass
+from cgroup_engine.plan.steps import Plan, Step, make_plan, settings_of
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.knobs import Knob
+from cgroup_engine.tree.layout import Layout
+
+
+@dataclass(frozen=True)
+class UnitStep(Step):
+    """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
+
+    ``files`` are the writes that systemd does for it; they are read back. ``trees``: where a stop removes a directory.
+    """
+
+    properties: tuple[Property, ...] = ()
+    files: tuple[Step, ...] = ()
+    trees: tuple[str, ...] = ()
+
+
+def plan_by(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, systemd: Systemd | None) -> Plan:
+    """The plan, over D-Bus where a systemd manages the tree. Changes nothing.
+
+    :raises EngineError: as ``make_plan`` and ``over_dbus``.
+    """
+    plan = make_plan(wanted, found, driver)
+    return plan if systemd is None else over_dbus(plan, wanted, found, systemd)
+
+
+def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: Systemd) -> Plan:
+    """A plan from ``make_plan`` with systemd's part of it as calls. Changes nothing.
+
+    :raises SystemdError: systemd does not answer.
+    """
+    translation = Translation(found, systemd)
+    steps: list[Step] = []
+    made = {
+        path: list(group)
+        for path, group in groupby((step for step in plan.steps if step.during == "make"), lambda step: step.cgroup)
+    }
+    levels = {cgroup.path: cgroup.level for cgroup in wanted}
+
+    def others(*passes: Pass) -> Iterator[Step]:
+        for path, group in groupby((step for step in plan.steps if step.during in passes), lambda step: step.cgroup):
+            own = list(group)
+            if own[0].action == "rmdir":
+                yield from translation.removed(path, own)
+            elif levels.get(path) != "container" or translation.unit_of(path) is not None:
+                yield from translation.changed(path, own)
+
+    steps += others("remove", "lower")
+    steps += translation.files_only(made.pop("", []))
+    for cgroup in wanted:
+        steps += translation.made(cgroup, made.pop(cgroup.path, []))
+    steps += others("settle")
+    # systemd writes OOMPolicy there with every change of a scope, and takes OOMPolicy only when it starts one
+    steps.sort(key=lambda step: step.file == "memory.oom.group")
+    return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
+
+
+def down_over_dbus(plan: Plan, found: FoundTree, systemd: Systemd) -> Plan:
+    """A plan from ``down_plan`` with systemd's part of it as calls. Changes nothing.
+
+    :raises SystemdError: systemd does not answer.
+    """
+    translation = Translation(found, systemd)
+    steps: list[Step] = []
+    for path, group in groupby(plan.steps, lambda step: step.cgroup):
+        own = list(group)
+        steps += translation.removed(path, own) if own[0].action == "rmdir" else translation.changed(path, own)
+    return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept))
+
+
+class Translation:
+    """Steps for one cgroup after the other as systemd executes them; ``kept`` and ``waiting`` are a plan's.
+
+    Its methods raise SystemdError if systemd does not answer.
+    """
+
+    def __init__(self, found: FoundTree, systemd: Systemd) -> None:
+        self.found = found
+        self.layout = found.layout
+        self.systemd = systemd
+        self.kept: list[str] = []
+        self.waiting: list[str] = []
+        self._units: dict[str, Unit | None] = {}
+        self._staying: set[str] = set()
+        self._shown: dict[tuple[str, str], dict[str, str]] = {}  # the files of a knob of a cgroup, as planned so far
+
+    def unit_of(self, path: str) -> Unit | None:
+        """The active unit whose cgroup this is."""
+        if path not in self._units:
+            name = path.rpartition("/")[2]
+            unit = self.systemd.unit(name) if name.endswith((".slice", ".scope")) else None
+            self._units[path] = unit if unit is not None and unit.cgroup == path else None
+        return self._units[path]
+
+    def made(self, cgroup: WantedCgroup, own: list[Step]) -> Iterable[Step]:
+        if cgroup.level == "system":
+            return own  # a plain directory with either driver
+        if self.unit_of(cgroup.path) is not None:
+            steps = self.changed(cgroup.path, own)
+            return self._of_scope(own, steps) if cgroup.level == "container" else steps
+        if cgroup.level == "container":
+            self.waiting.append(f"{cgroup.owner}: {cgroup.path.rpartition('/')[2]} is made by the runtime")
+            return []
+        if cgroup.level == "reserved" or not is_slice(cgroup.path):
+            return own
+        return self._started(cgroup, own)
+
+    @staticmethod
+    def _of_scope(own: list[Step], steps: Iterable[Step]) -> Iterator[Step]:
+        """Without the writes in hierarchies where its runtime did not make it, so that no process of it is there."""
+        missing = {step.path for step in own if step.action == "mkdir"}
+        for step in steps:
+            if isinstance(step, UnitStep) or step.path.rpartition("/")[0] not in missing:
+                yield step
+
+    def _started(self, cgroup: WantedCgroup, own: list[Step]) -> Iterator[Step]:
+        """Every value that is given goes with it; systemd sets all other files of a slice to the kernel's defaults."""
+        name = cgroup.path.rpartition("/")[2]
+        why = next((step.why for step in own if step.action == "mkdir"), "has no unit yet")
+        properties = slice_properties(name, cgroup.parent.rpartition("/")[2] or "-.slice", self.layout)
+        files: list[Step] = []
+        for knob, setting in settings_of(cgroup, self.layout):
+            if not knob.given(cgroup.limits):
+                continue
+            texts = dict(zip(knob.files, setting, strict=True))
+            found = resource_properties(texts, self.systemd.version, self.layout.version)
+            if found is not None:
+                properties += found
+                files += self._writes(cgroup, knob, texts)
+        covered = {file.path for file in files if file.file != NO_PROPERTY}
+        files = [file for file in files if file.path in covered]
+        text = shown_properties(properties)
+        yield UnitStep(
+            "start", name, cgroup.path, why, cgroup.owner, text, properties=tuple(properties), files=tuple(files)
+        )
+        yield from self.files_only(step for step in own if step.path not in covered)
+
+    def _writes(self, cgroup: WantedCgroup, knob: Knob, texts: Mapping[str, str]) -> Iterator[Step]:
+        why = cgroup.rules.get(knob.field, "the kernel's default")
+        for file, text in texts.items():
+            path = self.layout.file(knob.controller, cgroup.path, file)
+            yield Step("write", path, cgroup.path, why, cgroup.owner, text, "", knob)
+
+    def changed(self, path: str, own: list[Step]) -> Iterable[Step]:
+        """Writes of a cgroup, those that are a unit's properties in one call."""
+        unit = self.unit_of(path)
+        if unit is None:
+            return self.files_only(own)
+        properties: list[Property] = []
+        files: list[Step] = []
+        there = self.found.get(path)
+        for knob in dict.fromkeys(step.knob for step in own if step.knob is not None):
+            writes = {step.file: step for step in own if step.knob == knob}
+            before = (there.setting(knob) if there is not None else None) or knob.default
+            shown = self._shown.setdefault((path, knob.field), dict(zip(knob.files, before, strict=True)))
+            shown |= {file: step.text for file, step in writes.items()}
+            texts = dict(shown)
+            found = resource_properties(texts, self.systemd.version, self.layout.version)
+            if found is not None:
+                properties += found
+                files += writes.values()
+        by_unit = {file.knob for file in files if file.knob is not None and NO_PROPERTY not in file.knob.files}
+        files = [file for file in files if file.file != NO_PROPERTY]
+        rest = list(self.files_only(step for step in own if step.knob not in by_unit))
+        if not files:
+            return rest
+        why = "; ".join(dict.fromkeys(step.why for step in files))
+        text, first = shown_properties(properties), files[0]
+        before_texts = " ".join(dict.fromkeys(f"{step.file}={step.before}" for step in files))
+        call = UnitStep(
+            "set", unit.name, path, why, first.owner, text, before_texts, None, first.during,
+            properties=tuple(properties), files=tuple(files),
+        )  # fmt: skip
+        return [*rest, call]  # memory and swap together are raised before memory alone
+
+    def removed(self, path: str, own: list[Step]) -> Iterable[Step]:
+        unit = self.unit_of(path)
+        if any(staying.startswith(path + "/") for staying in self._staying):
+            self._staying.add(path)
+            return []
+        if unit is None:
+            return own
+        if not unit.transient:
+            self._staying.add(path)
+            self.kept.append(f"/{path}: {unit.name} was not made by this engine, so it stays")
+            return []
+        trees = tuple(tree for tree in self.layout.trees if self.layout.version == 2 or tree in V1_TREES)
+        ours = {self.layout.directory(tree, path) for tree in trees}
+        stop = UnitStep("stop", unit.name, path, own[0].why, own[0].owner, during="remove", trees=trees)
+        return [*(step for step in own if step.path not in ours), stop]
+
+    def files_only(self, own: Iterable[Step]) -> Iterator[Step]:
+        """Steps for what systemd does not do: directories of other hierarchies, controllers that it does not know."""
+        for step in own:
+            if step.action == "mkdir":
+                tree = step.path.removesuffix(step.cgroup).rstrip("/")
+                if is_slice(step.cgroup) and self.layout.version == 1 and tree not in V1_TREES:
+                    yield step
+            elif step.file == "cgroup.subtree_control":
+                known = known_controllers(self.systemd.version)
+                words = [word for word in step.text.split() if word[1:] not in known]
+                if words and step.cgroup not in self._staying:
+                    yield replace(step, text=" ".join(words))
+            else:
+                yield step
+
+
+def with_file(call: UnitStep, file: Step, instead: Step, systemd: int, layout: Layout) -> UnitStep:
+    """A call with another value for one of its files; ``systemd`` is the version."""
+    other = dict(resource_properties({instead.file: instead.text}, systemd, layout.version) or ())
+    properties = tuple((name, other.get(name, value)) for name, value in call.properties)
+    files = tuple(instead if each == file else each for each in call.files)
+    text, why = shown_properties(properties), "; ".join(dict.fromkeys(each.why for each in files))
+    return replace(call, properties=properties, files=files, text=text, why=why)
+
+
+def is_slice(path: str) -> bool:
+    """Is this the path at which systemd has a slice of the last component's name?"""
+    try:
+        return "/".join(expand_slice(path.rpartition("/")[2])) == path
+    except UnsafeNameError:
+        return False

@@ -1,0 +1,47 @@
+"""``cgroup-engine apply``: makes the tree as it should be and reads every write back."""
+
+from __future__ import annotations
+
+import argparse
+
+from cgroup_engine.change.systemd.units import plan_by
+from cgroup_engine.cli.claim import add_claim, claim_of
+from cgroup_engine.cli.execution import execute_and_tell
+from cgroup_engine.cli.inputs import found_at_root, inputs, systemd_of
+from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.system_cgroups import set_kubelets_oom_score_adj, with_moves
+
+SUMMARY = "make it so and read every write back"
+EPILOG = (
+    "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
+    "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
+    "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    add_node_options(command)
+    add_pods(command)
+    add_claim(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, pods = inputs(options, options.pods)
+    found, node = found_at_root(options, node)
+    wanted = wanted_tree(node, pods)
+    look = "plan and status only look"
+    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
+        plan = with_moves(plan_by(wanted, found, node.driver, systemd), node, found)
+        set_kubelets_oom_score_adj(node)
+        count = len(wanted) - len(plan.waiting)
+        idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
+        claim.keep(wanted)
+        code = execute_and_tell(plan, found.fs, idle, systemd)
+        claim.keep(wanted)
+    if plan.waiting:
+        print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
+    return code

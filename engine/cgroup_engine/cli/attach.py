@@ -1,0 +1,47 @@
+"""``cgroup-engine attach``: moves running processes into a container's cgroup."""
+
+from __future__ import annotations
+
+import argparse
+
+from cgroup_engine.change.entering import check_process, enter, set_oom_score_adj
+from cgroup_engine.cli.container import add_container, place_of
+from cgroup_engine.cli.messages import complain, warn_of
+from cgroup_engine.errors import EngineError
+
+SUMMARY = "move running processes into a container's cgroup"
+EPILOG = (
+    "A process moves with its threads, in every hierarchy, and gets the container's oom_score_adj; its children stay\n"
+    "where they are. Where a hierarchy refuses it, it goes back where it was.\n\n"
+    "example:\n  cgroup-engine attach --root /sys/fs/cgroup default/web/nginx 4711 4712"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_container(command)
+    command.add_argument("pids", nargs="+", type=_pid, metavar="PID", help="processes, as seen from here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    place = place_of(options)
+    failed = 0
+    for pid in options.pids:
+        try:
+            check_process(pid)
+            enter(place.fs, place.layout, place.container.path, pid)
+        except EngineError as error:
+            complain(str(error))
+            failed += 1
+            continue
+        warning = set_oom_score_adj(pid, place.container.oom_score_adj)
+        warn_of([warning] if warning else [])
+        print(f"process {pid} is in {place}")
+    return 1 if failed else 0
+
+
+def _pid(text: str) -> int:
+    if text.isascii() and text.isdigit() and 0 < int(text[:10]) <= 1 << 22 and len(text) <= 10:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no process id")

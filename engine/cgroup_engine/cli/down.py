@@ -1,0 +1,48 @@
+"""``cgroup-engine down``: removes what was made, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+from cgroup_engine.change.systemd.units import down_over_dbus
+from cgroup_engine.cli.claim import add_claim, claim_of
+from cgroup_engine.cli.execution import execute_and_tell
+from cgroup_engine.cli.inputs import found_at_root, node_of, systemd_of
+from cgroup_engine.cli.options import add_node_options, add_root
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.steps import Plan
+
+SUMMARY = "remove the hierarchy and nothing else"
+EPILOG = (
+    "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
+    "holds a cgroup that is someone else's. cgroupRoot is removed if it is empty then. Values written to the\n"
+    "reserved cgroups are set to the kernel's defaults. On v2, controllers are disabled again where no child is\n"
+    "left.\n\n"
+    "example:\n  cgroup-engine down --root /sys/fs/cgroup --config kubelet.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    add_node_options(command)
+    add_claim(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, _ = node_of(options)
+    found, node = found_at_root(options, node)
+    look = "status only looks"
+    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
+        plan = down_plan(wanted_tree(node, []), found, node.driver, recorded=claim.recorded)
+        if systemd is not None:
+            plan = down_over_dbus(plan, found, systemd)
+        for note in plan.kept:
+            print(note)
+        idle = f"nothing to remove ({found.layout.name})"
+        code = execute_and_tell(Plan(plan.layout, plan.steps), found.fs, idle, systemd)
+        if code == 0:
+            claim.drop()
+        return code

@@ -1,0 +1,52 @@
+"""``cgroup-engine exec``: a command inside a container's cgroup, from its first instruction on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from errno import ENOENT
+
+from cgroup_engine.change.entering import enter, set_oom_score_adj
+from cgroup_engine.cli.container import add_container, place_of
+from cgroup_engine.cli.messages import complain, warn_of
+
+SUMMARY = "run a command in a container's cgroup"
+EPILOG = (
+    "This process itself enters the cgroup, in every hierarchy, takes the container's oom_score_adj, and becomes CMD:\n"
+    "its exit code, signals and terminal are CMD's. If a hierarchy refuses it, it goes back where it was, and CMD is\n"
+    "not run (exit code 1). CMD that is not found is 127, one that cannot be run 126, as in a shell. Nothing but the\n"
+    "cgroup is a container's: no namespace, root directory or user.\n\n"
+    "example:\n  cgroup-engine exec --root /sys/fs/cgroup default/web/nginx -- stress --cpu 2"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_container(command)
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- CMD [ARG...]", help="what to run")
+    command.set_defaults(wrong=command.error)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Becomes the command; returns an exit code only if that fails. Raises EngineError."""
+    arguments = options.arguments[1:] if options.arguments[:1] == ["--"] else options.arguments
+    if not arguments:
+        options.wrong("CMD is required")
+    place = place_of(options)
+    enter(place.fs, place.layout, place.container.path, os.getpid())
+    warning = set_oom_score_adj(os.getpid(), place.container.oom_score_adj)
+    warn_of([warning] if warning else [])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored_by_python, signal.SIG_DFL)
+    try:
+        os.execvp(arguments[0], arguments)
+    except OSError as failed:
+        complain(f"{arguments[0]}: {failed.strerror}")
+        return 127 if failed.errno == ENOENT else 126
+    except ValueError as failed:
+        complain(f"{arguments[0]!r}: {failed}")
+        return 127

@@ -1,0 +1,134 @@
+"""The root of ``run``: looked at anew each time, as another tree may be mounted there by then, or none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+
+from cgroup_engine.change.claim import Claim, kubepods_path
+from cgroup_engine.cli.claim import claim_of
+from cgroup_engine.cli.inputs import at_root, node_of, systemd_of
+from cgroup_engine.errors import InputError
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.run.events import Complaint
+from cgroup_engine.run.tree import Tree
+from cgroup_engine.run.writers import Writers
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.layout import detect
+
+
+class KeptRoot:
+    """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed.
+
+    ``writers``: who else writes there, if the kernel tells.
+    """
+
+    def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
+        self._options = options
+        self._node = node
+        self._configuration = _state_of(options.config)
+        self._held = ExitStack()
+        self._device = -1
+        self._claim: Claim | None = None
+        self.writers: Writers | None = None
+
+    @property
+    def known(self) -> Sequence[str]:
+        """Paths of the pods and containers that an earlier engine made here."""
+        return self._claim.paths if self._claim is not None else ()
+
+    @property
+    def taken_over(self) -> bool:
+        """Has somebody else made kubepods, who may make pods' cgroups in it?"""
+        return self._claim is not None and self._claim.taken_over
+
+    def take(self) -> None:
+        """Takes the lock.
+
+        :raises EngineError: the root cannot be used, another engine holds the lock, or kubepods is someone else's.
+        """
+        self._take(self._found())
+
+    @contextmanager
+    def opened(self) -> Iterator[Tree]:
+        """The tree as it is now.
+
+        :raises EngineError: as ``take``, if another tree is there than the one whose lock is held.
+        """
+        found = self._found()
+        self._take(found)
+        complaints = self._follow_configuration()
+        node = at_root(self._node, found)
+        with systemd_of(self._options, node) as systemd:
+            record = self._claim.keep if self._claim is not None else lambda wanted: None
+            yield Tree(node, found, systemd, record, complaints)
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        self._held.close()
+        if self.writers is not None:
+            self.writers.close()
+
+    def _found(self) -> FoundTree:
+        fs = self._options.open_root(self._options.root)
+        return FoundTree(fs, detect(fs, self._options.root))
+
+    def _take(self, found: FoundTree) -> None:
+        device = 0
+        if isinstance(found.fs, OsFs):
+            device = os.stat(os.path.join(self._options.root, found.layout.trees[0])).st_dev
+        if device == self._device:
+            return
+        self._held.close()
+        self._device, self._claim = -1, None
+        if not self._options.dry_run:
+            fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
+            claim = claim_of(self._options, self._node, fresh, always=True, look="--dry-run only looks and tells")
+            self._claim = self._held.enter_context(claim)
+        self._follow_writers(found)
+        self._device = device
+
+    def _follow_configuration(self) -> list[Complaint]:
+        """Reads --config again if it has changed. One that cannot be used leaves the former one in force."""
+        state = _state_of(self._options.config)
+        if state == self._configuration:
+            return []
+        self._configuration = state
+        try:
+            node, _ = node_of(self._options)
+        except InputError as wrong:
+            return [Complaint(f"{wrong}; the former configuration stays in force", "configuration")]
+        fixed = [
+            name
+            for name, old, new in (
+                ("cgroupRoot", self._node.cgroup_root, node.cgroup_root),
+                ("cgroupDriver", self._node.driver, node.driver),
+                ("featureGates", self._node.version, node.version),
+            )
+            if old != new
+        ]
+        if fixed:
+            text = f"{self._options.config}: {', '.join(fixed)} cannot change while this runs; start it again"
+            return [Complaint(f"{text}; the former configuration stays in force", "configuration")]
+        self._node = node
+        return []
+
+    def _follow_writers(self, found: FoundTree) -> None:
+        with suppress(OSError):  # it takes root
+            if self.writers is not None:
+                self.writers.mark(found.layout)
+            elif isinstance(found.fs, OsFs):
+                top = kubepods_path(self._node).split("/")[0]
+                self.writers = Writers(self._options.root, found.layout, top)
+
+
+def _state_of(config: str | None) -> tuple[int, ...]:
+    """What changes when a file is written or replaced; nothing if there is none."""
+    try:
+        found = os.stat(config) if config is not None else None
+    except OSError:
+        return (-1,)
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found is not None else ()

@@ -1,0 +1,158 @@
+"""The options that several commands have, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from cgroup_engine.errors import InputError, QuantityError
+from cgroup_engine.kubelet.cpu_weight import Formula, parse_formulas
+from cgroup_engine.model import kubelet_version
+from cgroup_engine.model.kubelet_version import NEWEST, OLDEST, KubeletVersion
+from cgroup_engine.model.quantity import parse as parse_quantity
+
+
+def add_root(command: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """--root, and what only a real root with systemd needs."""
+    command.add_argument(
+        "--root", required=required, metavar="DIR", help="cgroup root, v1 or v2, such as /sys/fs/cgroup"
+    )
+    command.add_argument(
+        "--systemd-names-only",
+        action="store_true",
+        help="on /sys/fs/cgroup with the systemd driver: make directories of systemd's names without systemd",
+    )
+
+
+def add_output(command: argparse.ArgumentParser) -> None:
+    """-o for the commands that print data."""
+    command.add_argument(
+        "-o", dest="output", choices=("table", "json", "yaml"), default="table", help="output (default: table)"
+    )
+
+
+def add_pods(command: argparse.ArgumentParser, metavar: str = "PODS") -> None:
+    """The pods, after all other options: files, or those of an API server."""
+    command.add_argument(
+        "--pods",
+        dest="pods_from",
+        choices=("apiserver",),
+        help="instead of PODS, those that an API server has bound to the node --node-name",
+    )
+    command.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="server and credentials for --pods apiserver (default: those of the pod that this runs in)",
+    )
+    command.add_argument(
+        "pods", nargs="*", metavar=metavar, help="files or directories with Pod, PodList or List, YAML or JSON"
+    )
+    command.set_defaults(wrong=command.error)
+
+
+def add_node_options(command: argparse.ArgumentParser) -> None:
+    node = command.add_argument_group("node")
+    node.add_argument("--config", metavar="KUBELET.yaml", help="a KubeletConfiguration, kubelet.config.k8s.io/v1beta1")
+    node.add_argument(
+        "--kubelet-version",
+        type=version,
+        default=KubeletVersion(),
+        metavar=f"1.{OLDEST}..1.{NEWEST}",
+        help=f"whose rules to use (default: 1.{NEWEST})",
+    )
+    node.add_argument(
+        "--node-name",
+        type=_node_name,
+        metavar="NAME",
+        help="whose pods --pods apiserver are; part of the UID of a static pod whose manifest gives none (default: "
+        "this machine's)",
+    )
+    node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
+    node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
+    node.add_argument("--swap", type=_bytes_or_none, metavar="SIZE", help="bytes of swap (default: this machine's)")
+    node.add_argument(
+        "--hugepages",
+        type=_huge_pages,
+        metavar="SIZE=N,...",
+        help="pages of each size, such as 2Mi=64,1Gi=0 (default: this machine's for its own root, else none)",
+    )
+    node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks there can be (default: this machine's)")
+    node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
+    node.add_argument(
+        "--runtime",
+        choices=("containerd", "crio", "docker"),
+        default="containerd",
+        help="who names the containers' cgroups (default: containerd)",
+    )
+    node.add_argument(
+        "--runtime-driver",
+        choices=("cgroupfs", "systemd"),
+        help="the runtime's own (default: the kubelet's, as it should be)",
+    )
+    node.add_argument(
+        "--sandboxes",
+        action="store_true",
+        help="also the pods' sandboxes, of which a kubelet leaves everything to the runtime",
+    )
+    node.add_argument(
+        "--cpu-weight",
+        type=_formulas,
+        default={},
+        metavar="LEVEL=FORMULA,...",
+        help="linear or quadratic, of node, reserved, qos, pod, container (default: by kubelet version and runtime)",
+    )
+
+
+def version(text: str) -> KubeletVersion:
+    try:
+        return kubelet_version.parse(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _node_name(text: str) -> str:
+    name = text.strip().lower()  # as the kubelet does with --hostname-override
+    if re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", name, re.ASCII):
+        return name
+    raise argparse.ArgumentTypeError(f"{text!r} is not a node name: use a-z, 0-9, - and .")
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and 0 < int(text[:10]) <= 1 << 22 and len(text) <= 10:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {1 << 22}")
+
+
+def _huge_pages(text: str) -> dict[int, int]:
+    """Bytes of a page -> bytes of such pages, of ``SIZE=N,...``; "" is no size."""
+    pages: dict[int, int] = {}
+    for pair in text.split(",") if text else ():
+        name, equals, number = pair.partition("=")
+        if not equals or not number.isascii() or not number.isdigit() or len(number) > 10:
+            raise argparse.ArgumentTypeError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
+        size = _bytes(name)
+        if size & (size - 1) or size < 1 << 16:
+            raise argparse.ArgumentTypeError(f"{name!r} is no size of huge pages, such as 2Mi")
+        pages[size] = size * int(number)
+    return pages
+
+
+def _formulas(text: str) -> dict[str, Formula]:
+    try:
+        return parse_formulas(text)
+    except ValueError as refused:
+        raise argparse.ArgumentTypeError(str(refused)) from None
+
+
+def _bytes_or_none(text: str) -> int:
+    return 0 if text == "0" else _bytes(text)
+
+
+def _bytes(text: str) -> int:
+    try:
+        quantity = parse_quantity(text)
+    except QuantityError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if quantity.sign() <= 0 or not quantity.fits():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size from 1 byte to 2^63-1 bytes")
+    return quantity.value()

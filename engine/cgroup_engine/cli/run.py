@@ -1,0 +1,78 @@
+"""``cgroup-engine run``: keeps the tree as the pods want it, until a signal ends it."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import re
+import time
+from contextlib import closing
+
+from cgroup_engine.change.claim import kubepods_path
+from cgroup_engine.cli.claim import add_claim
+from cgroup_engine.cli.inputs import asks_apiserver, found_tree, node_of, pod_source_of
+from cgroup_engine.cli.kept_root import KeptRoot
+from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.cli.watching import add_watching_options, watched
+from cgroup_engine.run.events import Started
+from cgroup_engine.run.keeper import Keeper
+from cgroup_engine.run.loop import Loop
+from cgroup_engine.run.signals import Signals
+from cgroup_engine.run.tree import Control
+
+SUMMARY = "keep it so: follow the pods, repair drift, until a signal ends it"
+EPILOG = (
+    "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
+    "else changes is put right and told. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP makes it look\n"
+    "at once. With --dry-run it only tells what it would do. Metrics and health: see --listen; the log is on standard\n"
+    "error.\n\n"
+    "example:\n  cgroup-engine run --root /sys/fs/cgroup --config kubelet.yaml --dry-run pods/"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    command.add_argument(
+        "--interval",
+        type=_seconds,
+        default=60.0,
+        metavar="TIME",
+        help="look at least so often, such as 90, 60s or 5m (default: 60s, as a kubelet)",
+    )
+    command.add_argument("--dry-run", action="store_true", help="only tell what would be done and what differs")
+    add_node_options(command)
+    add_pods(command)
+    add_claim(command)
+    add_watching_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    gc.enable()  # it is paused for commands that end
+    asks_apiserver(options, options.pods)  # before anything is opened
+    node, manifests = node_of(options)
+    layout = found_tree(options, node).layout
+    with Signals() as signals, closing(KeptRoot(options, node)) as root:
+        root.take()
+        with closing(pod_source_of(options, node, manifests)) as source, watched(options) as listener:
+            control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
+            keeper = Keeper(
+                root.opened,
+                control,
+                options.interval,
+                known=root.known,
+                taken_over=root.taken_over,
+                dry_run=options.dry_run,
+            )
+            listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
+            Loop(keeper, source, listener, signals, options.interval, root.writers).run()
+    return 0
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"([0-9]{1,6})(s|m|h)?", text, re.ASCII)
+    seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0
+    if 1 <= seconds <= 86400:
+        return float(seconds)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a time from 1s to 24h, such as 60s")

@@ -1,0 +1,37 @@
+"""``cgroup-engine status``: wanted against found, drift marked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from cgroup_engine.cli.inputs import by_systemd, found_at_root, inputs
+from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.plan.status import compare, differs
+from cgroup_engine.views.render import Printer, print_status
+
+SUMMARY = "wanted against found, drift marked"
+EPILOG = (
+    'The exit code is 0 with and without drift; with --check it is 1 if anything differs. "drift" in the JSON output\n'
+    "says which as well. Containers that wait for their runtime are no drift.\n\n"
+    "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What can be given to the command."""
+    add_root(command)
+    command.add_argument("--check", action="store_true", help="exit with 1 if anything differs")
+    add_output(command)
+    add_node_options(command)
+    add_pods(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; returns its exit code. Raises EngineError."""
+    node, pods = inputs(options, options.pods)
+    found, node = found_at_root(options, node)
+    rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
+    print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
+    return 1 if options.check and any(differs(row) for row in rows) else 0

@@ -1,0 +1,1 @@
+"""What people write, read and checked: pods, kubelet configurations, static pods."""

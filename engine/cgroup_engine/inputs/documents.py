@@ -1,0 +1,169 @@
+"""Reads YAML and JSON files that strangers wrote, as plain data.
+
+YAML is loaded with PyYAML's safe loader (libyaml's where PyYAML was built with it, which is eight times as fast),
+changed where YAML 1.1 surprises and Kubernetes does not follow: no timestamps, no base-60 numbers. Anchors may repeat
+data, but merge keys may not multiply it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+try:
+    from yaml import CSafeLoader as _SafeLoader
+except ImportError:  # PyYAML without libyaml
+    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
+
+from cgroup_engine.errors import InputError
+from cgroup_engine.gc_pause import gc_paused
+
+MAX_FILE_BYTES = 64 << 20  # a List of every pod of a large cluster has a few hundred pods per MiB
+_CHUNK = 1 << 20
+_MAX_MERGED_KEYS = 100_000
+_MAX_DEPTH = 500  # libyaml's loader recurses in C, where too much ends the process
+
+
+class _Loader(_SafeLoader):
+    """The safe loader with fewer implicit types and a bound on merge keys."""
+
+    merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        before = len(node.value)
+        super().flatten_mapping(node)
+        self.merged += max(0, len(node.value) - before)
+        if self.merged > _MAX_MERGED_KEYS:
+            raise yaml.constructor.ConstructorError(
+                None, None, "merge keys (<<) repeat more than 100000 keys", node.start_mark
+            )
+
+
+_NO_BASE_60 = re.compile(r"[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+")
+_Loader.yaml_implicit_resolvers = {
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int")
+    ]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(rf"^(?:{_NO_BASE_60.pattern})$"), list("-+0123456789")
+)
+
+
+_BLOCKS = re.compile(r"^[ \t\-?:]*", re.MULTILINE)  # block collections of a line start in here
+_OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
+
+
+def _may_be_deep(text: str) -> bool:
+    """Could a text be nested too deeply, as far as can be said without parsing it?
+
+    Each level begins at a bracket or in another column than the one around it, and there may be one more at the same
+    place: a pair in a flow sequence, a sequence in a mapping.
+    """
+    brackets = text.count("[") + text.count("{") - text.count("[]") - text.count("{}")
+    columns = max(map(len, _BLOCKS.findall(text)))
+    return 2 * (brackets + columns + 2) > _MAX_DEPTH or _OTHER_LINE_ENDS.search(text) is not None
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                raise RecursionError
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+_MAY_BEGIN_NODES = "\n\r-?:,[{"  # what stands before a node of YAML; of an omitted one, before the node around it
+
+
+def _check_nodes(text: str, most: int) -> None:
+    """Counts events, which are made one at a time, where nodes could be too many to be made: some 500 bytes each."""
+    if 3 * sum(map(text.count, _MAY_BEGIN_NODES)) + 3 <= most:
+        return
+    nodes = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > most:
+            raise yaml.YAMLError(f"it has more than {most} values")
+
+
+def read_documents(path: Path, error: type[InputError]) -> list[Any]:
+    """The documents of a YAML or JSON file; empty ones left out.
+
+    :raises InputError: of the given class: unreadable, too large, not text, not YAML, no document at all.
+    """
+    where = str(path)
+    try:
+        with path.open("rb", buffering=0) as file:
+            raw = read_at_most(file.fileno(), MAX_FILE_BYTES)
+    except OSError as failed:
+        raise error(f"{where}: cannot be read: {failed.strerror}", path=where, errno=failed.errno) from None
+    if raw is None:
+        raise error(f"{where}: larger than {MAX_FILE_BYTES >> 20} MiB", path=where, todo="split the file")
+    return documents_of(raw, where, error)
+
+
+def read_at_most(file: int, most: int) -> bytes | None:
+    """All that can be read from a descriptor, whatever stat says of its size; None if it is more than ``most`` bytes.
+
+    :raises OSError: it cannot be read.
+    """
+    chunks, length = [], 0
+    while chunk := os.read(file, _CHUNK):
+        length += len(chunk)
+        if length > most:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def documents_of(raw: bytes, where: str, error: type[InputError], most_nodes: int | None = None) -> list[Any]:
+    """The documents of what was read from ``where``; empty ones left out. ``most_nodes`` bounds what YAML may make.
+
+    :raises InputError: of the given class: not text, not YAML, no document at all, more nodes than that.
+    """
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{where}: is not text in UTF-8", path=where, todo="give a YAML or JSON file") from None
+    with gc_paused():
+        documents = _loaded(text, where, error, most_nodes)
+    if not documents:
+        raise error(f"{where}: is empty", path=where, todo="give a YAML or JSON file")
+    return documents
+
+
+def _loaded(text: str, where: str, error: type[InputError], most_nodes: int | None) -> list[Any]:
+    try:
+        if text.lstrip()[:1] == "{":
+            try:
+                return [json.loads(text)]
+            except ValueError:
+                pass  # YAML flow style, or a JSON document among others
+        if yaml.__with_libyaml__ and _may_be_deep(text):
+            _check_depth(text)
+        if most_nodes is not None:
+            _check_nodes(text, most_nodes)
+        return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
+    except RecursionError:
+        raise error(f"{where}: is nested too deeply", path=where, todo="give a YAML or JSON file") from None
+    except yaml.MarkedYAMLError as failed:
+        mark = failed.problem_mark
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        problem = " ".join((failed.problem or "cannot be parsed").split())
+        raise error(f"{where}{line}: is not YAML: {problem}", path=where, todo="correct the file") from None
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as failed:
+        # what PyYAML's constructors let through for explicit tags such as !!timestamp and !!bool
+        problem = " ".join(str(failed).split())[:200]
+        raise error(f"{where}: is not YAML: {problem}", path=where, todo="correct the file") from None

@@ -1,0 +1,67 @@
+"""What the API fills into a pod before a kubelet sees it (SetObjectDefaults_Pod, ``pkg/apis/core/v1/defaults.go``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cgroup_engine.kubelet.resources import aggregate_limits, aggregate_requests, pod_level_applies
+from cgroup_engine.model.hugepages import PREFIX
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Container, Pod, Resources
+
+
+def defaulted(pod: Pod, version: KubeletVersion) -> Pod:
+    """A pod as the API has it: quantities rounded up to milli, requests taken from limits, spec.resources completed."""
+    pod = replace(
+        pod,
+        containers=tuple(_container(container) for container in pod.containers),
+        init_containers=tuple(_container(container) for container in pod.init_containers),
+        overhead=_rounded(pod.overhead),
+        requests=_rounded(pod.requests),
+        limits=_rounded(pod.limits),
+    )
+    if pod.requests or pod.limits:
+        pod = with_default_hugepages(pod, version)
+        pod = with_default_requests(pod, version)
+    return pod
+
+
+def _container(container: Container) -> Container:
+    """SetDefaults_Pod: a request that is missing is the limit."""
+    limits = _rounded(container.limits)
+    return replace(container, requests={**limits, **_rounded(container.requests)}, limits=limits)
+
+
+def _rounded(amounts: Resources) -> Resources:
+    """SetDefaults_ResourceList: every quantity is rounded up to milli."""
+    return {name: amount.rounded_up_to_milli() for name, amount in amounts.items()}
+
+
+def with_default_hugepages(pod: Pod, version: KubeletVersion) -> Pod:
+    """Fills huge pages into spec.resources.limits: the sum of the containers (defaultHugePagePodLimits).
+
+    A size of which a request is given in spec.resources is left as it is. Since huge pages count there at all.
+    """
+    sums = {
+        name: amount
+        for name, amount in aggregate_limits(pod).items()
+        if name.startswith(PREFIX) and pod_level_applies(name, version) and name not in pod.requests
+    }
+    return replace(pod, limits={**sums, **pod.limits})
+
+
+def with_default_requests(pod: Pod, version: KubeletVersion) -> Pod:
+    """Fills spec.resources.requests when spec.resources.limits is given (defaultPodRequests).
+
+    A request that is missing there is what the containers ask for in sum, or else the pod's limit; of huge pages,
+    always the pod's limit.
+    """
+    if not pod.limits:
+        return pod
+    from_limits = {name: amount for name, amount in pod.limits.items() if pod_level_applies(name, version)}
+    asked = {
+        name: amount
+        for name, amount in aggregate_requests(pod).items()
+        if pod_level_applies(name, version) and not name.startswith(PREFIX)
+    }
+    return replace(pod, requests={**from_limits, **asked, **pod.requests})

@@ -1,0 +1,61 @@
+"""Manifests of static pods: which kubelet reads them, from where, and what it makes of a pod without metadata.uid."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
+from cgroup_engine.inputs.static_pods.uid import static_uid
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
+
+_HASH = "kubernetes.io/config.hash"
+_SOURCE = "kubernetes.io/config.source"
+
+
+def node_name_of_machine() -> str:
+    """The name that a kubelet gives its node: the host's in small letters (GetHostname of component-helpers)."""
+    return socket.gethostname().strip().lower()
+
+
+@dataclass(frozen=True)
+class Manifests:
+    """The manifests of one kubelet: its node's name, and the directory it reads (None: each file where it is)."""
+
+    node_name: str
+    directory: str | None = None
+
+    def path(self, file: Path) -> str:
+        """The path under which the kubelet reads the file, which is part of the hash."""
+        return os.path.join(self.directory, file.name) if self.directory is not None else os.path.abspath(file)
+
+    def static_pod(self, item: Mapping[str, Any], pod: Pod, file: Path, version: KubeletVersion) -> Pod:
+        """The pod of a manifest without metadata.uid as the kubelet has it; ``pod`` is ``item`` read and defaulted.
+
+        Its UID is the hash, its name ends in the node's, its annotations say that it is static (applyDefaults of
+        ``pkg/kubelet/config/common.go``).
+
+        :raises PodError: the hash is not known.
+        """
+        try:
+            uid = static_uid(item, pod, version, self.node_name, self.path(file))
+        except NotCoveredError as unknown:
+            where = f"{pod.source}: pod {pod}"
+            raise PodError(
+                f"{where}: metadata.uid: is missing, and the kubelet's hash is not known: {unknown}",
+                path=where,
+                todo="add the UID that the kubelet gave the pod (its annotation kubernetes.io/config.hash)",
+            ) from None
+        return replace(
+            pod,
+            uid=uid,
+            hashed=True,
+            name=f"{pod.name}-{self.node_name}",
+            annotations={**pod.annotations, _HASH: uid, _SOURCE: "file"},
+        )

@@ -1,0 +1,87 @@
+"""cpu.weight of cgroup v2 (1..10000) from CPU shares (2..262144): two formulas, and which one is used at which level.
+
+* ``linear``: 1 + ((shares - 2) × 9999) / 262142, so that one CPU, 1024 shares, is 39. The kubelet uses it for its own
+  cgroups (node, QoS classes, pods, reserved) in all versions here: ``getCPUWeight`` of
+  ``pkg/kubelet/cm/cgroup_manager_linux.go``.
+* ``quadratic``: ceil(10^((l² + 125·l)/612 - 7/34)), l = log2 shares, so that 1024 shares are 100, the kernel's default.
+  Runtimes use it for containers since runc 1.3.2 and 1.4.0 (``ConvertCPUSharesToCgroupV2Value`` of
+  opencontainers/cgroups 0.0.3) and crun 1.23 (change 1767). Older ones use the linear formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.names import Runtime
+
+Formula = Literal["linear", "quadratic"]
+LEVELS = ("reserved", "node", "qos", "pod", "container")
+_FORMULAS: tuple[Formula, ...] = ("linear", "quadratic")
+
+_MIN_SHARES, _MAX_SHARES = 2, 262144
+_MAX_WEIGHT = 10000
+
+
+def linear(shares: int) -> int:
+    """The kubelet's formula; shares out of range are taken for the bounds."""
+    if shares >= _MAX_SHARES:
+        return _MAX_WEIGHT
+    return 1 + (max(shares, _MIN_SHARES) - 2) * 9999 // 262142
+
+
+def quadratic(shares: int) -> int:
+    """The runtimes' newer formula; shares out of range are taken for the bounds."""
+    if shares <= _MIN_SHARES:
+        return 1
+    if shares >= _MAX_SHARES:
+        return _MAX_WEIGHT
+    log = math.log2(shares)
+    return math.ceil(math.pow(10, (log * log + 125 * log) / 612.0 - 7.0 / 34.0))
+
+
+def weight(shares: int, formula: Formula) -> int:
+    """cpu.weight for shares."""
+    return linear(shares) if formula == "linear" else quadratic(shares)
+
+
+def explained(shares: int, formula: Formula) -> str:
+    """The formula with the numbers filled in."""
+    number = weight(shares, formula)
+    if formula == "linear":
+        return f"linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {number}"
+    return f"quadratic cpu.weight = 10^((l² + 125·l)/612 - 7/34) with l = log2 {shares}, rounded up = {number}"
+
+
+def default_formula(level: str, version: KubeletVersion, runtime: Runtime) -> Formula:
+    """The formula of a level when none is chosen.
+
+    A container's is its runtime's, whose version is not known here; what was out when the kubelet came is taken. CRI-O
+    runs crun, which changed before kubelet 1.34 (August 2025), containerd and docker run runc, which changed before
+    kubelet 1.35 (December 2025).
+    """
+    since = 34 if runtime == "crio" else 35
+    return "quadratic" if level == "container" and version.at_least(since) else "linear"
+
+
+def parse_formulas(text: str) -> dict[str, Formula]:
+    """``quadratic`` for every level, or ``container=linear,pod=quadratic`` for some.
+
+    :raises ValueError: it is neither.
+    """
+    chosen: dict[str, Formula] = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        levels = [level for level in LEVELS if not equals or level == name]
+        formulas = [formula for formula in _FORMULAS if formula == value]
+        if not levels or not formulas:
+            raise ValueError(f"{part!r} is not LEVEL=FORMULA of {', '.join(LEVELS)} and {', '.join(_FORMULAS)}")
+        chosen |= dict.fromkeys(levels, formulas[0])
+    return chosen
+
+
+def formula_of(level: str, chosen: Mapping[str, Formula], version: KubeletVersion, runtime: Runtime) -> Formula:
+    """The chosen formula of a level, or its default."""
+    return chosen.get(level) or default_formula(level, version, runtime)

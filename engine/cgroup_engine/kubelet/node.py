@@ -1,0 +1,102 @@
+"""A node: everything the hierarchy depends on besides the pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cgroup_engine.kubelet.allocatable import allocatable, reported_allocatable, reservation
+from cgroup_engine.kubelet.cpu_weight import Formula
+from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
+from cgroup_engine.kubelet.swap import SwapBehavior
+from cgroup_engine.model.hugepages import resource_of_page_size
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CfsQuota
+from cgroup_engine.model.names import CgroupName, Driver, Runtime
+from cgroup_engine.model.pod import Resources
+from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
+
+CpuManagerPolicy = Literal["none", "static"]
+
+
+@dataclass(frozen=True)
+class NodeConfig:
+    """Everything the hierarchy depends on besides the pods.
+
+    ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
+    ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
+    off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
+    ``swap_behavior``: None if the kubelet says nothing of swap to the runtime. ``single_process_oom_kill``: None or
+    False make containers oom groups on v2; False is not for v1. ``weight_formulas``: of cpu.weight, where
+    another than the default is chosen.
+    """
+
+    cpus: int
+    memory: int
+    max_pids: int
+    version: KubeletVersion = field(default_factory=KubeletVersion)
+    runtime: Runtime = "containerd"
+    driver: Driver = "cgroupfs"
+    cgroup_root: CgroupName = ()
+    enforce: frozenset[str] = frozenset({"pods"})
+    kube_reserved: Resources = field(default_factory=dict)
+    system_reserved: Resources = field(default_factory=dict)
+    kube_reserved_cgroup: CgroupName = ()
+    system_reserved_cgroup: CgroupName = ()
+    kubelet_cgroups: CgroupName = ()
+    system_cgroups: CgroupName = ()
+    kubelet_oom_score_adj: int = -999
+    eviction_memory: Quantity | None = None
+    qos_reserved_memory: int | None = None
+    pod_pids_limit: int | None = None
+    cfs: CfsQuota = field(default_factory=CfsQuota)
+    cpu_manager_policy: CpuManagerPolicy = "none"
+    swap: int = 0
+    huge_pages: Mapping[int, int] = field(default_factory=dict)
+    memory_reservation_policy: MemoryReservationPolicy = "None"
+    memory_throttling_factor: float = 0.9
+    swap_behavior: SwapBehavior | None = None
+    single_process_oom_kill: bool | None = None
+    weight_formulas: Mapping[str, Formula] = field(default_factory=dict)
+    runtime_driver: Driver | None = None
+    sandboxes: bool = False
+    cgroup_version: Literal[1, 2] = 2
+    cpu_list: str | None = None
+    fail_cgroup_v1: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def all_cpus(self) -> str | None:
+        """The list of all CPUs, which the kubelet writes at node level without a CPU manager; None if it does not.
+
+        Since 1.32 (change 125923): else systemd takes the cpuset controller away again.
+        """
+        return self.cpu_list if self.version.at_least(32) and self.cpu_manager_policy == "none" else None
+
+    @property
+    def misplaced(self) -> bool:
+        """Do containers land outside of their pods, as containerd is not set to the kubelet's systemd driver?"""
+        return self.driver == "systemd" and self.runtime_driver == "cgroupfs"
+
+    @property
+    def capacity(self) -> Resources:
+        """The node's capacity, as cadvisor gives it to the kubelet, and its pids."""
+        return {
+            "cpu": from_milli(self.cpus * 1000),
+            "memory": from_bytes(self.memory),
+            **{resource_of_page_size(page): from_bytes(total) for page, total in self.huge_pages.items()},
+            "pid": Quantity(self.max_pids * 10**9, "DecimalSI", (self.max_pids, 0)),
+        }
+
+    @property
+    def allocatable(self) -> Resources:
+        """What the cgroups of all pods together may use (getNodeAllocatableInternalAbsolute)."""
+        return allocatable(self.capacity, self.kube_reserved, self.system_reserved)
+
+    @property
+    def reported(self) -> Resources:
+        """What the node's status says is allocatable, and the scheduler goes by; of pids it says nothing."""
+        capacity = {name: amount for name, amount in self.capacity.items() if name != "pid"}
+        kept = reservation(capacity, self.kube_reserved, self.system_reserved, self.eviction_memory)
+        return reported_allocatable(capacity, kept)

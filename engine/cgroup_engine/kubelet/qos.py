@@ -1,0 +1,153 @@
+"""A pod's QoS class and the oom_score_adj of its containers.
+
+Sources: ``pkg/apis/core/v1/helper/qos`` (GetPodQOS), ``pkg/kubelet/qos/policy.go`` (GetContainerOOMScoreAdjust).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cgroup_engine.kubelet.resources import aggregate_requests, pod_level_set
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.pod import Container, Pod, Resources
+from cgroup_engine.model.quantity import Quantity, wrapped
+
+_COUNTED = ("cpu", "memory")
+GUARANTEED_OOM_SCORE_ADJ = -997
+BEST_EFFORT_OOM_SCORE_ADJ = 1000
+_SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+_SOURCE_ANNOTATION = "kubernetes.io/config.source"
+_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+
+def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
+    """The QoS class: ``status.qosClass`` where the API server set it (from 1.27), else computed from the resources.
+
+    Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: no container has any of
+    them. Burstable: the others. Init containers count. With spec.resources (gate PodLevelResources) only that counts.
+    """
+    if pod.status_qos_class is not None and version.at_least(27):
+        return pod.status_qos_class
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    every_limit = True
+    if pod_level_set(pod):
+        _add_counted(requests, pod.requests)
+        limited = _add_counted(limits, pod.limits)
+        every_limit = not pod.limits or limited
+    else:
+        for container in pod.all_containers:
+            _add_counted(requests, container.requests)
+            every_limit = _add_counted(limits, container.limits) and every_limit
+    if not requests and not limits:
+        return "BestEffort"
+    same = all(name in limits and limits[name].nano == amount.nano for name, amount in requests.items())
+    return "Guaranteed" if every_limit and same and len(requests) == len(limits) else "Burstable"
+
+
+def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
+    """Adds cpu and memory above zero; says whether both were there."""
+    found = 0
+    for name in _COUNTED:
+        amount = amounts.get(name)
+        if amount is not None and amount.sign() > 0:
+            sums[name] = sums[name] + amount if name in sums else amount
+            found += 1
+    return found == len(_COUNTED)
+
+
+def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> int:
+    """The oom_score_adj of a container's processes, -997 to 1000, on a node with ``memory_capacity`` bytes.
+
+    * node-critical pods (before 1.22, change 99729, every critical one) -997, Guaranteed -997, BestEffort 1000;
+    * Burstable: 1000 - 1000 × memory request / capacity, bounded to 3..999;
+    * a sidecar gets at most what the regular container with the smallest request gets (1.32, change 128029);
+    * a memory request of the pod (gate PodLevelResources) that no container asks for is spread over all of them.
+    """
+    if _spared(pod, version):
+        return GUARANTEED_OOM_SCORE_ADJ
+    qos = qos_class(pod, version)
+    if qos == "Guaranteed":
+        return GUARANTEED_OOM_SCORE_ADJ
+    if qos == "BestEffort":
+        return BEST_EFFORT_OOM_SCORE_ADJ
+    spread = _spread_pod_request(pod)
+    score = _score(_memory(container.requests) + spread, memory_capacity)
+    if container.sidecar and version.at_least(32):
+        smallest = min(_memory(regular.requests) for regular in pod.containers)
+        score = min(score, _score(smallest + spread, memory_capacity))
+    if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
+        return 1000 + GUARANTEED_OOM_SCORE_ADJ
+    return score - 1 if score == BEST_EFFORT_OOM_SCORE_ADJ else score
+
+
+def oom_score_rule(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> str:
+    """Why a container has the oom_score_adj it has, with the numbers filled in."""
+    what = "GetContainerOOMScoreAdjust"
+    if _spared(pod, version):
+        return f"{what}: a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}"
+    qos = qos_class(pod, version)
+    if qos != "Burstable":
+        return f"{what}: a {qos} pod has {oom_score_adj(pod, container, memory_capacity, version)}"
+    memory = _memory(container.requests)
+    spread = _spread_pod_request(pod)
+    asked = f"({memory} + {spread} of the pod's request)" if spread else f"{memory}"
+    raw = _score(memory + spread, memory_capacity)
+    bounded = oom_score_adj(pod, container, memory_capacity, version)
+    then = "" if raw == bounded else f", made {bounded} (a sidecar's is not above a regular container's; 3 to 999)"
+    return f"{what}: 1000 - 1000 × {asked} / {memory_capacity} bytes of the node = {raw}{then}"
+
+
+def qos_rule(pod: Pod, version: KubeletVersion) -> str:
+    """Why a pod has its QoS class."""
+    if pod.status_qos_class is not None and version.at_least(27):
+        return "GetPodQOS: status.qosClass says so"
+    where = "spec.resources has" if pod_level_set(pod) else "its containers have"
+    return {
+        "Guaranteed": f"ComputePodQOS: {where} cpu and memory limits throughout, equal to the requests",
+        "Burstable": f"ComputePodQOS: {where} a cpu or memory request or limit, but not equal ones throughout",
+        "BestEffort": f"ComputePodQOS: {where} no cpu or memory request or limit",
+    }[qos_class(pod, version)]
+
+
+def _score(memory: int, capacity: int) -> int:
+    return 1000 - _truncated(wrapped(1000 * memory), capacity)
+
+
+def _spread_pod_request(pod: Pod) -> int:
+    """Bytes per container of the pod's request that its containers do not claim (remainingPodMemReqPerContainer)."""
+    request = _memory(pod.requests)
+    if request == 0:
+        return 0
+    return _truncated(request - _memory(aggregate_requests(pod)), len(pod.all_containers))
+
+
+def _memory(amounts: Mapping[str, Quantity]) -> int:
+    return amounts["memory"].value() if "memory" in amounts else 0
+
+
+def _truncated(number: int, divisor: int) -> int:
+    return number // divisor if number >= 0 else -(-number // divisor)
+
+
+def _spared(pod: Pod, version: KubeletVersion) -> bool:
+    """Does the OOM killer spare the pod for its priority?"""
+    return is_critical(pod) if not version.at_least(22) else _node_critical(pod)
+
+
+def is_static(pod: Pod) -> bool:
+    """IsStaticPod: a pod from a file or an URL rather than from the API server."""
+    source = pod.annotations.get(_SOURCE_ANNOTATION)
+    return source is not None and source != "api"
+
+
+def is_critical(pod: Pod) -> bool:
+    """IsCriticalPod: a static or mirror pod, or one of system priority."""
+    mirror = _MIRROR_ANNOTATION in pod.annotations
+    return is_static(pod) or mirror or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL_PRIORITY)
+
+
+def _node_critical(pod: Pod) -> bool:
+    """IsNodeCriticalPod: a critical pod whose class is system-node-critical."""
+    return pod.priority_class_name == "system-node-critical" and is_critical(pod)

@@ -1,0 +1,129 @@
+"""What cannot be resized in place: the refusals of the API server and of the kubelet.
+
+Sources: ValidatePodResize of ``pkg/apis/core/v1/validation/validation.go``, podResizesAdmitHandler of
+``pkg/kubelet/allocation/handlers.go`` (canResizePod of ``pkg/kubelet/kubelet.go`` up to 1.32), and the check of memory
+in use before a resize in ``pkg/kubelet/kuberuntime/kuberuntime_manager.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from cgroup_engine.errors import ResizeRefusedError
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.kubelet.qos import qos_class
+from cgroup_engine.kubelet.resources import pod_level_set
+from cgroup_engine.model.pod import Container, Pod, Resources
+from cgroup_engine.model.quantity import ZERO
+
+Pairs = list[tuple[Container, Container]]  # each container as it is and as it shall be
+Usage = Callable[[Container | None], int]  # bytes of memory in use by a container, or with None by the pod
+
+_RESIZED = ("cpu", "memory")
+_STATIC = ("kubernetes.io/config.mirror", "kubernetes.io/config.source")
+
+
+def check_resize(node: NodeConfig, old: Pod, new: Pod) -> None:
+    """Would an API server and a kubelet take the change?
+
+    :raises ResizeRefusedError: they would not; the message says why.
+    """
+    version = node.version
+    if not version.enabled("InPlacePodVerticalScaling"):
+        why = "needs featureGates.InPlacePodVerticalScaling" if version.at_least(27) else "came with 1.27"
+        raise _refused(new, f"a kubelet {version} resizes no pods in place: that {why}")
+    if any(old.annotations.get(name, "api") != "api" for name in _STATIC):
+        raise _refused(new, "static pods cannot be resized")
+    if qos_class(old, version) != qos_class(replace(new, status_qos_class=None), version):
+        raise _refused(new, f"the QoS class may not change, and is {qos_class(old, version)}")
+    if (pod_level_set(old) or pod_level_set(new)) and not version.enabled("InPlacePodLevelResourcesVerticalScaling"):
+        raise _refused(new, "spec.resources is set, which needs featureGates.InPlacePodLevelResourcesVerticalScaling")
+    _check_containers(node, old, new)
+    for name, before, after in (("limits", old.limits, new.limits), ("requests", old.requests, new.requests)):
+        _check_amounts(new, f"spec.resources.{name}", before, after)
+    if old.overhead != new.overhead:
+        raise _refused(new, "spec.overhead cannot be changed")
+    if qos_class(old, version) == "Guaranteed" and node.cpu_manager_policy == "static":
+        differs = not version.at_least(33) or any(not _same(a.requests, b.requests, "cpu") for a, b in pairs(old, new))
+        if differs and not version.enabled("InPlacePodVerticalScalingExclusiveCPUs"):
+            raise _refused(new, "Guaranteed pods are not resized with cpuManagerPolicy static")
+
+
+def pairs(old: Pod, new: Pod) -> Pairs:
+    """The containers that can be resized, sidecars first."""
+    return list(zip(old.with_cgroup, new.with_cgroup, strict=True))
+
+
+def _check_containers(node: NodeConfig, old: Pod, new: Pod) -> None:
+    for what, before, after in (
+        ("containers", old.containers, new.containers),
+        ("initContainers", old.init_containers, new.init_containers),
+    ):
+        if [container.name for container in before] != [container.name for container in after]:
+            raise _refused(new, f"spec.{what} cannot be added, removed, renamed or moved")
+        for a, b in zip(before, after, strict=True):
+            if a.sidecar != b.sidecar:
+                raise _refused(new, f"{b.name}: restartPolicy cannot be changed")
+            _check_amounts(new, f"{b.name}: limits", a.limits, b.limits)
+            _check_amounts(new, f"{b.name}: requests", a.requests, b.requests)
+            fixed = a.init and not (a.sidecar and node.version.at_least(33))
+            if fixed and not (_same(a.limits, b.limits, *_RESIZED) and _same(a.requests, b.requests, *_RESIZED)):
+                sidecar = " before kubelet 1.33" if a.sidecar else ""
+                raise _refused(new, f"{b.name}: init containers cannot be resized{sidecar}")
+            if node.version.minor == 33 and "memory" not in b.restart_on and _memory(b.limits) < _memory(a.limits):
+                raise _refused(new, f"{b.name}: in 1.33 memory limits go down only with resizePolicy RestartContainer")
+
+
+def _check_amounts(pod: Pod, where: str, before: Resources, after: Resources) -> None:
+    for name in before:
+        if name not in after:
+            raise _refused(pod, f"{where}.{name} cannot be removed")
+    for name in {**before, **after}:
+        if name not in _RESIZED and not _same(before, after, name):
+            raise _refused(pod, f"{where}.{name} cannot be changed: only cpu and memory can")
+
+
+def check_memory_in_use(
+    node: NodeConfig, old: Pod, new: Pod, limits: tuple[int | None, int | None], usage: Usage
+) -> None:
+    """Is every memory limit that goes down above what is in use? The usage may grow right after.
+
+    ``limits``: the pod's cgroup's, in bytes, as it is and as it shall be. Up to 1.33 a kubelet looks at the pod alone,
+    and with every change of memory; since 1.34 (change 133012) at the pod and at each container whose limit goes down.
+
+    :raises ResizeRefusedError: it is not.
+    """
+    problems = list(_above_limits(node, old, new, limits, usage))
+    if problems:
+        raise _refused(new, f"cannot decrease memory limits: {', '.join(problems)}")
+
+
+def _above_limits(
+    node: NodeConfig, old: Pod, new: Pod, limits: tuple[int | None, int | None], usage: Usage
+) -> Iterator[str]:
+    before, after = limits
+    resized = any(_memory(a.limits) != _memory(b.limits) for a, b in pairs(old, new))
+    down = after is not None and (before is None or after < before)
+    if after is not None and (down if node.version.at_least(34) else resized) and usage(None) >= after:
+        yield f"{after} bytes for the pod, of which {usage(None)} are in use"
+    for a, b in pairs(old, new) if node.version.at_least(34) else ():
+        limit, former = _limit(b, new), _limit(a, old)
+        if limit and (not former or limit < former) and usage(b) >= limit:
+            yield f"{limit} bytes for {b.name}, of which {usage(b)} are in use"
+
+
+def _limit(container: Container, pod: Pod) -> int:
+    return _memory(container.limits) or _memory(pod.limits)
+
+
+def _memory(amounts: Resources) -> int:
+    return amounts.get("memory", ZERO).value()
+
+
+def _same(before: Resources, after: Resources, *names: str) -> bool:
+    return all(before.get(name, ZERO).nano == after.get(name, ZERO).nano for name in names)
+
+
+def _refused(pod: Pod, why: str) -> ResizeRefusedError:
+    return ResizeRefusedError(f"{pod}: is not resized in place: {why}", todo="make a new pod of it or change less")

@@ -1,0 +1,55 @@
+"""How much swap a container may use.
+
+Sources: ``pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`` (configureContainerSwapResources,
+GetContainerSwapBehavior, calcSwapForBurstablePods), KEP-2400.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cgroup_engine.kubelet.qos import is_critical
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.pod import Container, Pod
+from cgroup_engine.model.quantity import ZERO
+
+SwapBehavior = Literal["NoSwap", "LimitedSwap", "UnlimitedSwap"]
+
+
+@dataclass(frozen=True)
+class NodeSwap:
+    """What a node has, in bytes, and what its kubelet is told; ``behavior`` None: nothing is said to the runtime."""
+
+    memory: int
+    swap: int
+    behavior: SwapBehavior | None
+
+
+def swap_limit(
+    container: Container, pod: Pod, qos: QosClass, memory_limit: int, node: NodeSwap, version: KubeletVersion
+) -> int | None:
+    """Bytes of swap beside the container's memory; None is no limit, or nothing said.
+
+    LimitedSwap, since 1.28 (change 118764) on cgroup v2: request / the node's memory × the node's swap for a container
+    of a Burstable pod that has a memory request other than its limit, and is not critical (1.31, change 125277); 0 for
+    the others, as with NoSwap. Up to 1.27 a container with a memory limit has no swap beside it, others are not
+    limited. UnlimitedSwap (up to 1.29) limits nothing.
+
+    On cgroup v1 no kubelet gives swap: what is limited at all has as much memory with swap as without.
+    """
+    if node.behavior is None or node.behavior == "UnlimitedSwap":
+        return None
+    if not version.at_least(28):
+        return 0 if memory_limit else None
+    request, limit = container.requests.get("memory", ZERO), container.limits.get("memory", ZERO)
+    if (
+        node.behavior == "NoSwap"
+        or qos != "Burstable"
+        or request.nano == limit.nano  # none of both, too
+        or (version.at_least(31) and is_critical(pod))
+        or request.value() > node.memory
+    ):
+        return 0
+    return int(request.value() / node.memory * node.swap)

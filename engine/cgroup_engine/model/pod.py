@@ -1,0 +1,64 @@
+"""A pod as far as its cgroups depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.quantity import Quantity
+
+Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> amount
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container of a pod. ``id`` is the runtime's, or None while there is none.
+
+    ``restart_on``: the resources, cpu or memory, whose in-place resize restarts it (resizePolicy RestartContainer).
+    """
+
+    name: str
+    requests: Resources = field(default_factory=dict)
+    limits: Resources = field(default_factory=dict)
+    id: str | None = None
+    init: bool = False
+    sidecar: bool = False  # an init container with restartPolicy Always
+    restart_on: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod as far as its cgroups depend on it. ``requests`` and ``limits`` are spec.resources.
+
+    ``gated_requests`` are spec.resources.requests for a kubelet with the gate PodLevelResources off.
+    """
+
+    uid: str
+    name: str
+    namespace: str
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    overhead: Resources = field(default_factory=dict)
+    requests: Resources = field(default_factory=dict)
+    limits: Resources = field(default_factory=dict)
+    gated_requests: Resources = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    priority: int | None = None
+    priority_class_name: str = ""
+    status_qos_class: QosClass | None = None
+    ended: bool = False  # status.phase Succeeded or Failed
+    source: str = ""
+    hashed: bool = False  # the UID is the kubelet's hash of a static pod's manifest
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        return self.containers + self.init_containers
+
+    @property
+    def with_cgroup(self) -> tuple[Container, ...]:
+        """The containers that have a cgroup while the pod runs: sidecars, then the regular ones."""
+        return tuple(c for c in self.init_containers if c.sidecar) + self.containers
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"

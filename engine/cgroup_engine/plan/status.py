@@ -1,0 +1,70 @@
+"""Wanted against found, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cgroup_engine.model.names import Driver
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.steps import at_usage, settings_of, unwanted
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.knobs import Knob
+
+State = Literal["ok", "drift", "missing", "unwanted", "waiting"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One interface file, or a whole cgroup (``file`` is empty) that is missing or not wanted.
+
+    ``path`` is relative to the root.
+    """
+
+    path: str
+    owner: str
+    state: State
+    wanted: str = ""
+    found: str = ""
+    knob: Knob | None = None
+
+
+def differs(row: Row) -> bool:
+    """Is it other than wanted? What waits for its runtime is not."""
+    return row.state not in ("ok", "waiting")
+
+
+def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, by_systemd: bool = False) -> list[Row]:
+    """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
+
+    ``by_systemd``: units are made over D-Bus, so that a container without its scope waits for its runtime.
+
+    :raises RootError: something there cannot be read.
+    """
+    layout = found.layout
+    rows: list[Row] = []
+    for cgroup in wanted:
+        cgroup = at_usage(cgroup, found)
+        there = found.get(cgroup.path)
+        if by_systemd and cgroup.level == "container" and there is None:
+            rows.append(Row(cgroup.path, cgroup.owner, "waiting"))
+            continue
+        for tree in layout.trees:
+            if (there is None or tree not in there.trees) and cgroup.level != "reserved":
+                rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))
+        for knob, setting in settings_of(cgroup, layout):
+            have = there.setting(knob) if there is not None else None
+            if have is None and there is not None and not knob.given(cgroup.limits):
+                continue  # a file that this kernel does not have, and nothing to say there
+            for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
+                path = layout.file(knob.controller, cgroup.path, file)
+                if have is None:
+                    rows.append(Row(path, cgroup.owner, "missing", want, "", knob))
+                else:
+                    state: State = "ok" if knob.same(want, have[n], file) else "drift"
+                    rows.append(Row(path, cgroup.owner, state, want, have[n], knob))
+    removable, kept = unwanted(wanted, found, driver)
+    rows += [Row(step.path, step.owner, "unwanted") for step in removable]
+    rows += [Row(note.split(":")[0].lstrip("/"), "", "unwanted", found=note) for note in kept]
+    return rows

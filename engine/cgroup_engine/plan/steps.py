@@ -1,0 +1,311 @@
+"""The plan: the ordered steps from the found tree to the wanted one, every state between them legal.
+
+1. ``remove``, from the leaves up: the pods and containers that are not wanted any more, if no process lives there.
+2. ``lower``, from the leaves up: what becomes smaller.
+3. ``make``, from the root down: what is missing, with its values at once, controllers for children (v2), and what
+   becomes larger.
+4. ``settle``, from the leaves up: the lists of CPUs that had to hold more than is wanted for a moment (v1).
+
+Why no step is refused, and no limit looser or tighter than both before and after, is said in ``order``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from cgroup_engine.model.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.order import Legs, Order, Pass, Write
+from cgroup_engine.plan.reserved import check_reserved
+from cgroup_engine.tree.found import FoundCgroup, FoundTree
+from cgroup_engine.tree.knobs import CPUS, MEMS, V1_QUOTA, Knob, Setting, knobs_of
+from cgroup_engine.tree.layout import Layout
+
+Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three of systemd's units
+_UNMANAGED = ("root", "system", "runtime")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One system call's worth of change.
+
+    ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
+    cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
+    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``. ``need``: why
+    what is there then is looser or tighter than both before and after. ``obstacle``: what is in the way so that the
+    kernel will refuse it, and what to do.
+    """
+
+    action: Action
+    path: str
+    cgroup: str
+    why: str
+    owner: str
+    text: str = ""
+    before: str = ""
+    knob: Knob | None = None
+    during: Pass = "make"
+    usage: str = ""
+    need: str = ""
+    obstacle: str = ""
+
+    @property
+    def file(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in order, what is left as it is although it is not wanted, and what waits for someone else to make it."""
+
+    layout: Layout
+    steps: tuple[Step, ...]
+    kept: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+
+
+def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
+    """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
+    for knob in knobs_of(layout, cgroup.limits):
+        setting = _wanted_setting(cgroup, knob)
+        if setting is not None:
+            yield knob, setting
+
+
+def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
+    """The steps from what is found to what is wanted. Changes nothing.
+
+    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet wants it.
+    :raises RootError: something there cannot be read.
+    """
+    layout = found.layout
+    wanted = [at_usage(cgroup, found) for cgroup in wanted]
+    ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
+    for cgroup in wanted:
+        if cgroup.level == "reserved":
+            check_reserved(cgroup, found, ours)
+    removed, kept = unwanted(wanted, found, driver)
+    writes = _Writes(wanted, found, {step.cgroup for step in removed})
+    lowered = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "lower")]
+    made = list(_make(wanted, found, writes))
+    settled = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "settle")]
+    lifted = _lifted(removed, found) if driver == "cgroupfs" else ()
+    return Plan(layout, (*lifted, *removed, *lowered, *made, *settled), tuple(kept))
+
+
+def _lifted(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
+    """v1: no quota of what is removed, which the kernel's check counts for some milliseconds after the rmdir."""
+    if found.layout.version == 2:
+        return
+    for path in dict.fromkeys(step.cgroup for step in removed):
+        there = found.get(path)
+        setting = there.setting(V1_QUOTA) if there is not None else None
+        if setting is not None and int(setting[0]) >= 0:
+            file = found.layout.file("cpu", path, V1_QUOTA.files[0])
+            why = "is removed, but would count for a moment"
+            yield Step("write", file, path, why, "", "-1", setting[0], V1_QUOTA, "remove")
+
+
+def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
+    """A QoS class that qosReserved leaves less than nothing, with what it uses for a limit; nothing is no limit.
+
+    The kernel refuses a limit below zero, and the kubelet tries again with what is in use (retrySetMemoryReserve).
+    """
+    if cgroup.level != "qos" or cgroup.limits.memory is None or cgroup.limits.memory >= 0:
+        return cgroup
+    file = "memory.usage_in_bytes" if found.layout.version == 1 else "memory.current"
+    try:
+        usage = int(found.fs.read(found.layout.file("memory", cgroup.path, file)))
+    except (OSError, ValueError):
+        usage = 0
+    return replace(cgroup, limits=replace(cgroup.limits, memory=usage or None))
+
+
+class _Writes:
+    """The writes of every cgroup in each pass, as steps."""
+
+    def __init__(self, wanted: Sequence[WantedCgroup], found: FoundTree, gone: Collection[str]) -> None:
+        self.found = found
+        self.layout = found.layout
+        self._shown: dict[str, str] = {}
+        by_path = {cgroup.path: cgroup for cgroup in wanted}
+        order = Order(by_path, found, gone, lambda path, knob: _wanted_setting(by_path.get(path), knob))
+        self._legs = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
+
+    def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[Legs]:
+        fills = self.layout.version == 1 and "cpuset" in self.layout.tree_of
+        if fills and (cpus := order.cpus.wanted(cgroup.path)) is not None:
+            yield order.cpus.legs(cgroup, cpus)
+        for knob, new in settings_of(cgroup, self.layout):
+            if not (fills and knob is CPUS):
+                yield order.legs(cgroup, knob, new)
+
+    def steps(self, cgroup: WantedCgroup, during: Pass) -> Iterator[Step]:
+        for legs in self._legs[cgroup.path]:
+            for write in legs.of(during):
+                path = self.layout.file(write.knob.controller, cgroup.path, write.file)
+                yield Step(
+                    "write", path, cgroup.path, _why(cgroup, write.knob), cgroup.owner, write.text,
+                    self._before(cgroup.path, path, write), write.knob, during,
+                    _usage_file(cgroup, write.knob, self.layout), write.need, write.obstacle,
+                )  # fmt: skip
+                self._shown[path] = write.text
+
+    def _before(self, cgroup: str, path: str, write: Write) -> str:
+        if path in self._shown:
+            return self._shown[path]
+        there, knob = self.found.get(cgroup), write.knob
+        setting = (there.setting(knob) if there is not None else None) or knob.default
+        return setting[knob.files.index(write.file)]
+
+
+def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob) -> Setting | None:
+    """What is wanted of a knob whose field no other knob sets."""
+    if cgroup is None or cgroup.level in _UNMANAGED or (cgroup.level == "reserved" and not knob.given(cgroup.limits)):
+        return None
+    return knob.setting(cgroup.limits)
+
+
+def _why(cgroup: WantedCgroup, knob: Knob) -> str:
+    if knob.field == "cpus" and not knob.given(cgroup.limits):
+        return "v1: what the cgroup above has, as no task gets in without"
+    return cgroup.rules.get(knob.field, "the kernel's default")
+
+
+def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> Iterator[Step]:
+    layout = found.layout
+    parents = {cgroup.parent for cgroup in wanted}
+    if layout.version == 2:
+        yield from _enable("", "cgroup root", found)
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        for tree in layout.trees:
+            if there is None or tree not in there.trees:
+                if cgroup.level == "reserved":
+                    continue  # the operator's; the trees without values are not needed
+                yield Step("mkdir", layout.directory(tree, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner)
+        if layout.version == 1 and "cpuset" in layout.tree_of and cgroup.level != "reserved":
+            yield from _with_memory_nodes(cgroup, found)
+        yield from writes.steps(cgroup, "make")
+        if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
+            yield from _enable(cgroup.path, cgroup.owner, found)
+
+
+def _with_memory_nodes(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
+    """cpuset.mems, if it is empty: what the nearest cgroup above has.
+
+    On v1 no task can enter a cgroup without, so libcontainer fills it (``fs/cpuset.go``, ensureCpusAndMems).
+    """
+    [file] = MEMS.files
+    if found.cpuset(cgroup.path, file):
+        return
+    above = cgroup.path
+    while above and not (text := found.cpuset(above := above.rpartition("/")[0], file)):
+        pass
+    path = found.layout.file("cpuset", cgroup.path, file)
+    yield Step("write", path, cgroup.path, "v1 lets no task in without", cgroup.owner, text, "", MEMS)
+
+
+def _usage_file(cgroup: WantedCgroup, knob: Knob, layout: Layout) -> str:
+    """Of a QoS class's memory limit (qosReserved), which may be below what its pods use (retrySetMemoryReserve)."""
+    if cgroup.level != "qos" or knob.field != "memory":
+        return ""
+    return layout.file("memory", cgroup.path, "memory.usage_in_bytes" if layout.version == 1 else "memory.current")
+
+
+def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:
+    """cgroup.subtree_control of a cgroup with wanted children: the controllers in use that are not on yet."""
+    there = found.get(path)
+    enabled = there.enabled if there is not None else frozenset()
+    missing = [name for name in found.layout.tree_of if name not in enabled]
+    if missing:
+        file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
+        text = " ".join(f"+{name}" for name in missing)
+        yield Step("write", file, path, "children need these controllers", owner, text, " ".join(sorted(enabled)))
+
+
+def _purpose(cgroup: WantedCgroup) -> str:
+    return {
+        "root": "cgroupRoot",
+        "node": "all pods",
+        "qos": f"{cgroup.owner} pods",
+        "pod": f"{cgroup.qos} pod",
+        "container": "container",
+        "reserved": "reserved",
+        "system": cgroup.owner,
+        "runtime": cgroup.owner,
+    }[cgroup.level]
+
+
+def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> tuple[list[Step], list[str]]:
+    """How to remove the pods and containers that are not wanted, and a line for each that has processes.
+
+    :raises RootError: something there cannot be read.
+    """
+    return _remove(orphans(wanted, found, driver), found)
+
+
+def _of_runtime(directory_name: str) -> bool:
+    return is_container_directory(directory_name) or ":" in directory_name  # the latter are misplaced ones
+
+
+def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
+    """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
+    paths = {cgroup.path for cgroup in wanted}
+    yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
+    for cgroup in wanted:
+        there = found.get(cgroup.path)
+        if there is None or cgroup.level not in ("node", "qos", "pod"):
+            continue
+        for name in there.children:
+            path = f"{cgroup.path}/{name}"
+            ours = is_container_directory(name) if cgroup.level == "pod" else is_pod_directory(name, driver)
+            child = found.get(path)
+            if ours and path not in paths and child is not None:
+                yield child
+
+
+def misplaced(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[FoundCgroup]:
+    """The containers of this node's pods that are beside containerd, if that is where they belong."""
+    kubepods = next((cgroup.path for cgroup in wanted if cgroup.level == "node"), "")
+    for cgroup in wanted:
+        there = found.get(cgroup.path) if cgroup.level == "runtime" else None
+        for name in there.children if there is not None else ():
+            child = found.get(f"{cgroup.path}/{name}")
+            if is_misplaced_container(name, kubepods) and child is not None:
+                yield child
+
+
+def _remove(candidates: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
+    steps: list[Step] = []
+    kept: list[str] = []
+    for orphan in candidates:
+        subtree = list(found.below(orphan.path))
+        busy = {cgroup.path: found.processes(cgroup.path) for cgroup in subtree}
+        pids = [pid for each in busy.values() for pid in each]
+        if pids:
+            if not _of_runtime(orphan.path.rpartition("/")[2]):
+                kept.append(f"/{orphan.path}: not wanted, kept: {who_lives(pids)} in it")
+            continue  # in a wanted pod this may be the sandbox, which is the runtime's
+        steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
+    return steps, kept
+
+
+def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> Iterator[Step]:
+    """rmdir of cgroups in every tree they are in; the order is the caller's, children first."""
+    for cgroup in cgroups:
+        for tree in layout.trees:
+            if tree in cgroup.trees:
+                path = layout.directory(tree, cgroup.path)
+                yield Step("rmdir", path, cgroup.path, why, "", during="remove")
+
+
+def who_lives(pids: Sequence[int]) -> str:
+    """``process 7 lives``, ``processes 7, 8 live``; five are named at most."""
+    if len(pids) == 1:
+        return f"process {pids[0]} lives"
+    few = ", ".join(str(pid) for pid in pids[:5])
+    more = f" and {len(pids) - 5} more" if len(pids) > 5 else ""
+    return f"processes {few}{more} live"

@@ -1,0 +1,45 @@
+"""Where ``run`` serves its metrics and health."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from cgroup_engine.errors import InputError
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen. ``port`` 0: any that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        return ip_address(self.host).is_loopback
+
+
+def parse_address(text: str) -> Address | None:
+    """``HOST:PORT`` with an IP address for a host, IPv6 in brackets, IPv4 as well if one likes; None for ``none``.
+
+    :raises InputError: it is no such address.
+    """
+    if text == "none":
+        return None
+    host, _, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else "127.0.0.1" if host == "localhost" else host
+    try:
+        if (ip_address(host).version == 6 and not bracketed) or not port.isascii() or not port.isdigit():
+            raise ValueError
+        if len(port) > 5 or int(port) > 65535:
+            raise ValueError
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no address to listen on", value=text, todo="write 127.0.0.1:9753, [::1]:9753 or none"
+        ) from None
+    return Address(host, int(port))

@@ -1,0 +1,119 @@
+"""What somebody else changed: the tree as a reconcile left it, against the tree as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cgroup_engine.change.apply import Outcome
+from cgroup_engine.change.systemd.units import UnitStep
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.steps import Plan, Step, settings_of
+from cgroup_engine.run.events import Drift
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.knobs import Knob, Setting
+from cgroup_engine.tree.layout import Layout
+
+A_CGROUP = "a cgroup"
+_MAKES = ("mkdir", "start")
+
+
+@dataclass(frozen=True)
+class Left:
+    """``cgroups``: those that were wanted, by path. ``unsettled``: files and directories that did not become so."""
+
+    layout: Layout
+    cgroups: Mapping[str, WantedCgroup]
+    unsettled: frozenset[str] = frozenset()
+
+    def cgroup_of(self, directory: str) -> WantedCgroup | None:
+        """The cgroup whose directory, relative to the root, this is."""
+        for tree in self.layout.trees:
+            prefix = f"{tree}/" if tree else ""
+            if directory.startswith(prefix) and (cgroup := self.cgroups.get(directory[len(prefix) :])) is not None:
+                return cgroup
+        return None
+
+    def settled(self, cgroup: WantedCgroup) -> Iterator[tuple[Knob, Setting]]:
+        """What a cgroup's files were left with. Not a limit that may follow what is in use (retrySetMemoryReserve)."""
+        for knob, setting in settings_of(cgroup, self.layout):
+            if cgroup.level != "qos" or knob.field != "memory":
+                yield knob, setting
+
+
+def left_by(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup], contested: Container[str]) -> Left:
+    """What a plan that was executed leaves behind it; what is ``contested`` was settled, and somebody changed it."""
+    done = {step.path for step in outcome.done}
+    steps = [step for step in plan.steps if step.path not in done]
+    paths = {path for step in (*steps, *outcome.skipped) for path in paths_of(step) if path not in contested}
+    return Left(plan.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(paths))
+
+
+def paths_of(step: Step) -> Iterable[str]:
+    """The files that a step changes, or its directory; with the unit's name where systemd does it."""
+    return (step.path, *(file.path for file in step.files)) if isinstance(step, UnitStep) else (step.path,)
+
+
+def drift_since(before: Left, plan: Plan, found: FoundTree, by: Mapping[str, str]) -> list[Drift]:
+    """What differs from how it was left, in the cgroups that a plan would change. ``by``: path -> who wrote there."""
+    if (found.layout.version, found.layout.trees) != (before.layout.version, before.layout.trees):
+        return []
+    drift: list[Drift] = []
+    gone: list[str] = []
+    missing = {step.path if step.action == "mkdir" else step.cgroup for step in plan.steps if step.action in _MAKES}
+    for path in dict.fromkeys(step.cgroup for step in plan.steps):
+        cgroup = before.cgroups.get(path)
+        if cgroup is not None and not _below(path, gone):
+            lacks = list(_directories_gone(before, cgroup, missing))
+            gone += [path] if lacks else []
+            drift += lacks or _files_changed(before, cgroup, found)
+    parents = {cgroup.parent for cgroup in before.cgroups.values()}
+    for step in plan.steps:
+        if step.file != "cgroup.subtree_control" or step.cgroup not in parents or step.path in before.unsettled:
+            continue
+        if step.cgroup not in gone and not _below(step.cgroup, gone):
+            on = {*step.before.split(), *(word[1:] for word in step.text.split())}
+            drift.append(Drift(step.path, step.owner, " ".join(sorted(on)), step.before))
+    return [replace(one, by=by.get(one.path, "")) for one in drift]
+
+
+def _below(path: str, others: Iterable[str]) -> bool:
+    return any(path.startswith(f"{other}/") for other in others)
+
+
+def _directories_gone(before: Left, cgroup: WantedCgroup, missing: Container[str]) -> Iterator[Drift]:
+    directories = [before.layout.directory(tree, cgroup.path) for tree in before.layout.trees]
+    for directory in directories[:1] if cgroup.path in missing else [one for one in directories if one in missing]:
+        if directory not in before.unsettled:
+            yield Drift(directory, cgroup.owner, A_CGROUP, "")
+
+
+def _files_changed(before: Left, cgroup: WantedCgroup, found: FoundTree) -> Iterator[Drift]:
+    there = found.get(cgroup.path)
+    for knob, setting in before.settled(cgroup):
+        have = there.setting(knob) if there is not None else None
+        for file, want, now in zip(knob.files, setting, have or (), strict=have is not None):
+            path = before.layout.file(knob.controller, cgroup.path, file)
+            if path not in before.unsettled and not knob.same(want, now, file):
+                yield Drift(path, cgroup.owner, want, now)
+
+
+def differs(left: Left, path: str, fs: CgroupFs) -> bool:
+    """Is a file, or a cgroup's directory, not as it was left? Also where that is not known: the path "" is any."""
+    if path in left.unsettled or path == "":
+        return path == ""
+    if left.cgroup_of(path) is not None:
+        return not fs.is_dir(path)
+    directory, _, name = path.rpartition("/")
+    cgroup = left.cgroup_of(directory)
+    try:
+        if name == "cgroup.subtree_control":
+            parents = {cgroup.parent for cgroup in left.cgroups.values()}
+            return directory in parents and not left.layout.tree_of.keys() <= set(fs.read(path).split())
+        for knob, setting in left.settled(cgroup) if cgroup is not None else ():
+            if name in knob.files:
+                return not knob.same(setting[knob.files.index(name)], fs.read(path).strip(), name)
+    except (OSError, ValueError):
+        return True
+    return False

@@ -1,0 +1,196 @@
+"""The log of ``run``: one line per event, as text for people or as JSON.
+
+A look at the tree that changed nothing is not worth a line (``verbose``: one at level debug). What strangers named or
+wrote is escaped and cut, so that nobody forges a line or fills a disk with one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import Any, Literal, TextIO
+
+from cgroup_engine.errors import StepFailedError, errno_name
+from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping
+
+Form = Literal["text", "json"]
+#: Characters of one field, and entries of a list, that are shown.
+_LONGEST, _MOST = 1000, 50
+_COLOUR = {"debug": "\x1b[2m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
+_PLAIN = "\x1b[0m"
+#: syslog(3)'s priorities, which systemd takes from the beginning of a line.
+_PRIORITY = {"debug": 7, "info": 6, "warning": 4, "error": 3}
+
+
+class Log:
+    """Writes what it hears to a stream. Lines of text have no time where systemd's journal adds it."""
+
+    def __init__(self, stream: TextIO, form: Form = "text", *, verbose: bool = False) -> None:
+        handler = _Handler(stream)
+        handler.setFormatter(_Json() if form == "json" else _text_for(stream))
+        self._logger = logging.Logger("cgroup-engine", logging.DEBUG if verbose else logging.INFO)
+        self._logger.addHandler(handler)
+        self._kept: tuple[str, ...] = ()
+        self._planned = 0
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, Started):
+            mode = " (dry run: nothing is written)" if event.dry_run else ""
+            self._say(
+                logging.INFO,
+                "started",
+                f"keeps {event.kubepods} below {event.root}, cgroup {event.layout}{mode}",
+                root=event.root,
+                kubepods=event.kubepods,
+                layout=event.layout,
+                dry_run=event.dry_run,
+            )
+        elif isinstance(event, Listening):
+            level, open_to = (logging.INFO, "") if event.loopback else (logging.WARNING, ", to other machines too")
+            self._say(level, "listening", f"metrics and health are at {event.url}{open_to}", url=event.url)
+        elif isinstance(event, Reconciled):
+            self._reconciled(event)
+        elif isinstance(event, Complaint):
+            self._say(logging.WARNING, "complaint", event.text, about=event.about, text=event.text)
+        elif isinstance(event, Stopping):
+            self._say(logging.INFO, "stopping", f"{event.signal}: the tree stays as it is", signal=event.signal)
+
+    def _reconciled(self, event: Reconciled) -> None:
+        for drift in event.drift:
+            self._drift(drift)
+        for path, pids in event.killed.items():
+            text = f"{path}: ended {', '.join(map(str, pids[:_MOST]))}; its pod is gone"
+            self._say(logging.WARNING, "killed", text, path=path, pids=list(pids))
+        for failure in event.outcome.failed:
+            self._failed(failure)
+        for note in event.kept:
+            if note not in self._kept:
+                self._say(logging.WARNING, "kept", note, text=note)
+        changed = bool(event.outcome.done or event.outcome.failed or event.killed) or event.planned != self._planned
+        counts = {
+            action: sum(step.action in actions for step in event.outcome.done)
+            for action, actions in (
+                ("made", ("mkdir", "start")),
+                ("wrote", ("write", "set")),
+                ("removed", ("rmdir", "stop")),
+            )
+        }
+        fields = {
+            **counts,
+            "failed": len(event.outcome.failed),
+            "skipped": len(event.outcome.skipped),
+            "backed_off": event.backed_off,
+            "planned": event.planned,
+        }
+        shown = [f"{name.replace('_', ' ')} {number}" for name, number in fields.items() if number]
+        pods = sum(event.pods.values())
+        self._say(
+            logging.INFO if changed or event.reason == "start" else logging.DEBUG,
+            "reconciled",
+            f"{pods} pods in {event.duration * 1000:.0f} ms ({event.reason}): {', '.join(shown) or 'nothing to do'}",
+            reason=event.reason,
+            seconds=round(event.duration, 6),
+            pods=pods,
+            dry_run=event.dry_run,
+            **fields,
+        )
+        self._kept, self._planned = event.kept, event.planned
+
+    def _drift(self, drift: Drift) -> None:
+        by = f", by {drift.by}" if drift.by else ""
+        of = f"; of {drift.owner}" if drift.owner else ""
+        text = f"{drift.path}: wanted {drift.wanted or 'none'}, found {drift.found or 'none'}{by}{of}"
+        self._say(
+            logging.WARNING, "drift", text,
+            path=drift.path, owner=drift.owner, wanted=drift.wanted, found=drift.found, by=drift.by,
+        )  # fmt: skip
+
+    def _failed(self, failure: StepFailedError) -> None:
+        self._say(
+            logging.ERROR,
+            "failed",
+            str(failure),
+            path=failure.path or "",
+            value=failure.value,
+            errno=None if failure.errno is None else errno_name(failure.errno),
+            text=failure.message,
+            todo=failure.todo,
+        )
+
+    def _say(self, level: int, event: str, line: str, **fields: Any) -> None:
+        self._logger.log(level, "%s", line, extra={"event": event, "fields": fields})
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        """The reader is gone, or the disk full: the tree is kept all the same."""
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        first = {"time": _now(record), "level": record.levelname.lower(), "event": _event(record)}
+        return json.dumps({**first, **{name: _bounded(value) for name, value in _fields(record).items()}})
+
+
+class _Text(logging.Formatter):
+    """``stamp`` gives what a line begins with."""
+
+    def __init__(self, stamp: Callable[[logging.LogRecord], str], *, aligned: bool, colour: bool) -> None:
+        super().__init__()
+        self._stamp, self._aligned, self._colour = stamp, aligned, colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        level, event = record.levelname.lower(), _event(record)
+        if self._aligned:
+            level, event = level.ljust(7), event.ljust(10)
+        if self._colour:
+            level = f"{_COLOUR[level.strip()]}{level}{_PLAIN}"
+        return f"{self._stamp(record)}{level} {event} {printable(record.getMessage())}"
+
+
+def _text_for(stream: TextIO) -> _Text:
+    if _is_journal(stream):
+        return _Text(lambda record: f"<{_PRIORITY[record.levelname.lower()]}>", aligned=False, colour=False)
+    terminal = stream.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return _Text(lambda record: f"{_now(record)} ", aligned=terminal, colour=colour)
+
+
+def _is_journal(stream: TextIO) -> bool:
+    """Is the stream that of systemd's journal (systemd.exec(5), JOURNAL_STREAM)?"""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+def printable(text: str, longest: int = _LONGEST) -> str:
+    """A stranger's text on one line: what does not print escaped, cut after ``longest`` characters."""
+    cut = text if len(text) <= longest else text[:longest] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in cut)
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
+    return value[:_MOST] if isinstance(value, list) else value
+
+
+def _now(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _event(record: logging.LogRecord) -> str:
+    return str(record.__dict__["event"])
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
+    fields: Mapping[str, Any] = record.__dict__["fields"]
+    return fields

@@ -1,0 +1,147 @@
+"""The loop of ``run``: waits for the pods, for time, for strangers' writes and for signals, and has the tree kept."""
+
+from __future__ import annotations
+
+import math
+import selectors
+import time
+
+from cgroup_engine.errors import EngineError
+from cgroup_engine.run.backoff import BackOff
+from cgroup_engine.run.events import Complaint, Listener, Reason, Stopping, Waiting
+from cgroup_engine.run.keeper import Keeper
+from cgroup_engine.run.signals import Ended, Signals
+from cgroup_engine.run.writers import Writers
+from cgroup_engine.sources.source import PodSource, Seen
+
+#: Seconds in which what belongs together arrives: the pods of one change, the writes of one stranger.
+_TOGETHER = {"pods": 0.075, "drift": 0.05}
+#: Strangers' writes have the tree looked at for no more than a third of the time.
+_REST = 2.0
+_MOST_CHANGES = 10_000
+_REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "interval")
+
+
+class Loop:
+    """``interval``: seconds from one look at the tree to the next if nothing happens.
+
+    ``writers``: who else writes there, None if that cannot be known; what they changed is found in time then.
+    """
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        source: PodSource,
+        listener: Listener,
+        signals: Signals,
+        interval: float,
+        writers: Writers | None = None,
+    ) -> None:
+        self._keeper = keeper
+        self._source = source
+        self._listener = listener
+        self._signals = signals
+        self._writers = writers
+        self._by: dict[str, str] = {}
+        self._rested = 0.0
+        self._deaf_until = math.inf
+        self._interval = interval
+        self._due: dict[Reason, float] = {"start": time.monotonic()}
+        self._seen = Seen(None)
+        self._unusable = BackOff(interval, time.monotonic)
+        self._complaint = ""
+
+    def run(self) -> None:
+        """Until a signal ends it. What raises here is a bug."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._signals, selectors.EVENT_READ)
+            selector.register(self._source, selectors.EVENT_READ)
+            if self._writers is not None:
+                selector.register(self._writers, selectors.EVENT_READ)
+            try:
+                while not self._signals.ending:
+                    self._turn(selector)
+            except Ended:
+                pass
+        self._listener.hear(Stopping(self._signals.ending))
+
+    def _turn(self, selector: selectors.BaseSelector) -> None:
+        now = time.monotonic()
+        reason = next((reason for reason in _REASONS if self._due.get(reason, now + 1) <= now), None)
+        if reason is not None:
+            if "pods" in self._due or reason == "start":
+                _follow(selector, self._source, True)
+            self._act(reason)
+        if self._deaf_until <= now and self._writers is not None:
+            _follow(selector, self._writers, True)
+            self._deaf_until = math.inf
+        timeout = max(0.0, min([*self._due.values(), self._deaf_until]) - time.monotonic())
+        self._listener.hear(Waiting(timeout))
+        for key, _ in selector.select(timeout):
+            if key.fileobj is self._source:
+                _follow(selector, self._source, False)  # it stays readable until it is looked at
+                self._due.setdefault("pods", time.monotonic() + _TOGETHER["pods"])
+            elif key.fileobj is self._signals:
+                self._signals.quiet()
+            elif self._writers is not None:
+                _follow(selector, self._writers, False)  # who writes all the time shall not wake it each time
+                self._deaf_until = time.monotonic() + _TOGETHER["drift"]
+                if self._keeper.concerned(self._listen()):
+                    self._due.setdefault("drift", max(self._deaf_until, self._rested))
+        if self._signals.hangup:
+            self._signals.hangup = False
+            self._due["reload"] = 0.0
+
+    def _listen(self) -> dict[str, str]:
+        """Remembers who has written what until the next look; returns what is new."""
+        if self._writers is None:
+            return {}
+        changes = self._writers.read()
+        if len(self._by) > _MOST_CHANGES:
+            self._by = {}
+        self._by.update(changes)
+        return changes
+
+    def _act(self, reason: Reason) -> None:
+        seen = self._source.look()
+        for text in seen.complaints:
+            self._listener.hear(Complaint(text, "pods"))
+        same = (seen.pods, seen.complete) == (self._seen.pods, self._seen.complete)
+        self._due.pop("pods", None)
+        self._seen = seen
+        if reason == "pods" and same:
+            return
+        retry = self._reconcile(reason) if seen.pods is not None else None
+        self._due = {"interval": time.monotonic() + self._interval}
+        if retry is not None:
+            self._due["retry"] = retry
+
+    def _reconcile(self, reason: Reason) -> float | None:
+        """Returns when to try again."""
+        self._listen()
+        by, self._by = self._by, {}
+        started = time.monotonic()
+        try:
+            done, complaints = self._keeper.reconcile(reason, self._seen, by)
+        except (EngineError, OSError) as failed:
+            if str(failed) != self._complaint:
+                self._complaint = str(failed)
+                self._listener.hear(Complaint(f"{failed}; tried again, and the tree stays as it is", "root"))
+            return time.monotonic() + self._unusable.strike("", "")
+        finally:
+            now = time.monotonic()
+            self._rested = now + _REST * (now - started)
+        self._complaint = ""
+        self._unusable.keep_only(())
+        self._listener.hear(done)
+        for complaint in complaints:
+            self._listener.hear(complaint)
+        return self._keeper.next_try()
+
+
+def _follow(selector: selectors.BaseSelector, readable: PodSource | Writers, following: bool) -> None:
+    if following != (readable in selector.get_map()):
+        if following:
+            selector.register(readable, selectors.EVENT_READ)
+        else:
+            selector.unregister(readable)

@@ -1,0 +1,115 @@
+"""Cgroups of pods that are gone: which of them may go now, and the end of what lives in them.
+
+A cgroup that no pod of this engine ever had may be that of a pod which its source does not show yet, or a container
+which its runtime is just making: it stays for a while. Then a pod's goes with what lives in it, as with a kubelet; but
+where a kubepods was taken over, a kubelet may have made it for a pod that the source never shows, such as a static pod
+without its mirror, and it stays as long as something lives in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cgroup_engine.model.names import Driver, is_pod_directory
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.steps import Step, orphans
+from cgroup_engine.run.backoff import BackOff
+from cgroup_engine.run.killing import Killing
+from cgroup_engine.run.tree import Control, Tree
+from cgroup_engine.sources.source import Seen
+from cgroup_engine.tree.found import FoundCgroup
+
+#: Seconds that a cgroup of unknown origin stays although nobody wants it, or the interval if that is shorter.
+GRACE = 60.0
+#: Seconds until processes that do not end are killed again, at most; a kubelet comes by every two (housekeeping).
+_LONGEST = 4.0
+_ENDING = "its processes are ended"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``staying``: paths of what is not to be removed now. ``doomed``: pods whose processes are to be ended first.
+
+    ``strangers``: cgroups with a pod's name that nobody wants and this run has not made, seen for the first time.
+    """
+
+    staying: frozenset[str] = frozenset()
+    doomed: tuple[FoundCgroup, ...] = ()
+    strangers: tuple[FoundCgroup, ...] = ()
+
+    def spares(self, step: Step) -> bool:
+        """Would a step remove something that stays, or something in it?"""
+        return step.during == "remove" and any(f"{step.cgroup}/".startswith(f"{path}/") for path in self.staying)
+
+
+class Orphans:
+    """Remembers what was wanted once, and since when there is what was not.
+
+    ``known``: paths an earlier run made. ``taken_over``: somebody else may make pods' cgroups here too.
+    """
+
+    def __init__(
+        self, control: Control, interval: float, known: Iterable[str] = (), *, taken_over: bool = False
+    ) -> None:
+        self._control = control
+        self._grace = min(interval, GRACE)
+        self._taken_over = taken_over
+        self._known = set(known)
+        self._unseen = set(known)  # what this run has not wanted yet
+        self._since: dict[str, float] = {}
+        self._again = BackOff(min(interval, _LONGEST), control.clock)
+
+    def due(self) -> float | None:
+        """When to look again at what stays or does not end, by the clock."""
+        now = self._control.clock()
+        waiting = [since + self._grace for since in self._since.values() if since + self._grace > now]
+        return min([*waiting, *filter(None, [self._again.due()])], default=None)
+
+    def judge(self, tree: Tree, wanted: Sequence[WantedCgroup], seen: Seen) -> Verdict:
+        """What is to be done about what is not wanted. Changes nothing.
+
+        :raises RootError: something there cannot be read.
+        """
+        now, driver = self._control.clock(), tree.node.driver
+        there = {orphan.path: orphan for orphan in orphans(wanted, tree.found, driver)}
+        uids = {_uid(cgroup.path, driver) for cgroup in wanted if cgroup.level == "pod"}
+        strangers = tuple(
+            orphan
+            for path, orphan in there.items()
+            if path not in self._known | self._since.keys() and _is_pod(path, driver)
+        )
+        self._since = {path: self._since.get(path, now) for path in there if path not in self._known}
+        self._known = {cgroup.path for cgroup in wanted} | (self._known & there.keys())
+        self._again.keep_only(there)
+        self._unseen -= {cgroup.path for cgroup in wanted}
+        staying = {path for path, since in self._since.items() if not seen.complete or now < since + self._grace}
+        if not seen.complete:
+            staying |= self._unseen & there.keys()
+        doomed = tuple(
+            orphan
+            for path, orphan in there.items()
+            if path not in staying
+            and not (self._taken_over and path in self._since)
+            and _is_pod(path, driver)
+            and _uid(path, driver) not in uids  # a pod that has changed its QoS class is not ended for it
+            and not self._again.holds(path, _ENDING)
+        )
+        return Verdict(frozenset(staying), doomed, strangers)
+
+    def end(self, doomed: Sequence[FoundCgroup], killing: Killing) -> dict[str, tuple[int, ...]]:
+        """Ends the processes of pods; returns their pids by the pod's path. What does not end is tried again later."""
+        ended = killing.end([orphan.path for orphan in doomed])
+        for path in killing.left:
+            self._again.strike(path, _ENDING)
+        return ended
+
+
+def _is_pod(path: str, driver: Driver) -> bool:
+    return is_pod_directory(path.rpartition("/")[2], driver)
+
+
+def _uid(path: str, driver: Driver) -> str:
+    """The part of a pod's directory that its UID gives."""
+    name = path.rpartition("/")[2]
+    return name if driver == "cgroupfs" else name.rpartition("-")[2]

@@ -1,0 +1,1 @@
+"""Where pods come from while ``run`` follows them: files, an API server."""

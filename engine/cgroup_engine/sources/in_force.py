@@ -1,0 +1,94 @@
+"""The pods that hold although their source went bad, and what there is to complain about."""
+
+from __future__ import annotations
+
+from cgroup_engine.errors import shown
+from cgroup_engine.model.pod import Pod
+from cgroup_engine.sources.source import Seen
+
+
+class InForce:
+    """Pods by what holds them: a file, an object of the API server. A holder that goes bad keeps the pods it had.
+
+    Of two pods with one UID the one in force stays. Every complaint is told once, and again once it was settled.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[Pod, ...]] = {}
+        self._unread: set[str] = set()
+        self._complaints: dict[str, str] = {}
+        self._doubles: set[str] = set()
+        self._untold: list[str] = []
+        self._owners: dict[str, tuple[str, str]] = {}  # UID -> holder and the pod's name
+
+    def hold(self, holder: str, pods: tuple[Pod, ...]) -> None:
+        """The holder is good, and these are its pods."""
+        self._held[holder] = pods
+        self._unread.discard(holder)
+        self._complaints.pop(holder, None)
+
+    def expect(self, holder: str) -> None:
+        """The holder may have pods, but they are not known yet."""
+        if holder not in self._held:
+            self._unread.add(holder)
+
+    def complain(self, holder: str, text: str, todo: str = "", *, may_hold_pods: bool = True) -> None:
+        """The holder is bad, and keeps what it had."""
+        if may_hold_pods:
+            self.expect(holder)
+        else:
+            self._unread.discard(holder)
+        if self._complaints.get(holder) != text:
+            self._complaints[holder] = text
+            kept = len(self._held.get(holder, ()))
+            if kept:
+                text += f"; {'its pod stays' if kept == 1 else f'its {kept} pods stay'} in force"
+            self._untold.append(f"{text}; {todo}" if todo else text)
+
+    def drop(self, holder: str) -> None:
+        """The holder is gone, and its pods with it."""
+        self._held.pop(holder, None)
+        self._unread.discard(holder)
+        self._complaints.pop(holder, None)
+
+    def keep_only(self, holders: set[str]) -> None:
+        """All other holders are gone."""
+        for holder in (self._held.keys() | self._unread | self._complaints.keys()) - holders:
+            self.drop(holder)
+
+    def seen(self) -> Seen:
+        """The pods in force, and the complaints since the last time."""
+        pods = self._without_doubles()
+        told, self._untold = tuple(self._untold), []
+        return Seen(pods, told, complete=not self._unread)
+
+    def _without_doubles(self) -> tuple[Pod, ...]:
+        chosen: dict[str, tuple[str, Pod]] = {}
+        doubles: list[Pod] = []
+        for holder, pods in self._held.items():
+            for pod in pods:
+                other = chosen.setdefault(pod.uid, (holder, pod))[1]
+                if other is pod:
+                    continue
+                if self._owners.get(pod.uid) == (holder, str(pod)) and self._owners[pod.uid] != _owner(chosen[pod.uid]):
+                    chosen[pod.uid] = holder, pod
+                    pod = other
+                doubles.append(pod)
+        self._owners = {uid: _owner(each) for uid, each in chosen.items()}
+        lines = dict.fromkeys(_double(pod, chosen[pod.uid][1]) for pod in doubles)
+        self._untold += [line for line in lines if line not in self._doubles]
+        self._doubles = set(lines)
+        return tuple(pod for _, pod in chosen.values())
+
+
+def _owner(chosen: tuple[str, Pod]) -> tuple[str, str]:
+    holder, pod = chosen
+    return holder, str(pod)
+
+
+def _double(pod: Pod, other: Pod) -> str:
+    uid = f"metadata.uid {shown(pod.uid)}"
+    return (
+        f"{pod.source}: pod {pod}: {uid} is also that of {other} in {other.source}, which stays in force; "
+        "give every pod its own UID"
+    )

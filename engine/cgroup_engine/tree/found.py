@@ -1,0 +1,175 @@
+"""The found tree: what is at a cgroup root, as far as the engine looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
+from functools import cached_property
+
+from cgroup_engine.errors import RootError, errno_name
+from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.knobs import Knob, Setting
+from cgroup_engine.tree.layout import Layout
+
+
+class FoundCgroup:
+    """One cgroup that exists in at least one tree (``trees``). What is in it is read when asked for, each once.
+
+    :raises RootError: by everything that is asked: it cannot be read.
+    """
+
+    def __init__(
+        self, path: str, trees: frozenset[str], found: FoundTree, settings: Mapping[str, Setting] | None = None
+    ) -> None:
+        self.path = path
+        self.trees = trees
+        self._found = found
+        self._settings: dict[str, Setting | None] = dict(settings or {})
+
+    def setting(self, knob: Knob) -> Setting | None:
+        """What its files show of a knob; None if they are not there."""
+        if knob.field not in self._settings:
+            self._settings[knob.field] = self._found.setting(knob, self)
+        return self._settings[knob.field]
+
+    @cached_property
+    def enabled(self) -> frozenset[str]:
+        """v2: the controllers in its cgroup.subtree_control."""
+        return self._found.enabled(self.path)
+
+    @cached_property
+    def children(self) -> tuple[str, ...]:
+        """The names of its child cgroups in any tree."""
+        return self._found.children(self)
+
+
+class FoundTree:
+    """Reads cgroups when they are asked for, each once.
+
+    ``sparse``: only few will be asked for, so that each is looked for by itself and not in its parent's directory.
+    """
+
+    def __init__(self, fs: CgroupFs, layout: Layout, *, sparse: bool = False) -> None:
+        self.fs = fs
+        self.layout = layout
+        self._sparse = sparse
+        self._cache: dict[str, FoundCgroup | None] = {}
+        self._listed: dict[str, frozenset[str]] = {}
+        self._cpusets: dict[str, str] = {}
+
+    def get(self, path: str) -> FoundCgroup | None:
+        """A cgroup by its path below the root; None if it is in no tree.
+
+        :raises RootError: it cannot be read.
+        """
+        if path not in self._cache:
+            self._cache[path] = self._read(path)
+        return self._cache[path]
+
+    def below(self, path: str) -> Iterable[FoundCgroup]:
+        """A cgroup and all its descendants, parents before children."""
+        cgroup = self.get(path)
+        if cgroup is not None:
+            yield cgroup
+            for name in cgroup.children:
+                yield from self.below(f"{path}/{name}" if path else name)
+
+    def processes(self, path: str) -> list[int]:
+        """The processes in a cgroup itself, of every tree. A v2 cgroup of threads counts as empty here.
+
+        :raises RootError: they cannot be read.
+        """
+        cgroup = self.get(path)
+        pids: set[int] = set()
+        for tree in cgroup.trees if cgroup is not None else ():
+            text = self._text(f"{self.layout.directory(tree, path)}/cgroup.procs".lstrip("/"))
+            pids.update(int(line) for line in (text or "").split())
+        return sorted(pids)
+
+    def cpuset(self, path: str, file: str) -> str:
+        """The text of cpuset.cpus or cpuset.mems; "" where the cgroup or the controller is not.
+
+        :raises RootError: it cannot be read.
+        """
+        there = self.get(path)
+        if there is None or self.layout.tree_of.get("cpuset") not in there.trees:
+            return ""
+        file = self.layout.file("cpuset", path, file)
+        if file not in self._cpusets:
+            self._cpusets[file] = (self._text(file) or "").strip()
+        return self._cpusets[file]
+
+    def setting(self, knob: Knob, cgroup: FoundCgroup) -> Setting | None:
+        """``FoundCgroup.setting``, read."""
+        if self.layout.tree_of[knob.controller] not in cgroup.trees:
+            return None
+        texts = []
+        for name in knob.files:
+            text = self._text(self.layout.file(knob.controller, cgroup.path, name))
+            if text is None:
+                return None
+            texts.append(text.strip())
+        try:
+            knob.size(tuple(texts))
+        except ValueError:
+            raise RootError(
+                f"{self.layout.file(knob.controller, cgroup.path, knob.files[0])}: shows {texts!r}, "
+                f"which is no {knob.unit()}",
+                path=cgroup.path,
+                todo="is this a cgroup file system?",
+            ) from None
+        return tuple(texts)
+
+    def enabled(self, path: str) -> frozenset[str]:
+        """``FoundCgroup.enabled``, read."""
+        if self.layout.version == 1:
+            return frozenset()
+        return frozenset((self._text(f"{path}/cgroup.subtree_control".lstrip("/")) or "").split())
+
+    def children(self, cgroup: FoundCgroup) -> tuple[str, ...]:
+        """``FoundCgroup.children``, read."""
+        directories = [self.layout.directory(tree, cgroup.path) for tree in cgroup.trees]
+        return tuple(sorted({name for directory in directories for name in self._subdirectories(directory)}))
+
+    def _read(self, path: str) -> FoundCgroup | None:
+        above, _, name = path.rpartition("/")
+        parent = self.get(above) if path else None
+        if path and parent is None:
+            return None  # there is nothing below nothing
+        candidates = self.layout.trees if parent is None else parent.trees
+        trees = frozenset(tree for tree in candidates if self._is_there(tree, path, above, name))
+        return FoundCgroup(path, trees, self) if trees else None
+
+    def _is_there(self, tree: str, path: str, above: str, name: str) -> bool:
+        if path == "":
+            return True
+        if self._sparse:
+            return self.fs.is_dir(self.layout.directory(tree, path))
+        return name in self._subdirectories(self.layout.directory(tree, above))
+
+    def _subdirectories(self, directory: str) -> frozenset[str]:
+        if directory not in self._listed:
+            self._listed[directory] = self._list(directory)
+        return self._listed[directory]
+
+    def _list(self, directory: str) -> frozenset[str]:
+        try:
+            return frozenset(self.fs.subdirectories(directory))
+        except OSError as failed:
+            if failed.errno in (ENOENT, ENODEV, ENOTDIR):
+                return frozenset()
+            raise self._unreadable(directory, failed) from None
+
+    def _text(self, file: str) -> str | None:
+        """The text of a file; None if there is no such file (any more), or no controller behind it."""
+        try:
+            return self.fs.read(file)
+        except OSError as failed:
+            if failed.errno in (ENOENT, ENODEV, ENOTDIR, EOPNOTSUPP):  # the last: cgroup.procs of a threaded cgroup
+                return None
+            raise self._unreadable(file, failed) from None
+
+    @staticmethod
+    def _unreadable(path: str, failed: OSError) -> RootError:
+        name = errno_name(failed.errno or 0)
+        return RootError(f"{path}: cannot be read: {name}", path=path, errno=failed.errno, todo="run as a user who may")

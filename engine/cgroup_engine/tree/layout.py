@@ -1,0 +1,153 @@
+"""What kind of cgroup tree a root is, from what is there (never from statfs: a FUSE tree has a type of its own).
+
+v2: one tree; ``cgroup.controllers`` in the root. v1: one tree per hierarchy, each a directory of the root, as systemd
+mounts them; ``cpu`` and ``cpuacct`` may share one (``cpu,cpuacct``) or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cgroup_engine.errors import RootError, errno_name
+from cgroup_engine.tree.fs import CgroupFs
+
+Controller = Literal["cpu", "memory", "pids", "hugetlb", "cpuset"]
+CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids", "hugetlb", "cpuset")
+_NEEDED: tuple[Controller, ...] = ("cpu", "memory")
+_V1_NAMES: dict[Controller, tuple[str, ...]] = {
+    "cpu": ("cpu,cpuacct", "cpu"),
+    "memory": ("memory",),
+    "pids": ("pids",),
+    "hugetlb": ("hugetlb",),
+    "cpuset": ("cpuset",),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
+
+    ``tree_of``: the controllers that are there -> their tree. ``swap``: does the memory controller account for swap?
+    ``available``: all controllers of v2's root. ``cpus``: the list of all CPUs, None if there is no cpuset.
+    """
+
+    version: Literal[1, 2]
+    trees: tuple[str, ...]
+    tree_of: Mapping[Controller, str]
+    swap: bool = True
+    available: frozenset[str] = frozenset()
+    cpus: str | None = None
+
+    def directory(self, tree: str, cgroup: str) -> str:
+        """The path of a cgroup's directory in a tree, relative to the root."""
+        return f"{tree}/{cgroup}" if tree and cgroup else tree or cgroup
+
+    def file(self, controller: Controller, cgroup: str, name: str) -> str:
+        """The path of an interface file, relative to the root."""
+        directory = self.directory(self.tree_of[controller], cgroup)
+        return f"{directory}/{name}" if directory else name
+
+    @property
+    def name(self) -> str:
+        return f"v{self.version}"
+
+
+def detect(fs: CgroupFs, shown_root: str) -> Layout:
+    """The layout of a root; ``shown_root`` is its name in messages.
+
+    :raises RootError: not a cgroup tree, not readable, or without the cpu or memory controller.
+    """
+    try:
+        names = fs.listdir("")
+    except OSError as failed:
+        raise RootError(
+            f"{shown_root}: cannot be read: {errno_name(failed.errno or 0)}",
+            path=shown_root,
+            errno=failed.errno,
+            todo="give the mount point of a cgroup tree",
+        ) from None
+    if "cgroup.controllers" in names:
+        return _v2(fs, shown_root)
+    return _v1(fs, shown_root)
+
+
+def hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
+    """Every tree of a root, also those in which the engine makes nothing: a runtime makes cgroups in all.
+
+    Raises OSError.
+    """
+    if layout.version == 2:
+        return layout.trees
+    names = set(fs.subdirectories(""))
+    aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
+    return tuple(sorted(names - aliases))
+
+
+def _v2(fs: CgroupFs, shown_root: str) -> Layout:
+    try:
+        available = fs.read("cgroup.controllers").split()
+    except OSError as failed:
+        raise RootError(
+            f"{shown_root}/cgroup.controllers: cannot be read: {errno_name(failed.errno or 0)}",
+            path=shown_root,
+            errno=failed.errno,
+        ) from None
+    found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
+    _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
+    cpus = _text(fs, "cpuset.cpus.effective") if "cpuset" in found else None
+    return Layout(2, ("",), found, _v2_swap(fs), frozenset(available), cpus)
+
+
+def _v2_swap(fs: CgroupFs) -> bool:
+    """Has memory.swap.max? The root has no such file; a kernel without any cgroup yet is taken to have it."""
+    for name in fs.subdirectories(""):
+        if _readable(fs, f"{name}/memory.max"):
+            return _readable(fs, f"{name}/memory.swap.max")
+    return True
+
+
+def _v1(fs: CgroupFs, shown_root: str) -> Layout:
+    found: dict[Controller, str] = {}
+    for controller, names in _V1_NAMES.items():
+        for name in names:
+            if controller not in found and _is_hierarchy(fs, name):
+                found[controller] = name
+    if not found:
+        raise RootError(
+            f"{shown_root}: is no cgroup tree: it has neither cgroup.controllers (v2) nor hierarchies such as cpu (v1)",
+            path=shown_root,
+            todo="give the mount point of a cgroup tree, such as /sys/fs/cgroup",
+        )
+    _check_needed(found, shown_root, "there is no such hierarchy", "mount it")
+    trees = list(found.values())
+    # cpuacct on its own, and systemd's hierarchy, have no values but the kubelet makes its cgroups there too
+    if _is_hierarchy(fs, "cpuacct") and not _readable(fs, f"{found['cpu']}/cpuacct.usage"):
+        trees.append("cpuacct")
+    if _is_hierarchy(fs, "systemd"):
+        trees.append("systemd")
+    swap = _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes")
+    cpus = _text(fs, f"{found['cpuset']}/cpuset.cpus") if "cpuset" in found else None
+    return Layout(1, tuple(trees), found, swap, cpus=cpus)
+
+
+def _is_hierarchy(fs: CgroupFs, name: str) -> bool:
+    return fs.is_dir(name) and _readable(fs, f"{name}/cgroup.procs")
+
+
+def _readable(fs: CgroupFs, path: str) -> bool:
+    return _text(fs, path) is not None
+
+
+def _text(fs: CgroupFs, path: str) -> str | None:
+    try:
+        return fs.read(path).strip()
+    except OSError:
+        return None
+
+
+def _check_needed(found: Mapping[Controller, str], shown_root: str, why: str, todo: str) -> None:
+    for name in _NEEDED:
+        if name not in found:
+            raise RootError(f"{shown_root}: lacks the {name} controller: {why}", path=shown_root, todo=todo)

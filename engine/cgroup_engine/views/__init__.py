@@ -1,0 +1,1 @@
+"""What people look at: tables, reasons, differences, pictures. Changes nothing."""

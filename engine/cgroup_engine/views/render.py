@@ -1,0 +1,281 @@
+"""Plans, status and explanations as tables, JSON and YAML.
+
+The JSON and YAML forms are for programs and stay as they are; the tables are for people and may change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TextIO
+
+import yaml
+
+from cgroup_engine.change.systemd.properties import plain
+from cgroup_engine.change.systemd.units import UnitStep
+from cgroup_engine.plan.status import Row, differs
+from cgroup_engine.plan.steps import Plan, Step
+from cgroup_engine.tree.knobs import Knob
+
+Output = Literal["table", "json", "yaml"]
+_GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_V1_WIDTH = 50  # of most; the names of huge pages are longer
+_SHOWN_INPUTS = 6  # of a value that comes from many pods
+_STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW, "waiting": _YELLOW}
+_ACTION_COLOUR = {
+    "mkdir": _GREEN, "start": _GREEN, "write": _YELLOW, "set": _YELLOW, "rmdir": _RED, "stop": _RED,
+}  # fmt: skip
+
+
+class Printer:
+    """Writes to a stream, in colour if it is a terminal and NO_COLOR is not set."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def line(self, text: str = "") -> None:
+        print(text, file=self.stream)
+
+    def paint(self, text: str, code: str) -> str:
+        return f"{code}{text}{_PLAIN}" if self.colour and code else text
+
+    def rows(self, data: Mapping[str, Any], output: Output) -> None:
+        """As ``data``, for lists that may be long: in JSON each row is one line, which is also faster."""
+        if output != "json":
+            self.data(data, output)
+            return
+        pairs = (f"  {json.dumps(name)}: {_json_rows(value)}" for name, value in data.items())
+        self.line("{\n" + ",\n".join(pairs) + "\n}")
+
+    def data(self, data: Any, output: Output) -> None:
+        if output == "json":
+            self.line(json.dumps(data, indent=2, ensure_ascii=False))
+        else:
+            yaml.safe_dump(data, self.stream, sort_keys=False, allow_unicode=True, width=10**6)
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[str, str]) -> None:
+        """Columns as wide as their longest cell, two blanks between; the last is not padded."""
+        widths = [max(len(row[n]) for row in (heads, *rows)) for n in range(len(heads))]
+        self.line(self.paint(_aligned(heads, widths), _BOLD))
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]
+            painted = [self.paint(cell, colours.get(cell.strip(), "")) for cell in cells]
+            self.line("  ".join(painted).rstrip())
+
+
+def _json_rows(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        pairs = (f"    {json.dumps(name)}: {_json_line(each)}" for name, each in value.items())
+        return "{\n" + ",\n".join(pairs) + "\n  }"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"    {_json_line(each)}" for each in value) + "\n  ]"
+    return _json_line(value)
+
+
+_json_line = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def with_unit(text: str, knob: Knob | None) -> str:
+    """A value as people read it: with its unit, and bytes also in Mi or Gi if that is exact."""
+    if knob is None or text == "":
+        return text
+    unit = knob.unit()
+    if unit != "bytes" or not text.isdigit():
+        return text if text in ("max", "-1") else f"{text} {unit}"
+    number = int(text)
+    if number >= (1 << 63) - 65536:
+        return f"{text} bytes (no limit)"
+    for name, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if number >= size and number % size == 0:
+            return f"{text} bytes ({number // size}{name})"
+    return f"{text} bytes"
+
+
+def step_line(step: Step) -> str:
+    """One step as apply and down report it."""
+    if step.action != "write":
+        return f"{step.action} {step.path} {step.text}".rstrip()
+    return f"write {step.path} = {with_unit(step.text, step.knob)}"
+
+
+def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output) -> None:
+    """``scores``: container -> oom_score_adj of its processes, which is no file of a cgroup."""
+    if output != "table":
+        printer.rows(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
+        return
+    if plan.steps:
+        _print_steps(printer, plan)
+    else:
+        printer.line(f"nothing to do ({plan.layout.name})")
+    if plan.waiting:
+        printer.line()
+        printer.table(("WAITS FOR ITS RUNTIME",), [(note,) for note in plan.waiting], {})
+    if scores:
+        printer.line()
+        rows = [(str(score), name) for name, score in scores.items()]
+        printer.table(("OOM_SCORE_ADJ", "OF THE PROCESSES OF"), rows, {})
+
+
+def _print_steps(printer: Printer, plan: Plan) -> None:
+    rows = [
+        (
+            str(number),
+            step.action,
+            step.path,
+            with_unit(step.text, step.knob),
+            with_unit(step.before, step.knob) or "-",
+            _why(step),
+        )
+        for number, step in enumerate(plan.steps, 1)
+    ]
+    printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), rows, _ACTION_COLOUR)
+
+
+def _why(step: Step) -> str:
+    notes = [step.why, step.need]
+    if step.obstacle:
+        notes.append(f"will be refused: {step.obstacle}")
+    return "; ".join(note for note in notes if note)
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    steps = []
+    for number, step in enumerate(plan.steps, 1):
+        entry: dict[str, Any] = {"step": number, "do": step.action, "path": step.path, "why": step.why}
+        if isinstance(step, UnitStep):
+            entry |= {
+                "cgroup": step.cgroup,
+                "properties": {name: plain(value) for name, value in step.properties},
+                "value": step.text,
+                "before": step.before,
+            }
+        if step.action == "write":
+            unit = step.knob.unit() if step.knob is not None else "controllers"
+            entry |= {"value": step.text, "before": step.before, "unit": unit}
+        entry |= {name: text for name, text in (("need", step.need), ("obstacle", step.obstacle)) if text}
+        if step.owner:
+            entry["for"] = step.owner
+        steps.append(entry)
+    return {"layout": plan.layout.name, "steps": steps, "kept": list(plan.kept), "waiting": list(plan.waiting)}
+
+
+def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Output) -> None:
+    drifted = [row for row in rows if differs(row)]
+    if output != "table":
+        entries = [
+            {
+                "path": row.path,
+                "state": row.state,
+                "wanted": row.wanted,
+                "found": row.found,
+                "unit": row.knob.unit() if row.knob is not None else "",
+                "for": row.owner,
+            }
+            for row in rows
+        ]
+        printer.rows({"layout": layout, "drift": bool(drifted), "files": entries}, output)
+        return
+    cells = [
+        (row.state, row.path, with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-", row.owner)
+        for row in rows
+    ]
+    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), cells, _STATE_COLOUR)
+    waiting = sum(row.state == "waiting" for row in rows)
+    what = f"{len(drifted)} of {len(rows)} differ" if drifted else f"all {len(rows) - waiting} as wanted"
+    what += f", {waiting} containers wait for their runtime" if waiting else ""
+    printer.line(f"{layout}: {what}")
+
+
+def print_explanation(printer: Printer, data: dict[str, Any], output: Output) -> None:
+    """``data`` is what ``explain.explanation`` returns."""
+    if output != "table":
+        printer.data(data, output)
+        return
+    node = data["node"]
+    printer.line(
+        f"kubelet {node['kubelet_version']}, {node['driver']} driver, {node['cpus']} CPUs, "
+        f"{node['memory_bytes']} bytes of memory"
+    )
+    for what, amounts in (
+        ("allocatable to all pods", node["allocatable"]),
+        ("allocatable as the node reports it", node["reported_allocatable"]),
+    ):
+        printer.line(f"{what}: {', '.join(f'{name} {amount}' for name, amount in amounts.items())}")
+    for entry in data["cgroups"]:
+        _print_cgroup(printer, entry["owner"], entry, "")
+    for pod in data["pods"]:
+        printer.line()
+        printer.line(printer.paint(f"pod {pod['pod']}  {pod['qos_class']}", _BOLD))
+        printer.line(f"  {pod['qos_rule']}")
+        _print_source(printer, pod["qos_source"], {}, "  ")
+        _print_cgroup(printer, "pod", pod, "  ")
+        for container in pod["containers"]:
+            _print_cgroup(printer, f"container {container['container']}", container, "  ")
+            printer.line(f"    oom_score_adj {container['oom_score_adj']}  ({container['oom_rule']})")
+            if "oom_source" in container:
+                _print_source(printer, container["oom_source"], container["oom_inputs"], "       ")
+
+
+def print_difference(printer: Printer, data: dict[str, Any], output: Output) -> None:
+    """``data`` is what ``difference.difference`` returns."""
+    if output != "table":
+        printer.data(data, output)
+        return
+    rows = []
+    for row in data["differences"]:
+        for layout, file, old, new in _changes(row):
+            sides = [side for side in (row["to"], row["from"]) if isinstance(side, dict)]
+            rows.append((row["for"], layout, file, old or "-", new or "-", sides[0]["rule"] if sides else ""))
+    if not rows:
+        printer.line("no difference")
+        return
+    printer.table(("FOR", "ON", "WHAT", *_sides(data), "WHY"), rows, {})
+
+
+def _sides(data: Mapping[str, Any]) -> tuple[str, str]:
+    """HERE and THERE, or the versions if these differ."""
+    versions = [data[side]["kubelet_version"] for side in ("from", "to")]
+    return ("HERE", "THERE") if versions[0] == versions[1] else (f"KUBELET {versions[0]}", f"KUBELET {versions[1]}")
+
+
+def _changes(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """(layout, file, text here, text there) for each file of a value; one line for both layouts if it is no file."""
+    old, new = row["from"], row["to"]
+    if not isinstance(old, dict) and not isinstance(new, dict):
+        yield "v1, v2", row["what"], "" if old is None else str(old), "" if new is None else str(new)
+        return
+    for layout in ("v1", "v2"):
+        before, after = ((side or {}).get(layout, {}) for side in (old, new))
+        for file in dict.fromkeys((*before, *after)):
+            if before.get(file) != after.get(file):
+                yield layout, file, before.get(file, ""), after.get(file, "")
+
+
+def _print_cgroup(printer: Printer, title: str, entry: Mapping[str, Any], indent: str) -> None:
+    printer.line()
+    printer.line(f"{indent}{printer.paint(title, _BOLD)}  /{entry['cgroup']}")
+    for value in entry["values"]:
+        printer.line(f"{indent}  v1 {_files(value['v1']).ljust(_V1_WIDTH)}  v2 {_files(value['v2'])}")
+        printer.line(f"{indent}     {value['rule']}")
+        _print_source(printer, value["source"], value["inputs"], f"{indent}     ")
+    if "cpu_cores_under_load" in entry:
+        v1, v2 = entry["cpu_cores_under_load"], entry["cpu_cores_under_load_v2"]
+        printer.line(f"{indent}  CPU when all containers are busy: {v1:.3f} cores (v2: {v2:.3f} cores)")
+
+
+def _print_source(printer: Printer, source: Mapping[str, str], inputs: Mapping[str, str], indent: str) -> None:
+    given = [f"{name} {text}" for name, text in list(inputs.items())[:_SHOWN_INPUTS]]
+    if len(inputs) > _SHOWN_INPUTS:
+        given.append(f"{len(inputs) - _SHOWN_INPUTS} more")
+    where = f"{source['function']}, {source['file']}, kubelet {source['kubelet']}" if source["file"] else "the runtime"
+    printer.line(indent + printer.paint(f"{where}{': ' if given else ''}{', '.join(given)}", _DIM))
+
+
+def _files(files: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={text}" for name, text in files.items())

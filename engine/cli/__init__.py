@@ -1,5 +1,0 @@
-"""The command line ``cgroup-engine``: one file per command, what they share beside them."""
-
-from engine.cli.program import main
-
-__all__ = ["main"]
