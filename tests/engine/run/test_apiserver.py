@@ -13,10 +13,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from cgroup_engine.sources import pod_api
 
 from cgroup_engine.errors import ApiServerError, PodError
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.sources import pod_api
 from cgroup_engine.sources.apiserver import apiserver_pods, apiserver_source
 from cgroup_engine.sources.pod_api import Patience
 

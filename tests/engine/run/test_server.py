@@ -9,9 +9,9 @@ import time
 from contextlib import closing
 
 import pytest
-from cgroup_engine.run import server as server_module
 
 from cgroup_engine.errors import InputError
+from cgroup_engine.run import server as server_module
 from cgroup_engine.run.address import Address, parse_address
 from cgroup_engine.run.events import Reconciled, Waiting
 from cgroup_engine.run.metrics import Metrics

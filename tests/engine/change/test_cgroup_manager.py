@@ -16,7 +16,7 @@ from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.tree.fs import OsFs
 from fakecgroup import Kernel
 
-from .model_fs import ModelFs
+from ..model_fs import ModelFs
 
 HOST = Path("/sys/fs/cgroup")
 HAS_V1 = os.geteuid() == 0 and all((HOST / name / "cgroup.procs").exists() for name in ("cpu", "memory", "pids"))

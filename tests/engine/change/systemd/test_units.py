@@ -21,7 +21,7 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
-from ..model_fs import ModelFs
+from ...model_fs import ModelFs
 from .fake_systemd import INFINITY, FakeSystemd
 
 LIMITED = {"limits": {"cpu": "1500m", "memory": "1Gi"}}

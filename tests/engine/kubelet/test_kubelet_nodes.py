@@ -15,7 +15,7 @@ from cgroup_engine.model.hugepages import kernel_name
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.quantity import parse
 
-from .kubelet_tables import OUTSIDE, nodes_of, outside_directory, sampled_nodes
+from ..kubelet_tables import OUTSIDE, nodes_of, outside_directory, sampled_nodes
 
 SAMPLED = {"1.32.10": 32, "1.36.2": 36}
 # 1.20.2 is older than the releases known here, but its node and QoS levels are those of 1.24

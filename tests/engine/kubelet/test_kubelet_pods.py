@@ -28,8 +28,8 @@ from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CfsQuota, CgroupLimits
 from cgroup_engine.model.quantity import ZERO, parse
 
-from .kubelet_tables import OUTSIDE, functions_of, outside_directory, pods_of, sampled_pods
-from .test_quantity import check_text
+from ..kubelet_tables import OUTSIDE, functions_of, outside_directory, pods_of, sampled_pods
+from ..model.test_quantity import check_text
 from .test_shares import check_conversion
 
 SAMPLED = {"1.32.10": 32, "1.36.2": 36}

@@ -22,7 +22,7 @@ import pytest
 from cgroup_engine.cli import main
 from cgroup_engine.run.loop import Loop
 
-from .killing import run_until
+from ..killing import run_until
 
 EVERY_CALL = os.environ.get("FAKECGROUP_CRASH") == "all"
 #: One in so many of the calls that can change something; they are coprime to the number of v1 hierarchies.

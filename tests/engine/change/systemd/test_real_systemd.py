@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ...machine import LAYOUTS, answers_of, boots_a_machine
+from ....machine import LAYOUTS, answers_of, boots_a_machine
 
 SCRIPT = Path(__file__).with_name("scenario.sh")
 

@@ -15,7 +15,7 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.steps import make_plan
 
-from .random_trees import (
+from ..random_trees import (
     Machine,
     any_paths,
     any_tree,

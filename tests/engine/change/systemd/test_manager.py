@@ -15,7 +15,7 @@ from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.tree.fs import OsFs
 from fakecgroup import Kernel
 
-from ..model_fs import ModelFs
+from ...model_fs import ModelFs
 from .fake_systemd import FakeSystemd
 
 POD = ("kubepods", "burstable", "pod1-2")

@@ -17,7 +17,7 @@ from cgroup_engine.inputs.static_pods.manifest import Manifests
 from cgroup_engine.inputs.static_pods.type_table import type_table
 from cgroup_engine.model.kubelet_version import KubeletVersion
 
-from .kubelet_tables import OUTSIDE, SAMPLES, outside_directory, rows_of
+from ..kubelet_tables import OUTSIDE, SAMPLES, outside_directory, rows_of
 
 NEW = KubeletVersion()
 ON_NODE = Manifests("n1", "/etc/kubernetes/manifests")

@@ -19,7 +19,7 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
-from .model_fs import ModelFs
+from ..model_fs import ModelFs
 
 SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
 LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}

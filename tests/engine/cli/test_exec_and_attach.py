@@ -18,7 +18,7 @@ from cgroup_engine.cli import main
 
 ALONE = "pod-besteffort-1"  # has one container, and an oom_score_adj that anybody may set
 ENGINE = [sys.executable, "-c", "import sys; from cgroup_engine.cli import main; sys.exit(main())"]
-PODS = Path(__file__).parents[2] / "examples" / "three-pods.yaml"
+PODS = Path(__file__).parents[3] / "examples" / "three-pods.yaml"
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 
 
