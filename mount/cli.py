@@ -13,6 +13,7 @@ from typing import NoReturn
 from . import daemon
 from .attach import detach
 from .errors import MountError
+from .logs import log_to_stderr
 from .mountinfo import mount_at
 from .serve import TRANSPORTS, serve
 from .tree_options import add_tree_options, make_kernel
@@ -152,6 +153,7 @@ def _mount(options: argparse.Namespace) -> int:
         )
 
     if options.foreground:
+        log_to_stderr()
         run(lambda: print(message, flush=True))
         return 0
     daemon.start(run)

@@ -1,7 +1,8 @@
 """The process that continues what a daemon has stopped, once that is killed; `frozen` runs this file.
 
-Its standard input is a socket: `+PID` comes with a pidfd when a process is stopped, `-PID` when it goes on. When the
-other end is closed, those that are still stopped are continued.
+Its standard input is a socket: `+PID START` comes with a pidfd when a process is stopped, `-PID` when it goes on. Where
+there may be no more descriptors there is no pidfd, and the time of the start tells who is meant. When the other end is
+closed, those that are still stopped are continued.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import resource
 import signal
 import socket
 
-_MESSAGE = 16  # bytes
+_MESSAGE = 64  # bytes
+_START = 19  # in /proc/PID/stat, from the state on
 
 
 def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGINT, signal.SIGTERM})  # the daemon decides
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    stopped: dict[bytes, int] = {}
+    stopped: dict[int, tuple[bytes, int | None]] = {}  # by pid, with the start and the pidfd
     with socket.socket(fileno=0) as daemon:
         while True:
             try:
@@ -27,16 +29,26 @@ def main() -> None:
                 break
             if not message:
                 break
-            known = stopped.pop(message[1:], None)
+            number, _, start = message[1:].partition(b" ")
+            _, known = stopped.pop(int(number), (b"", None))
             if known is not None:
                 os.close(known)
-            for pidfd in descriptors:
-                stopped[message[1:]] = pidfd
-    for pidfd in stopped.values():
+            if message.startswith(b"+"):
+                stopped[int(number)] = start, descriptors[0] if descriptors else None
+    for pid, (start, pidfd) in stopped.items():
         try:
-            signal.pidfd_send_signal(pidfd, signal.SIGCONT)
+            if pidfd is not None:
+                signal.pidfd_send_signal(pidfd, signal.SIGCONT)
+            elif _start_of(pid) == start:
+                os.kill(pid, signal.SIGCONT)
         except OSError:
             pass  # it has ended
+
+
+def _start_of(pid: int) -> bytes:
+    """Raises OSError."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[_START]
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from .errors import MountError
+from .logs import log_to
 
 log = logging.getLogger(__name__)
 
@@ -86,26 +86,3 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
             say(f"the daemon failed; see {log_path()}".encode())
         return 1
     return 0
-
-
-def log_to(path: Path) -> None:
-    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error.
-
-    So do those that end a thread.
-    """
-    logging.raiseExceptions = False
-    handler = _FirstWriteHandler(path, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    threading.excepthook = lambda bug: log.error("a thread ends", exc_info=bug.exc_value)
-
-
-class _FirstWriteHandler(logging.FileHandler):
-    """A log file whose directory is made with it."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return
-        super().emit(record)

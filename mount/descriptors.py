@@ -6,13 +6,14 @@ import ctypes
 import os
 import select
 from collections.abc import Callable, Iterable
-from errno import EBADF
+from errno import EBADF, ENOMEM
 
 from fakecgroup import OpenFile
 from fakecgroup.caller import EventFd
 from fakecgroup.refuse import refuse
 
 from .mountinfo import mounts
+from .shortage import is_shortage, may_keep
 
 _PIDFD_GETFD = 438  # on every architecture; Linux 5.6
 _EVENTFD = "anon_inode:[eventfd]"
@@ -36,13 +37,18 @@ class Descriptors:
         return lambda descriptor: self._find(tid, descriptor)
 
     def _find(self, tid: int, descriptor: int) -> object:
-        """None too for the file of a process whose files the mounter may not see (ptrace(2), access mode checking)."""
+        """None too for the file of a process whose files the mounter may not see (ptrace(2), access mode checking).
+
+        Raises ENOMEM where there may be no more open files.
+        """
         try:
             link = os.readlink(f"/proc/{tid}/fd/{descriptor}")
             if link == _EVENTFD:
                 return EventFd(_Signal(_duplicate(_tgid(tid), descriptor)))
             inode = self._inode(tid, descriptor)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise refuse(ENOMEM) from None
             return None
         return link if inode is None else inode
 
@@ -93,4 +99,7 @@ def _duplicate(tgid: int, descriptor: int) -> int:
     if fd < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
+    if not may_keep(fd):
+        os.close(fd)
+        raise refuse(ENOMEM)
     return fd

@@ -22,14 +22,14 @@ class Frozen:
         self._continuer: socket.socket | None = None
         self._failed = False
 
-    def add(self, tgid: int, pidfd: int) -> None:
-        """The process is about to be stopped."""
+    def add(self, tgid: int, pidfd: int, start: str) -> None:
+        """The process is about to be stopped; `start` is as /proc/PID/stat says it, a negative `pidfd` none."""
         if self._continuer is None and not self._failed:
             try:
                 self._continuer = _start()
             except OSError as error:
                 self._fail(error)
-        self._tell(b"+%d" % tgid, [pidfd])
+        self._tell(b"+%d %s" % (tgid, start.encode()), [pidfd] if pidfd >= 0 else [])
 
     def remove(self, tgid: int) -> None:
         """It goes on, or has ended."""

@@ -21,13 +21,14 @@ import select
 import threading
 import time
 from collections.abc import Callable
-from errno import EINVAL, EIO, ENOENT
+from errno import EINVAL, EIO, ENOENT, ENOMEM
 from functools import partial
 from itertools import count
 from typing import Any
 
 from fakecgroup import ROOT, Caller, Kernel, OpenFile
 from fakecgroup.inode import Inode, Stat
+from fakecgroup.refuse import refuse
 
 from .descriptors import Descriptors
 from .errors import MountError
@@ -35,6 +36,7 @@ from .idmap import IdMap
 from .mountinfo import FSTYPE, SOURCE, device_at
 from .native import DAEMON_XATTR
 from .processes import HostProcesses
+from .shortage import require_headroom, told
 
 log = logging.getLogger(__name__)
 
@@ -141,13 +143,21 @@ class Tree:
     def __call__(self, operation: str, *arguments: Any) -> Any:
         try:
             if self._processes.watched:
-                self._processes.report(self._kernel)
+                self._report()
             return getattr(self, operation)(*arguments)
-        except OSError:
-            raise
+        except OSError as error:
+            raise refuse(told(error)) from None
+        except MemoryError:
+            raise OSError(ENOMEM, os.strerror(ENOMEM)) from None
         except Exception:
             log.exception("%s%r", operation, arguments)
             raise OSError(EIO, os.strerror(EIO)) from None  # fusepy would answer EINVAL
+
+    def _report(self) -> None:
+        try:
+            self._processes.report(self._kernel)
+        except Exception:
+            log.exception("a process has exited")
 
     # -- paths ------------------------------------------------------------------------------------
 
@@ -238,6 +248,7 @@ class Tree:
         self._vfs.setattr(self._find(path, caller), caller, atime=_time(atime), mtime=_time(mtime))
 
     def mkdir(self, path: str, mode: int) -> None:
+        require_headroom()
         parent, name = self._parent(path)
         self._vfs.mkdir(parent, name, mode & 0o7777, self._caller())
 

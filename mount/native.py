@@ -21,7 +21,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from errno import EAGAIN, ECONNABORTED, EINTR, EINVAL, EIO, ENODATA, ENODEV, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from errno import (
+    EAGAIN,
+    ECONNABORTED,
+    EINTR,
+    EINVAL,
+    EIO,
+    ENODATA,
+    ENODEV,
+    ENOENT,
+    ENOMEM,
+    ENOSYS,
+    ENOTTY,
+    EPROTO,
+    ERANGE,
+)
 from functools import partial
 from io import FileIO
 from itertools import count
@@ -40,6 +54,7 @@ from .modified import Modifications
 from .mountinfo import device_at
 from .processes import HostProcesses
 from .put_off import PutOff
+from .shortage import is_shortage, require_headroom, told
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
@@ -70,6 +85,7 @@ _NS = 1_000_000_000
 _ENCODING = sys.getfilesystemencoding()
 _ERRORS = sys.getfilesystemencodeerrors()
 _ZOMBIES = 1000  # ms between two looks at them when nothing happens
+_FAILED = 100  # ms until what has exited is looked at again, where that could not be done
 _CALLERS = 256  # whoever made the last requests; RELEASE comes from nobody
 
 # The parts of requests that are used, unpacked without the rest.
@@ -152,15 +168,16 @@ class Session:
         device = FileIO(fd, "r+", closefd=False)
         unpack_header, read, write = _HEADER.unpack_from, device.readinto, device.write
         callers: dict[tuple[int, int, int], Caller] = {}
+        failed = False
         while True:
             if watched:
-                ready = dict(poller.poll(_ZOMBIES if processes.dead else None))
-                if exits in ready or processes.dead:  # told before any request that was made later
-                    try:
-                        with lock:
-                            processes.report(self._kernel)
-                    except Exception:
-                        log.exception("a process has exited")
+                ready = dict(poller.poll(_FAILED if failed else _ZOMBIES if processes.dead else None))
+                if failed:
+                    poller.register(exits, select.POLLIN)
+                if failed or exits in ready or processes.dead:  # told before any request that was made later
+                    failed = not self._report()
+                    if failed:
+                        poller.unregister(exits)
                 if fd not in ready:
                     continue
             try:
@@ -170,20 +187,24 @@ class Session:
                     return
                 if error.errno in (ENOENT, EINTR, EAGAIN):  # the request was taken back
                     continue
+                if error.errno == ENOMEM:
+                    continue
                 raise
             if not size:
                 return
             opcode, unique, node_id, uid, gid, pid = unpack_header(buffer)
-            caller = callers.get((uid, gid, pid))
-            if caller is None:
-                if len(callers) == _CALLERS:
-                    callers.clear()
-                caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
             try:
+                caller = callers.get((uid, gid, pid))
+                if caller is None:
+                    if len(callers) == _CALLERS:
+                        callers.clear()
+                    caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
                 with lock:
                     reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
-                reply = wire.OUT_HEADER.pack(_OUT, -(error.errno or EIO), unique)
+                reply = wire.OUT_HEADER.pack(_OUT, -told(error), unique)
+            except MemoryError:
+                reply = wire.OUT_HEADER.pack(_OUT, -ENOMEM, unique)
             except Exception:
                 log.exception("opcode %d, node %d", opcode, node_id)
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
@@ -193,6 +214,16 @@ class Session:
                 except OSError as error:
                     if error.errno not in (ENOENT, ENODEV):  # nobody waits for this answer any more
                         raise
+
+    def _report(self) -> bool:
+        """False where there was a shortage, and the model has to be told later of some that have exited."""
+        try:
+            with self.lock:
+                self._processes.report(self._kernel)
+        except Exception as error:
+            log.exception("a process has exited")
+            return not is_shortage(error)
+        return True
 
     def inode(self, ino: int) -> Inode | None:
         """The inode with this number, if a program has it open or in use in another way."""
@@ -390,6 +421,7 @@ class Session:
     # -- directories ------------------------------------------------------------------------------
 
     def _mkdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        require_headroom()
         mode, _ = wire.MKDIR_IN.unpack_from(self._buffer, _IN)
         name = self._name(_IN + wire.MKDIR_IN.size, size)
         return self._entry(unique, self._vfs.mkdir(self._nodes[node_id].inode, name, mode & 0o7777, caller))

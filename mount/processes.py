@@ -22,8 +22,9 @@ import secrets
 import select
 import signal
 import time
-from collections.abc import Iterable, Sequence
-from errno import EINVAL, EMFILE, ENFILE, ESRCH
+from collections.abc import Callable, Iterable, Sequence
+from errno import EINVAL, ESRCH
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +34,8 @@ from . import usage
 from .alarm import Alarm
 from .frozen import Frozen
 from .idmap import IdMap
+from .polled import Polled
+from .shortage import is_shortage, may_keep
 from .usage import Usage, stat_of
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
+NO_PIDFD = -1
 _INIT = 1
 _KTHREADD = 2
 LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
@@ -63,8 +67,9 @@ class Tag(NamedTuple):
 class HostProcesses:
     """`fakecgroup.Processes` over /proc.
 
-    `watched` has a pidfd for each process in a cgroup; `exits` is an epoll of them, for a transport to wait on beside
-    its requests: when it is ready, `report` tells the model. Uids are those of the model (`IdMap.played_uid`).
+    `watched` has a pidfd for each process in a cgroup, or NO_PIDFD where there may be no more of them; `exits` is an
+    epoll of them, for a transport to wait on beside its requests: when it is ready, `report` tells the model. Uids are
+    those of the model (`IdMap.played_uid`).
     """
 
     def __init__(self, ids: IdMap, kept: Frozen | None = None) -> None:
@@ -72,8 +77,13 @@ class HostProcesses:
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
+        self._polled = Polled()  # those that there is no pidfd for
         self.dead: set[int] = set()  # those of the watched that have exited and are zombies
+        self._untold: set[int] = set()  # of these, those whose exit the model could not be told of yet
+        self._alarm = Alarm()
         self.exits = select.epoll()
+        self.exits.register(self._alarm.fd, select.EPOLLIN)
+        self.exits.register(self._polled.alarm.fd, select.EPOLLIN)
         self._tags: dict[int, Tag] = {}
         self._tag_of: dict[Tag, int] = {}
         self._next_tag = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
@@ -81,7 +91,6 @@ class HostProcesses:
         self._frozen: set[int] = set()  # those that we have stopped
         self._kept = kept  # is told of them
         self._usage = Usage()
-        self._alarm: Alarm | None = None
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`, or None. A kernel thread bound to its CPU, and kthreadd, are not movable."""
@@ -121,24 +130,41 @@ class HostProcesses:
             return int(file.read(256).rsplit(maxsplit=1)[1])
 
     def watch(self, tgid: int) -> None:
-        """Takes a pidfd of the process.
+        """Takes a pidfd of the process, or looks at it now and then where there may be no more open files.
 
-        One that is gone already, or one more than there may be open files, is found gone when next looked at.
+        One that is gone already is found gone when next looked at.
         """
         if tgid in self.dead:
             self._unwatch(tgid)  # its number is in use again
         elif tgid in self.watched:
             return
+        pidfd = self._pidfd(tgid)
+        if pidfd is None or (pidfd == NO_PIDFD and not self._polled.add(tgid)):
+            return
+        self.watched[tgid] = pidfd
+        if pidfd != NO_PIDFD:
+            self._pidfds[pidfd] = tgid
+        self._tids[tgid] = {tgid, *self.threads(tgid)}
+
+    def _pidfd(self, tgid: int) -> int | None:
+        """One that `exits` has; NO_PIDFD where there may be no more; None where the process is gone."""
         try:
             pidfd = os.pidfd_open(tgid)
         except OSError as error:
-            if error.errno in (ESRCH, EINVAL, EMFILE, ENFILE):  # the second: it is being reaped
-                return
+            if error.errno in (ESRCH, EINVAL):  # the second: it is being reaped
+                return None
+            if is_shortage(error):
+                return NO_PIDFD
             raise
-        self.watched[tgid] = pidfd
-        self._pidfds[pidfd] = tgid
-        self._tids[tgid] = {tgid, *self.threads(tgid)}
-        self.exits.register(pidfd, select.EPOLLIN)
+        try:
+            if may_keep(pidfd):
+                self.exits.register(pidfd, select.EPOLLIN)
+                return pidfd
+        except OSError as error:
+            if not is_shortage(error):
+                raise
+        os.close(pidfd)
+        return NO_PIDFD
 
     def kill(self, tgid: int) -> None:
         """SIGKILL; no error where the process has just gone or may not be killed by the mounter."""
@@ -146,9 +172,10 @@ class HostProcesses:
 
     def _signal(self, tgid: int, number: int) -> None:
         try:
-            if tgid in self.watched:
-                signal.pidfd_send_signal(self.watched[tgid], number)
-            else:
+            pidfd = self.watched.get(tgid, NO_PIDFD)
+            if pidfd != NO_PIDFD:
+                signal.pidfd_send_signal(pidfd, number)
+            elif tgid not in self._polled or not self._polled.is_reaped(tgid):
                 os.kill(tgid, number)
         except (ProcessLookupError, PermissionError):
             pass
@@ -220,10 +247,11 @@ class HostProcesses:
         if not self._tags:
             return []
         found: dict[int, tuple[TaskInfo, Places]] = {}
+        tagged: dict[int, int] = {}
         for _ in range(_SEARCHES):
             listed = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
             missed = False  # one that is gone may leave a child that is not listed
-            for tgid in listed - self._tagged.keys() - found.keys():
+            for tgid in listed - self._tagged.keys() - tagged.keys():
                 try:
                     value = resource.prlimit(tgid, LOCKS)[0]
                 except ProcessLookupError:
@@ -240,11 +268,13 @@ class HostProcesses:
                     continue
                 if tag.places is not None:
                     found[tgid] = (task, tag.places)
-                self._tagged[tgid] = value
+                tagged[tgid] = value
             if not missed:
                 break
+        in_order = [found[tgid] for tgid in sorted(found, key=lambda tgid: (_start(tgid), tgid))]
+        self._tagged.update(tagged)  # only now: whatever fails before is found again
         self._forget(listed)
-        return [found[tgid] for tgid in sorted(found, key=lambda tgid: (_start(tgid), tgid))]
+        return in_order
 
     def _forget(self, alive: set[int]) -> None:
         """Drops the tags that none of these processes has."""
@@ -271,7 +301,7 @@ class HostProcesses:
         if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:
             self._frozen.add(tgid)
             if self._kept is not None and tgid in self.watched:
-                self._kept.add(tgid, self.watched[tgid])
+                self._kept.add(tgid, self.watched[tgid], stat[_START])
             self._signal(tgid, signal.SIGSTOP)
 
     def _thawed(self, tgid: int) -> None:
@@ -317,9 +347,6 @@ class HostProcesses:
 
     def wake(self, seconds: float | None) -> None:
         """`exits` is ready in this time too, and `report` then looks."""
-        if self._alarm is None:
-            self._alarm = Alarm()
-            self.exits.register(self._alarm.fd, select.EPOLLIN)
         self._alarm.set(seconds or 0)
 
     # -- exits ------------------------------------------------------------------------------------
@@ -331,34 +358,68 @@ class HostProcesses:
         Linux 6.18 wakes `exits` for the second too (EPOLLHUP). Where a kernel does not, only a look tells: while there
         are `dead`, call this before each request and now and then.
         """
-        exited = self.exits.poll(0)
-        if self._alarm is not None and any(fd == self._alarm.fd for fd, _ in exited):
-            exited = [(fd, event) for fd, event in exited if fd != self._alarm.fd]
-            self._alarm.heard()
-            kernel.look()
-        if exited:
-            kernel.membership.adopt_forked()
-        for pidfd, _ in exited:
-            tgid = self._pidfds[pidfd]
+        ready = {fd for fd, _ in self.exits.poll(0)}
+        exited = [self._pidfds[fd] for fd in ready & self._pidfds.keys()]
+        if self._polled.alarm.fd in ready:
+            exited += self._polled.exited(lambda tgid: bool(self.threads(tgid)))
+        for tgid in exited:
             if tgid not in self.dead:
                 self.dead.add(tgid)
-                self.exits.modify(pidfd, 0)
-                for tid in self._tids[tgid]:
-                    kernel.task_exited(tid)
-        for tgid in list(self.dead):
-            if _is_reaped(self.watched[tgid]):
-                self._unwatch(tgid)
-                kernel.task_reaped(tgid)
+                self._untold.add(tgid)
+                if self.watched[tgid] != NO_PIDFD:
+                    self.exits.modify(self.watched[tgid], 0)
+        tries = [kernel.membership.adopt_forked] if self._untold else []
+        if self._alarm.fd in ready:
+            self._alarm.heard()
+            tries.insert(0, kernel.look)
+        tries += [partial(self._tell_exit, kernel, tgid) for tgid in self._untold]
+        tries += [partial(self._tell_reaped, kernel, tgid) for tgid in self.dead]
+        _try_all(tries)
+
+    def _tell_exit(self, kernel: Kernel, tgid: int) -> None:
+        """What fails for a shortage is tried again at the next report."""
+        try:
+            for tid in self._tids[tgid]:
+                kernel.task_exited(tid)
+        except Exception as error:
+            if is_shortage(error):
+                raise
+            self._untold.discard(tgid)
+            raise
+        self._untold.discard(tgid)
+
+    def _tell_reaped(self, kernel: Kernel, tgid: int) -> None:
+        pidfd = self.watched[tgid]
+        gone = self._polled.is_reaped(tgid) if pidfd == NO_PIDFD else _is_reaped(pidfd)
+        if gone and tgid not in self._untold:
+            self._unwatch(tgid)
+            kernel.task_reaped(tgid)
 
     def _unwatch(self, tgid: int) -> None:
         self.dead.discard(tgid)
+        self._untold.discard(tgid)
         self._thawed(tgid)
         self._tagged.pop(tgid, None)
         del self._tids[tgid]
         pidfd = self.watched.pop(tgid)
+        self._polled.discard(tgid)
+        if pidfd == NO_PIDFD:
+            return
         del self._pidfds[pidfd]
         self.exits.unregister(pidfd)  # closing does it only where nobody else has it
         os.close(pidfd)
+
+
+def _try_all(tries: Iterable[Callable[[], None]]) -> None:
+    """Each is done, whatever becomes of the others; then the first exception is raised again."""
+    failed: Exception | None = None
+    for attempt in tries:
+        try:
+            attempt()
+        except Exception as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def _is_reaped(pidfd: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import signal
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from .idmap import IdMap
 from .native import Session
 from .processes import HostProcesses
 from .release import ReleaseAgents
+from .shortage import allow_all_descriptors
 
 TRANSPORTS = ("native", "fusepy")
 _ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -39,8 +39,7 @@ def serve(
     `ready` is called when it is mounted. Root's mount is open to all users, another's as `allow_other` says. Raises
     MountError where it cannot be mounted.
     """
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a pidfd for each process in a cgroup
+    allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
     processes = HostProcesses(ids, Frozen())
     kernel = make_kernel(processes)

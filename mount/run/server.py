@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import socket
 import threading
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from ..native import Session
 from ..processes import HostProcesses
 from ..release import ReleaseAgents, Sandbox
 from ..serve import collect_seldom
+from ..shortage import allow_all_descriptors
 from . import syscalls
 from .filter import program
 from .listener import Listener
@@ -50,8 +50,7 @@ def _mounted(sandbox: socket.socket) -> _Mounted | None:
 
 def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], ready: Callable[[], None]) -> None:
     """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a pidfd for each process in a cgroup
+    allow_all_descriptors()
     ready()
     files, tree = _mounted(sandbox), _mounted(sandbox)
     if files is None or tree is None:  # the sandbox has failed, and told the front

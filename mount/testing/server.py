@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..attach import detach
-from ..daemon import log_to
 from ..errors import MountError
+from ..logs import log_to
 from ..mountinfo import mounts
 from ..run import syscalls
 from ..serve import serve
