@@ -207,7 +207,7 @@ class Hierarchy:
         try:
             for controller in at_once:
                 self._add_css(cgroup, controller, (uid, gid))
-        except OSError:
+        except (OSError, MemoryError):
             self.rmdir(cgroup)
             raise
         return cgroup

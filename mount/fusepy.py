@@ -36,7 +36,7 @@ from .idmap import IdMap
 from .mountinfo import FSTYPE, SOURCE, device_at
 from .native import DAEMON_XATTR
 from .processes import HostProcesses
-from .shortage import require_headroom, told
+from .shortage import Headroom, told
 
 log = logging.getLogger(__name__)
 
@@ -137,6 +137,7 @@ class Tree:
         self._processes = processes
         self._ready = ready
         self._files: dict[int, OpenFile] = {}
+        self._headroom = Headroom(kernel)
         self._descriptors = Descriptors(partial(device_at, path), self._files.values)
         self._handles = count(1)
 
@@ -248,7 +249,7 @@ class Tree:
         self._vfs.setattr(self._find(path, caller), caller, atime=_time(atime), mtime=_time(mtime))
 
     def mkdir(self, path: str, mode: int) -> None:
-        require_headroom()
+        self._headroom.require()
         parent, name = self._parent(path)
         self._vfs.mkdir(parent, name, mode & 0o7777, self._caller())
 

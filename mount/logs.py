@@ -16,7 +16,7 @@ def log_to(path: Path) -> None:
 
     So do those that end a thread.
     """
-    _log_with(_File(path))
+    _log_with(File(path))
 
 
 def log_to_stderr() -> None:
@@ -62,7 +62,7 @@ def _cause(record: logging.LogRecord) -> tuple[object, ...]:
     return (type(error), getattr(error, "errno", None), *where)
 
 
-class _Quiet(logging.Handler):
+class Quiet(logging.Handler):
     """What cannot be said is not said: there may be no memory, no descriptor and no disk."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class _Quiet(logging.Handler):
         raise NotImplementedError
 
 
-class _File(_Quiet):
+class File(Quiet):
     """Opened for each message: threads do not all have the same table of files (`mount.run.apart`)."""
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class _File(_Quiet):
             file.write(text)
 
 
-class _Stderr(_Quiet):
+class _Stderr(Quiet):
     def write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -54,7 +54,7 @@ from .modified import Modifications
 from .mountinfo import device_at
 from .processes import HostProcesses
 from .put_off import PutOff
-from .shortage import is_shortage, require_headroom, told
+from .shortage import Headroom, is_shortage, told
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
@@ -142,6 +142,7 @@ class Session:
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
+        self._headroom = Headroom(kernel)
         find_device = partial(device_at, path) if device is None else lambda: device
         self._descriptors = Descriptors(find_device, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
@@ -421,7 +422,7 @@ class Session:
     # -- directories ------------------------------------------------------------------------------
 
     def _mkdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        require_headroom()
+        self._headroom.require()
         mode, _ = wire.MKDIR_IN.unpack_from(self._buffer, _IN)
         name = self._name(_IN + wire.MKDIR_IN.size, size)
         return self._entry(unique, self._vfs.mkdir(self._nodes[node_id].inode, name, mode & 0o7777, caller))

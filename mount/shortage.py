@@ -6,12 +6,19 @@ what would keep it for long does without: the numbers above are for what is open
 
 from __future__ import annotations
 
+import gc
 import mmap
 import resource
+import time
 from errno import EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC
+
+from fakecgroup import Kernel
 
 _RESERVED = 32  # descriptors for answers, or half of what there may be
 _HEADROOM = 4 << 20  # bytes that there have to be left when the tree grows: for answers, and for what a message takes
+_LISTED = 512  # bytes that a cgroup takes in a list of them
+_AGAIN = 0.9  # of the memory of what was removed is found again
+_SPARING = 20  # between two collections, times the time that one takes
 _SHORT = (EMFILE, ENFILE, ENOMEM, ENOSPC, EAGAIN)
 
 
@@ -37,9 +44,41 @@ def told(error: OSError) -> int:
     return ENOMEM if error.errno == EMFILE else error.errno or EIO
 
 
-def require_headroom() -> None:
-    """Before the tree grows, so that it fails before anything has changed. Raises MemoryError."""
+class Headroom:
+    """Says whether a tree can grow, so that it fails before anything has changed."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._most = 0  # cgroups that there is memory for, once there was not enough for one more
+        self._living = 0  # that there were at the last collection
+        self._made = 0  # since then
+        self._next_collection = 0.0
+
+    def require(self) -> None:
+        """Before a cgroup is made. Raises MemoryError.
+
+        A process seldom gives memory back, so what was removed makes room too. It is in cycles until it is collected.
+        """
+        living = sum(hierarchy.root.nr_descendants for hierarchy in self._kernel.hierarchies)
+        size = _HEADROOM + living * _LISTED
+        if _can_map(size):
+            return
+        self._most = max(self._most, int(living * _AGAIN))
+        began = time.monotonic()
+        if began >= self._next_collection:
+            gc.collect()
+            self._next_collection = time.monotonic() + _SPARING * (time.monotonic() - began)
+            self._living, self._made = living, 0
+            if _can_map(size):
+                return
+        if self._living + self._made >= self._most:
+            raise MemoryError
+        self._made += 1
+
+
+def _can_map(size: int) -> bool:
     try:
-        mmap.mmap(-1, _HEADROOM).close()
-    except OSError as error:
-        raise MemoryError from error
+        mmap.mmap(-1, size).close()
+    except OSError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 import shlex
@@ -16,10 +17,11 @@ import pytest
 
 from fakecgroup import Kernel
 from mount.idmap import IdMap
+from mount.logs import File, Quiet
 from mount.processes import HostProcesses
 
-from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, run, take_down
 from ..waiting import wait_until
+from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, run, take_down
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -54,6 +56,7 @@ def populated(cgroup: Path) -> bool:
 
 
 @needs_fuse
+@pytest.mark.hostile("more processes in a cgroup than the daemon may have open files", times=80)
 def test_more_processes_than_descriptors_are_followed_to_their_end(directory: Path, transport: str) -> None:
     words = [*COMMAND, "mount", str(directory), f"--transport={transport}"]
     script = f"ulimit -n 60; exec {' '.join(map(shlex.quote, words))}"
@@ -73,7 +76,17 @@ def test_more_processes_than_descriptors_are_followed_to_their_end(directory: Pa
     assert run("umount", directory).returncode == 0
 
 
+def makes(cgroup: Path) -> bool:
+    try:
+        cgroup.mkdir()
+    except OSError as error:
+        assert error.errno == ENOMEM
+        return False
+    return True
+
+
 @needs_fuse
+@pytest.mark.hostile("cgroups made until the daemon has no memory")
 def test_without_memory_a_cgroup_is_refused_and_the_tree_lives_on(mount: Mount, transport: str) -> None:
     tree = mount(transport=transport)
     daemon = daemon_of(tree)
@@ -87,10 +100,41 @@ def test_without_memory_a_cgroup_is_refused_and_the_tree_lives_on(mount: Mount, 
     assert sorted(int(name) for name in os.listdir(tree) if name.isdecimal()) == made
     for number in made:
         (tree / f"{number}").rmdir()
-    (tree / "a").mkdir()
+    wait_until(lambda: makes(tree / "a"))  # once the memory is free again
     assert (tree / "a" / "cgroup.procs").read_text() == ""
     assert daemon_of(tree) == daemon
     assert is_alive(daemon)
+
+
+def test_a_message_that_comes_again_and_again_is_written_less_and_less() -> None:
+    said: list[str] = []
+    handler = Listed(said)
+    for number in range(1000):
+        handler.emit(logging.LogRecord("name", logging.ERROR, "file", 1, "failed for the %dth time", (number,), None))
+    handler.emit(logging.LogRecord("name", logging.ERROR, "file", 2, "another", (), None))
+    assert said == [
+        "failed for the 0th time\n",
+        "failed for the 9th time (10 times by now)\n",
+        "failed for the 99th time (100 times by now)\n",
+        "failed for the 999th time (1000 times by now)\n",
+        "another\n",
+    ]
+
+
+def test_what_cannot_be_logged_is_no_error(tmp_path: Path) -> None:
+    logger = logging.Logger("name")
+    (tmp_path / "file").touch()
+    logger.addHandler(File(tmp_path / "file" / "log"))
+    logger.error("there is no such directory")
+    logger.error("%d", "no number")
+
+
+class Listed(Quiet):
+    """Keeps what is written."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self.write = said.append  # type: ignore[method-assign]
 
 
 # -- without a mount ----------------------------------------------------------------------------------
