@@ -22,6 +22,9 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
 
 from .case import Case
+from .fuzz_notifications import notification_ops
+from .fuzz_partitions import partition_ops
+from .fuzz_threads import thread_ops
 from .fuzz_values import strange_values, values
 from .normalise import PID_FILES
 
@@ -41,23 +44,65 @@ _NAMES = (
 _ATTRIBUTES = ("user.x", "user.y", "trusted.x", "security.x", "user.", "foo", "system.posix_acl_access")
 
 
+def subjects(layout: str, version: str) -> list[str]:
+    """What all cases can be about, on a kernel; ``random_cases`` takes them."""
+    kernel = Kernel(layout, version)
+    return [name for name, (has, _, _) in _SUBJECTS.items() if has(kernel)]
+
+
 def random_cases(
-    seed: int, layout: str, version: str, operations: int, length: int = 60, always: str = ""
+    seed: int, layout: str, version: str, operations: int, length: int = 60, always: str = "", about: str = ""
 ) -> list[Case]:
     """Cases of ``length`` operations each, about ``operations`` together; another seed gives other cases.
 
-    ``always`` names a controller that every case uses, where the kernel has it.
+    ``always`` names a controller that every case uses, where the kernel has it.  ``about`` is one of ``subjects``: all
+    cases are about that.  Else one in eight is about one of them.  Raises ValueError for another subject.
     """
+    known = subjects(layout, version)
+    if about and about not in known:
+        raise ValueError(f"no cases about {about!r} for layout {layout}, kernel {version}: there is {', '.join(known)}")
     kernel = Kernel(layout, version, cpus=4, numa_nodes=2, block_devices=("259:0", "259:1"))
     result: list[Case] = []
     left = operations
     while left > 0:
         number = len(result) + 1
         chance = random.Random(f"{layout} {version} {seed} {number}")
-        case = Case(f"random {seed}/{number}", layout, tuple(_Writer(chance, kernel, always).ops(min(left, length))))
+        subject = about
+        if not about and not always and known and chance.random() < 0.125:
+            subject = chance.choice(known)
+        if subject:
+            _, least, write = _SUBJECTS[subject]
+            ops = write(chance, kernel, max(length, least))[:left]
+        else:
+            ops = _Writer(chance, kernel, always).ops(min(left, length))
+        case = Case(f"random {seed}/{number}", layout, tuple(ops))
         left -= len(case.ops)
         result.append(case)
     return result
+
+
+def _partitions(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
+    return partition_ops(chance, length, exclusive=kernel.personality.at_least(6, 12))
+
+
+def _threads(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
+    roots = [""] if kernel.layout == "v2" else [name for name in sorted(kernel.listdir("/")) if name in _THREAD_TREES]
+    return thread_ops(chance, length, chance.choice(roots))
+
+
+def _notifications(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
+    return notification_ops(chance, length)
+
+
+#: v1 hierarchies that leave their tasks alone.
+_THREAD_TREES = ("pids", "net_cls,net_prio", "net_cls", "perf_event", "devices")
+_Subject = tuple[Callable[[Kernel], bool], int, Callable[[random.Random, Kernel, int], _Ops]]
+#: What cases can be about: which kernels have it, how long a case is at least, and who writes it.
+_SUBJECTS: dict[str, _Subject] = {
+    "partitions": (lambda kernel: kernel.layout == "v2", 120, _partitions),
+    "threads": (lambda kernel: kernel.layout != "hybrid", 60, _threads),
+    "notifications": (lambda kernel: kernel.layout == "v2", 60, _notifications),
+}
 
 
 class _Writer:

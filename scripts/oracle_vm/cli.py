@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from fakecgroup import personalities
 from mount.conformance import recording
 from mount.conformance.case import LAYOUTS, CaseError, load_cases
 from mount.conformance.cases import all_cases
 from mount.conformance.command import print_tallies
+from mount.conformance.fuzz import subjects
 from mount.errors import MountError
 
 from . import kernels, machine
@@ -22,6 +24,7 @@ from .compare import verify
 from .fuzz import Outcome, fuzz
 from .host import record_host
 from .kernels import SUITES, OracleError
+from .nightly import nightly, turns
 from .record import normalised, record
 
 _ASK_HELP = """\
@@ -85,8 +88,21 @@ def _parser() -> argparse.ArgumentParser:
     _add_machine(random)
     random.add_argument("--operations", type=int, default=20000, metavar="N", help="about so many (default: 20000)")
     random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
+    random.add_argument(
+        "--about", metavar="SUBJECT", default="", help="all cases are about partitions, threads or notifications"
+    )
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     random.set_defaults(run=_fuzz)
+    night = commands.add_parser(
+        "nightly",
+        help="random operations for a given time, on all kernels and layouts in turn",
+        description="Prints a case file: each difference in its shortest form, which `oracle ask` takes, and comments.",
+    )
+    night.add_argument("--minutes", type=float, required=True, metavar="N", help="a turn that has begun is finished")
+    night.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
+    night.add_argument("--layout", choices=LAYOUTS, action="append", help="default: all")
+    night.add_argument("--about", metavar="SUBJECT", help="only cases about this; default: anything, and each subject")
+    night.set_defaults(run=_nightly)
     planned = commands.add_parser("plans", help="the engine's plans between random trees: is a step refused?")
     planned.add_argument("--kernel", choices=list(SUITES), default="6.12")
     planned.add_argument("--layout", choices=("v1", "v2"), default="v2")
@@ -166,12 +182,40 @@ def _record_host(options: argparse.Namespace) -> int:
 def _fuzz(options: argparse.Namespace) -> int:
     if options.operations < 1:
         raise OracleError(f"--operations {options.operations}: random operations are counted from 1")
+    _check_subject(options.about, [(options.layout, options.kernel)])
     kernel = kernels.load(options.kernel)
-    outcome = fuzz(kernel, options.layout, options.operations, options.seed, _progress, options.machine)
+    outcome = fuzz(kernel, options.layout, options.operations, options.seed, _progress, options.machine, options.about)
     print_tallies([outcome.tally], options.layout, options.kernel, "model", options.output, 0, _shortest(outcome))
     if options.output == "table":
         _print_cases(outcome)
     return 1 if outcome.shortest else 0
+
+
+def _nightly(options: argparse.Namespace) -> int:
+    if not options.minutes > 0:
+        raise OracleError(f"--minutes {options.minutes:g}: the time is more than 0 minutes")
+    pairs = [
+        (layout, version)
+        for layout, version in personalities()
+        if version in (options.kernel or SUITES) and layout in (options.layout or LAYOUTS)
+    ]
+    if not pairs:
+        raise OracleError("no such kernel has such a layout")
+    _check_subject(options.about, pairs)
+    loaded = {version: kernels.load(version) for _, version in pairs}
+    every = turns([(layout, loaded[version]) for layout, version in pairs])
+    if options.about:
+        every = [turn for turn in every if turn.about == options.about]
+    night = nightly(every, options.minutes, lambda line: print(line, flush=True), _progress)
+    print(f"# {night.turns} turns, {night.operations} operations, {night.differing} cases differ")
+    return 1 if night.differing else 0
+
+
+def _check_subject(about: str | None, pairs: Sequence[tuple[str, str]]) -> None:
+    """Raises OracleError where no kernel of these has cases about this."""
+    known = dict.fromkeys(name for layout, version in pairs for name in subjects(layout, version))
+    if about and about not in known:
+        raise OracleError(f"--about {about}: there is {', '.join(known) or 'nothing of the kind'}")
 
 
 def _plans(options: argparse.Namespace) -> int:

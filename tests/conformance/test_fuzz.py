@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from mount.conformance.fuzz import random_cases
+from mount.conformance.fuzz import random_cases, subjects
 from mount.conformance.recording import RecordedCase
 from mount.conformance.replay import replay
 from mount.conformance.target_model import ModelTarget
@@ -63,3 +63,64 @@ def test_random_cases_reach_every_file_that_can_be_written(layout: str, kernel: 
         wanted |= {name for name, entry in hierarchy.child_table.items() if entry.row.permissions & 0o222}
     never = {"rdma.max", "misc.max", "cgroup.event_control", "memory.pressure_level"}  # no text would do
     assert wanted - never - written.keys() == set()
+
+
+@pytest.mark.parametrize(("layout", "kernel"), PAIRS)
+def test_cases_can_be_about_each_subject(layout: str, kernel: str) -> None:
+    target = ModelTarget(layout, kernel)
+    for about in subjects(layout, kernel):
+        cases = random_cases(1, layout, kernel, 1200, about=about)
+        assert cases == random_cases(1, layout, kernel, 1200, about=about)
+        assert sum(len(case.ops) for case in cases) == 1200
+        for case in cases:
+            replay(RecordedCase("random", case, tuple(("?", None) for _ in case.ops)), target)
+
+
+def test_another_subject_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is threads"):
+        random_cases(1, "v1", "6.1", 60, about="partitions")
+
+
+@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
+def test_partition_cases_reach_every_state(kernel: str) -> None:
+    target = ModelTarget("v2", kernel)
+    seen: Counter[str] = Counter()
+    remote = 0
+    for case in random_cases(1, "v2", kernel, 4000, about="partitions"):
+        target.start(case)
+        for op in case.ops:
+            error, value = target.do(op)
+            if op[0] == "read" and str(op[1]).endswith(".partition") and error is None:
+                seen[value.rstrip("\n")] += 1
+        csses = [cgroup.csses.get("cpuset") for cgroup in target.kernel.hierarchies[0].root.descendants()]
+        remote += sum(getattr(css, "remote", False) for css in csses)
+        target.finish()
+    assert {"root", "isolated", "member", "root invalid (Parent is not a partition root)"} <= seen.keys()
+    assert {"isolated invalid (Parent unable to distribute cpu downstream)"} <= seen.keys()
+    assert remote
+
+
+def test_thread_cases_leave_threads_in_other_cgroups_than_their_leaders() -> None:
+    target = ModelTarget("v2", "6.12")
+    apart = 0
+    for case in random_cases(1, "v2", "6.12", 2000, about="threads"):
+        target.start(case)
+        for op in case.ops:
+            target.do(op)
+        tree = target.kernel.hierarchies[0]
+        tasks = [(tid, tgid) for cgroup in tree.root.descendants() for tid, tgid in cgroup.tasks.items()]
+        apart += sum(tree.cgroup_of(tid) is not tree.cgroup_of(tgid) for tid, tgid in tasks)
+        target.finish()
+    assert apart
+
+
+def test_notification_cases_tell_somebody_something() -> None:
+    target = ModelTarget("v2", "6.12")
+    told = 0
+    for case in random_cases(1, "v2", "6.12", 2000, about="notifications"):
+        target.start(case)
+        for op in case.ops:
+            error, value = target.do(op)
+            told += op[0] in ("poll", "ready") and error is None and any("PRI" in text for text in value)
+        target.finish()
+    assert told

@@ -70,6 +70,20 @@ def test_an_unknown_kernel_to_fetch_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan"])
+def test_a_night_without_time_is_refused(minutes: str, tmp_path: Path) -> None:
+    done = oracle("nightly", f"--minutes={minutes}", cache=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("oracle: --minutes")
+
+
+@pytest.mark.parametrize("command", [("nightly", "--minutes", "1"), ("fuzz",)])
+def test_an_unknown_subject_is_refused_before_a_kernel_is_asked(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = oracle(*command, "--about", "weather", cache=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("--about weather: there is partitions, threads, notifications\n")
+
+
 def test_recorded_cases_can_be_shown(tmp_path: Path) -> None:
     done = oracle("show", "--kernel", "6.12", "cpu.idle takes over", cache=tmp_path)
     assert done.returncode == 0
