@@ -14,9 +14,12 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """One line: the mount's number, its device ("0:42"), the mount point's path, file system type and source."""
+    """One line: the mount's number and that of the mount it is on, its device ("0:42"), the mount point's path, file
+    system type and source.
+    """
 
     number: int
+    parent: int
     device: str
     point: str
     fstype: str
@@ -30,10 +33,22 @@ class Mount(NamedTuple):
 def mounts(pid: int | str = "self") -> Iterator[Mount]:
     """Every mount of a process' namespace; of those on one mount point the uppermost comes last. Raises OSError."""
     with open(f"/proc/{pid}/mountinfo", "rb") as file:
-        for line in file:
-            fields = line.rstrip(b"\n").split(b" ")
-            fstype, source = fields[fields.index(b"-") + 1 :][:2]
-            yield Mount(int(fields[0]), *(_unescape(field) for field in (fields[2], fields[4], fstype, source)))
+        yield from map(parse, file)
+
+
+def parse(line: bytes) -> Mount:
+    """A line of mountinfo."""
+    fields = line.rstrip(b"\n").split(b" ")
+    fstype, source = fields[fields.index(b"-") + 1 :][:2]
+    return Mount(
+        int(fields[0]), int(fields[1]), *(_unescape(field) for field in (fields[2], fields[4], fstype, source))
+    )
+
+
+def mount_of(fd: int, pid: int | str = "self") -> int:
+    """The number of the mount that a descriptor of a process is on. Raises OSError."""
+    with open(f"/proc/{pid}/fdinfo/{fd}", "rb") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(b"mnt_id:"))
 
 
 def mount_at(path: str) -> Mount | None:

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from errno import EPERM
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +26,11 @@ _ANSWER = 4096  # bytes, at most
 
 
 class Sandbox(NamedTuple):
-    """Where agents are run that shall see what a command sees: in the mount namespace at the path `mounts`, under the
-    seccomp filter `code`, whose listener is given to `answer`.
+    """Where agents are run that shall see what a command sees: in the mount namespace that `mounts` is a descriptor of,
+    under the seccomp filter `code`, whose listener is given to `answer`.
     """
 
-    mounts: str
+    mounts: int
     code: bytes
     answer: Callable[[int], None]
 
@@ -76,17 +76,49 @@ def _start(sandbox: Sandbox | None) -> socket.socket:
     """The connection to a new starter, which ends when it is closed. Raises OSError."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        subprocess.Popen(
-            [sys.executable, "-IS", _STARTER, *([] if sandbox is None else [sandbox.mounts, sandbox.code.hex()])],
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    if sandbox is not None:
-        _, descriptors, _, _ = socket.recv_fds(ours, _ANSWER, 1)
-        if not descriptors:
-            raise OSError(EPERM, "it cannot be run in the sandbox")
-        sandbox.answer(descriptors[0])
-        ours.send(b"+")
+        if sandbox is None:
+            subprocess.Popen(
+                [sys.executable, "-IS", _STARTER],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            return ours
+        if os.fork() == 0:
+            try:
+                _become_trapped_starter(theirs, sandbox)
+            finally:
+                os._exit(1)
+    _, descriptors, _, _ = socket.recv_fds(ours, _ANSWER, 1)
+    if not descriptors:
+        raise OSError(EPERM, "it cannot be run in the sandbox")
+    sandbox.answer(descriptors[0])
+    ours.send(b"+")
     return ours
+
+
+def _become_trapped_starter(daemon: socket.socket, sandbox: Sandbox) -> NoReturn:
+    """System calls are asked about as the command's are before anybody can trace it, as once it is executed others of
+    the sandbox may: they get no process without the filter.
+    """
+    from .run.filter import install
+
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd, number in ((daemon.fileno(), 0), (null, 1), (null, 2)):
+        os.dup2(fd, number)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd > 2 and fd != sandbox.mounts:
+            try:
+                os.close(fd)
+            except OSError:
+                pass  # the one that listed the others
+    with socket.socket(fileno=0) as asked:
+        listener = install(sandbox.code)
+        socket.send_fds(asked, [b"+"], [listener])
+        os.close(listener)
+        if not asked.recv(1):
+            os._exit(1)
+        os.set_inheritable(sandbox.mounts, True)
+        os.execv(sys.executable, [sys.executable, "-IS", str(_STARTER), str(sandbox.mounts)])

@@ -1,8 +1,7 @@
 """The process that starts release agents; `release` runs this file with a socket as its standard input.
 
 Each message is an agent's path, NUL, and its argument; each is answered with nothing, or with why it was not started.
-With two arguments, the path of a mount namespace and a seccomp filter in hex digits, they are run in that one and under
-this filter; its listener is the first message to the daemon, which answers when it listens.
+With an argument, the descriptor of a mount namespace, they are run in that one.
 An agent is what call_usermodehelper makes: two variables, /, umask 022, no open file, the user's own ids.
 """
 
@@ -24,7 +23,7 @@ _NO_FILES = [(os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2)]
 
 def main() -> None:
     if len(sys.argv) > 1:
-        _enter(sys.argv[1])
+        _enter(int(sys.argv[1]))
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for agents
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -32,30 +31,17 @@ def main() -> None:
     os.chdir("/")
     os.umask(0o022)
     with socket.socket(fileno=0) as daemon:
-        if len(sys.argv) > 1:
-            _trap(daemon, bytes.fromhex(sys.argv[2]))
         while message := daemon.recv(_MESSAGE):
             agent, _, argument = message.partition(b"\0")
             daemon.send(_started(agent, argument))
 
 
-def _enter(mounts: str) -> None:
+def _enter(mounts: int) -> None:
     """Joins a mount namespace (setns(2)); where that cannot be, no agent is run."""
     libc = ctypes.CDLL(None)
-    if libc.setns(os.open(mounts, os.O_RDONLY | os.O_CLOEXEC), _CLONE_NEWNS):
+    if libc.setns(mounts, _CLONE_NEWNS):
         sys.exit(1)
-
-
-def _trap(daemon: socket.socket, code: bytes) -> None:
-    """From here on, system calls are asked about as the command's are."""
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from mount.run.filter import install
-
-    listener = install(code)
-    socket.send_fds(daemon, [b"+"], [listener])
-    os.close(listener)
-    if not daemon.recv(1):
-        sys.exit(1)
+    os.close(mounts)
 
 
 def _started(agent: bytes, argument: bytes) -> bytes:

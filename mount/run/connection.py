@@ -12,10 +12,10 @@ from .syscalls import MNT_DETACH, MNT_FORCE, unmount
 
 
 class Connection:
-    """Of the sandbox that the process `first` is in. Raises OSError where that has ended."""
+    """Of the sandbox whose namespaces these are."""
 
-    def __init__(self, first: int) -> None:
-        self._there = Namespaces(first)
+    def __init__(self, there: Namespaces) -> None:
+        self._there = there
 
     def end(self) -> None:
         """Ends it, with the file systems of this kind that were mounted in the sandbox; others' the kernel lets be."""

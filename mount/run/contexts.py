@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from fakecgroup.refuse import refuse
 
+from ..mountinfo import mount_of
 from .filter import When
 from .grafting import ATTRIBUTES, attach
 from .listener import GOES, Answer, Call, Descriptor
-from .mounting import OF_ANY, V1_NAME, V1_OPTIONS, Mounting, may_mount
-from .process import descriptor, locate, mount_id, signed
+from .mounting import IMPLIED, OF_ANY, V1_NAME, V1_OPTIONS, Mounting, may_mount
+from .process import descriptor, locate, signed
 
 _CLOEXEC = 1  # FSOPEN_CLOEXEC, FSMOUNT_CLOEXEC
 _SET_FLAG, _SET_STRING, _SET_FD, _CREATE, _RECONFIGURE, _CREATE_EXCL = 0, 1, 5, 6, 7, 8
@@ -74,7 +75,7 @@ class Contexts:
         """The stand-in. It cannot be read: there are no messages."""
         name, flags = call.arguments[:2]
         kind = call.memory.read_text(call.tid, name)
-        if kind not in (b"cgroup", b"cgroup2"):
+        if kind not in IMPLIED:
             return GOES
         if not may_mount(call.tid):
             raise refuse(EPERM)
@@ -83,7 +84,7 @@ class Contexts:
         held = os.memfd_create(_STAND_IN, os.MFD_CLOEXEC)
         try:
             own = f"/proc/self/fd/{held}"
-            _Context(kind == b"cgroup2").write(own)
+            _Context(kind == b"cgroup2", options=IMPLIED[kind]).write(own)
             return Descriptor(os.open(own, os.O_WRONLY | os.O_CLOEXEC), _cloexec(flags))
         finally:
             os.close(held)
@@ -177,13 +178,13 @@ class Contexts:
         """The mount would end with the descriptor that it was made by, which is no kind that can be handed over."""
         if len(self._made) >= _MOST:
             os.close(self._made.pop(next(iter(self._made))))
-        self._made[mount_id(os.getpid(), made)] = made
+        self._made[mount_of(made)] = made
 
     def move_mount(self, call: Call) -> Answer:
         """Puts a mount of `fsmount` where it shall be. Raises OSError."""
         from_fd, _, to_fd, to_name, flags = call.arguments[:5]
         try:
-            number = mount_id(call.tid, signed(from_fd))
+            number = mount_of(signed(from_fd), call.tid)
         except OSError:
             return GOES
         with self._lock:

@@ -17,6 +17,7 @@ from ..errors import MountError
 from . import server
 from .connection import Connection
 from .identities import write_maps
+from .namespaces import Namespaces
 from .sandbox import LISTENER, Sandbox, enter
 from .sweep import sweep
 from .user_namespaces import Namespace, namespace_of
@@ -68,6 +69,7 @@ class _Started(NamedTuple):
     """What is to be ended."""
 
     namespace: Namespace
+    """The outer one, which the command's is below."""
     connection: Connection
 
     def end(self) -> None:
@@ -80,21 +82,24 @@ def _start(pid: int, front: socket.socket) -> _Started:
     The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
     they shall wait to be killed. Raises MountError.
     """
-    started = None
+    outer = connection = None
     said = front.recv(1)
     if said == b"u":
-        started = _Started(namespace_of(pid), Connection(pid))
+        outer = namespace_of(pid)
         write_maps(pid)
         front.sendall(b"+")
         said = b""
     while True:
-        more, listeners, _, _ = socket.recv_fds(front, 4096, 1)
+        more, descriptors, _, _ = socket.recv_fds(front, 4096, 3)
         if not more:
             break
-        said += more.removeprefix(LISTENER) if listeners else more
-    if started is None or said:
+        if descriptors:
+            _, *inner = descriptors
+            connection = Connection(Namespaces.held(*inner))
+        said += more.removeprefix(LISTENER) if descriptors else more
+    if outer is None or connection is None or said:
         raise MountError(said.decode(errors="replace"))
-    return started
+    return _Started(outer, connection)
 
 
 def _wait(pid: int, sandbox: _Started, server: socket.socket) -> int:

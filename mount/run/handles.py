@@ -6,9 +6,10 @@ import os
 from errno import EOVERFLOW
 from struct import pack, unpack
 
+from ..mountinfo import mount_of
 from . import syscalls
 from .listener import GOES, Answer, Call
-from .process import descriptor, locate, mount_id, signed, unique_mount_id
+from .process import descriptor, locate, signed, unique_mount_id
 from .tree import Tree
 
 _AT_SYMLINK_FOLLOW = 0x400
@@ -49,7 +50,7 @@ class Handles:
             head = pack("=Ii", _HANDLE, _FILEID_KERNFS if fits else _FILEID_INVALID)
             content = pack("=Q", os.stat(own).st_ino) if fits else b""
             unique = bool(flags & _MNT_ID_UNIQUE)
-            number = unique_mount_id(fd) if unique else mount_id(os.getpid(), fd)
+            number = unique_mount_id(fd) if unique else mount_of(fd)
         finally:
             os.close(fd)
         if not number or not call.waits():

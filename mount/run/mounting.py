@@ -42,6 +42,8 @@ _V2_OPTIONS = {  # since when each is there (cgroup2_fs_parameters)
 V1_OPTIONS = frozenset(
     ("none", "noprefix", "clone_children", "cpuset_v2_mode", "xattr", "favordynmods", "nofavordynmods")
 )
+IMPLIED = {b"cgroup": (), b"cgroup2": (), b"cpuset": ("cpuset", "noprefix")}
+"""The file systems that are of cgroups, and the options that each has by itself (cpuset_init_fs_context)."""
 V1_NAME = re.compile(r"[\w.-]{1,63}", re.ASCII)
 
 
@@ -67,7 +69,7 @@ class Mounting:
         if flags & _NO_NEW_MOUNT or not kind:
             return GOES
         fstype = call.memory.read_text(call.tid, kind)
-        if fstype not in (b"cgroup", b"cgroup2"):
+        if fstype not in IMPLIED:
             return GOES
         if source:
             call.memory.read_text(call.tid, source)
@@ -76,7 +78,8 @@ class Mounting:
         try:
             if not may_mount(call.tid):
                 return -EPERM
-            path = self.root(call.tid, fstype == b"cgroup2", [one for one in options if one and one not in OF_ANY])
+            wanted = [*IMPLIED[fstype], *(one for one in options if one and one not in OF_ANY)]
+            path = self.root(call.tid, fstype == b"cgroup2", wanted)
             if self._is_mounted_at(path, place):
                 return -EBUSY
             if not stat.S_ISDIR(os.fstat(place).st_mode):

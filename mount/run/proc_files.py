@@ -8,10 +8,10 @@ from pathlib import Path
 
 from fakecgroup.hierarchy import Hierarchy
 
-from ..mountinfo import FSTYPE
+from ..mountinfo import parse
 from .cgroup_namespaces import CgroupNamespaces, path_from, relative
+from .covers import hidden
 from .limits import Limits
-from .sandbox import CGROUP_ROOT
 from .tree import Places, Tree
 
 # Every subsystem in the order of the kernel's table (include/linux/cgroup_subsys.h), the option that it is built by,
@@ -142,24 +142,23 @@ class ProcFiles:
         return b"".join(shown)
 
     def _mounts(self, real: bytes, reader: int) -> list[bytes]:
-        """The lines of mountinfo to show. What the sandbox has put a mount over at CGROUP_ROOT is left out."""
-        rows = [line.split(b" ") for line in real.splitlines(keepends=True)]
-        types = {fields[0]: fields[fields.index(b"-") + 1] for fields in rows}
-        ours = {number for number, kind in types.items() if kind == FSTYPE.encode()}
-        ours &= {fields[0] for fields in rows if fields[2] == self._tree.device}
-        at = {fields[0]: fields[4] for fields in rows}
-        parents = {fields[0]: fields[1] for fields in rows}
-        here = CGROUP_ROOT.encode()
-        covered = {parent for number, parent in parents.items() if at[number] == here == at.get(parent)}
-        shown = []
+        """The lines of mountinfo to show: not those of covers, nor of what nobody can reach for them."""
+        lines = real.splitlines(keepends=True)
+        table = list(map(parse, lines))
+        covered = hidden(self._tree.covers, table)
+        parents = {mount.number: mount.parent for mount in table}
+        device = self._tree.device.decode()
         root = self._namespaces.root(reader)
-        for fields in rows:
-            number = fields[0]
-            if types[number] in (b"cgroup", b"cgroup2") or number in covered:
+        shown = []
+        for mount, line in zip(table, lines, strict=True):
+            if mount.fstype in ("cgroup", "cgroup2") or mount.number in covered:
                 continue
-            while fields[1] in covered:
-                fields[1] = parents[fields[1]]
-            played = self._played(fields, root) if number in ours else b" ".join(fields)
+            fields = line.split(b" ")
+            parent = mount.parent
+            while parent in covered and parent in parents:
+                parent = parents[parent]
+            fields[1] = b"%d" % parent
+            played = self._played(fields, root) if mount.ours and mount.device == device else b" ".join(fields)
             if played:
                 shown.append(played)
         return shown

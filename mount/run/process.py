@@ -156,12 +156,6 @@ def thread_group(tid: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
 
 
-def mount_id(pid: int, fd: int) -> int:
-    """The number of the mount that a descriptor of a process is on. Raises OSError."""
-    with open(f"/proc/{pid}/fdinfo/{fd}", "rb") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith(b"mnt_id:"))
-
-
 def children(tid: int) -> frozenset[bytes]:
     """The processes that a thread has forked, where the kernel tells (CONFIG_PROC_CHILDREN)."""
     try:

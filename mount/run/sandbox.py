@@ -1,4 +1,8 @@
-"""The command's side: its namespaces, the tree in them, the filter, and then the command."""
+"""The command's side: its namespaces, the tree in them, the filter, and then the command.
+
+There are two of each. In the outer ones the machine's own cgroup file systems are covered (`covers`), and the server
+lives there; the command has the inner ones, where nobody can take the covers away.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,16 @@ from ..attach import open_device
 from ..daemon import log_path
 from ..errors import MountError
 from ..mountinfo import FSTYPE, SOURCE, device_at
-from . import syscalls
+from . import inherited, syscalls
+from .covers import cover
 from .filter import install
 from .forbidden import hint
+from .namespaces import Namespaces
 
 CGROUP_ROOT = "/sys/fs/cgroup"
 MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
-LISTENER = b"l"  # what is said with it
+OUTER = Struct("=I")  # what is said with the outer namespaces: our pid
+LISTENER = b"l"  # what is said with it and our namespaces
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
@@ -52,9 +59,10 @@ class Sandbox(NamedTuple):
 def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
     """Becomes the command. In a process of its own, which the front has forked.
 
-    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener,
-    and hears what went wrong, or nothing. `server` is sent the descriptors and the device of each file system, the
-    tree's being the last, then the listener, and is waited for.
+    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener and
+    the command's namespaces, and hears what went wrong, or nothing. `server` is sent the outer namespaces, and is
+    waited for to map the ids of the inner; then the descriptors and the device of each file system, the tree's being
+    the last, then the listener, and is waited for.
     """
     try:
         _enter(sandbox, front, server)
@@ -71,23 +79,30 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
 
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
     parent = os.getppid()
-    _unshare()
-    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a trapped call would wait for ever if nobody answers
-    if os.getppid() != parent:
-        os._exit(1)
+    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+    _end_with(parent)
     front.sendall(b"u")
     if not front.recv(1):
         os._exit(1)  # it says itself what is wrong with the maps
     try:
+        syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
+        cover(CGROUP_ROOT)
+        _go_below(server)
+        _end_with(parent)
+        inherited.check(device_at(CGROUP_ROOT) or "")
         _mount(sandbox.hierarchies, server)
     except OSError as error:
+        if isinstance(error, ConnectionError):
+            raise
         why = hint("a container's security module may forbid it (Docker: --security-opt apparmor=unconfined)")
         if error.errno == ENOENT:
             why = f"the tree goes to {CGROUP_ROOT}, so that must be there"
         raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
     listener = install(sandbox.filter)
     socket.send_fds(server, [b"+"], [listener])
-    socket.send_fds(front, [LISTENER], [listener])
+    inner = Namespaces(os.getpid())
+    socket.send_fds(front, [LISTENER], [listener, *inner.descriptors])
+    inner.close()
     os.close(listener)
     if not server.recv(1):
         os._exit(1)
@@ -96,10 +111,26 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)
 
 
-def _unshare() -> None:
-    """A user namespace, and a mount namespace and a cgroup namespace in it, which can be entered again (setns(2))."""
+def _end_with(parent: int) -> None:
+    """A trapped call would wait for ever if nobody answered. Other credentials take this away (commit_creds)."""
+    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _go_below(server: socket.socket) -> None:
+    """Into the inner namespaces. The cgroup namespace is of those, so that it can be entered again (setns(2))."""
+    outer = Namespaces(os.getpid())
+    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
+    socket.send_fds(server, [OUTER.pack(os.getpid())], outer.descriptors)
+    outer.close()
+    if not server.recv(1):
+        raise ConnectionResetError
+
+
+def _unshare(flags: int) -> None:
     try:
-        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
+        syscalls.unshare(flags)
     except OSError as error:
         why = hint(
             "a chroot forbids it, and a container's seccomp profile may (Docker: --security-opt seccomp=unconfined)"
@@ -111,7 +142,6 @@ def _unshare() -> None:
 
 def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
     """Mounts the tree at CGROUP_ROOT. For v1 that is a tmpfs with each hierarchy's directory as a mount of its own."""
-    syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
     _mount_files(server)
     if not hierarchies.directories:
         _mount_fuse(CGROUP_ROOT, server)

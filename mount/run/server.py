@@ -1,7 +1,8 @@
 """The daemon behind a sandbox: the tree, the answers to trapped calls, and the end of everything in it.
 
-It is in the sandbox's user namespace, as FUSE lets nobody else use the mount, but not in its mount namespace, which
-would then never end.
+It is in the command's user namespace, as FUSE lets nobody else use the mount, but not in its mount namespace, which
+would then never end. It is in the outer one, where the machine's own cgroups are covered too, and the command's root
+may not reach into it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from fakecgroup import Kernel, Processes
 
 from ..idmap import IdMap
+from ..mountinfo import device_at
 from ..native import Session
 from ..processes import HostProcesses
 from ..release import ReleaseAgents, Sandbox
@@ -23,10 +25,13 @@ from ..serve import collect_seldom
 from ..shortage import allow_all_descriptors
 from . import syscalls
 from .filter import program
+from .identities import write_inner_maps
 from .listener import Listener
-from .sandbox import MOUNTED
+from .namespaces import Namespaces
+from .sandbox import CGROUP_ROOT, MOUNTED, OUTER
 from .supervisor import REFUSED, TRAPPED, handlers
 from .sweep import sweep
+from .tree import Tree
 from .user_namespaces import namespace_of
 
 
@@ -48,10 +53,26 @@ def _mounted(sandbox: socket.socket) -> _Mounted | None:
     return _Mounted(fuse, root, first, device.rstrip(b"\0").decode())
 
 
+def _joined(sandbox: socket.socket) -> bool:
+    """Enters the sandbox's outer namespaces, and maps the ids of the inner; False where it has failed before."""
+    said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
+    if not descriptors:
+        return False
+    outer = Namespaces.held(*descriptors)
+    outer.enter()
+    outer.close()
+    write_inner_maps(*OUTER.unpack(said))
+    sandbox.sendall(b"+")
+    return True
+
+
 def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], ready: Callable[[], None]) -> None:
     """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it."""
     allow_all_descriptors()
     ready()
+    if not _joined(sandbox):
+        return
+    covers = device_at(CGROUP_ROOT) or ""
     files, tree = _mounted(sandbox), _mounted(sandbox)
     if files is None or tree is None:  # the sandbox has failed, and told the front
         return
@@ -59,9 +80,10 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     try:
         namespace = namespace_of(first)
         home = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-        syscalls.enter_user_namespace(first)
+        syscalls.set_namespace(os.open(f"/proc/{first}/ns/user", os.O_RDONLY | os.O_CLOEXEC), syscalls.CLONE_NEWUSER)
     except (FileNotFoundError, ProcessLookupError):  # it has failed since
         return
+    syscalls.forbid_tracing()
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
     processes = HostProcesses(ids)
     kernel = make_kernel(processes)
@@ -71,10 +93,11 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
     if not descriptors:
         return
-    answers = handlers(session, kernel, processes, tree.device, first, home, (files.fuse, files.root, files.device))
+    served = (files.fuse, files.root, files.device)
+    answers = handlers(Tree(session, kernel, tree.device, covers), processes, first, home, served)
     Listener(descriptors[0], answers).start()
     code = program(TRAPPED, REFUSED)
-    agents = Sandbox(f"/proc/{os.getpid()}/fd/{home}", code, lambda listener: Listener(listener, answers).start())
+    agents = Sandbox(home, code, lambda listener: Listener(listener, answers).start())
     kernel.on_release = ReleaseAgents(agents).run
     try:
         sandbox.sendall(b"+")

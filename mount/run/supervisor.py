@@ -5,9 +5,6 @@ from __future__ import annotations
 import threading
 from errno import ENOSYS, ENOTTY
 
-from fakecgroup import Kernel
-
-from ..native import Session
 from ..processes import HostProcesses
 from . import cgroup_namespaces, contexts, killing, limits, mounting, opening, signals
 from .cgroup_namespaces import CgroupNamespaces
@@ -56,10 +53,8 @@ REFUSED = {
 
 
 def handlers(
-    session: Session,
-    kernel: Kernel,
+    tree: Tree,
     processes: HostProcesses,
-    device: str,
     first: int,
     home: int,
     files: tuple[int, int, str],
@@ -67,14 +62,13 @@ def handlers(
     """What answers each trapped call, by its number; `first` is the process that becomes the command, `home` its mount
     namespace, `files` what `MountFiles` takes.
     """
-    tree = Tree(session, kernel, device)
     namespaces = CgroupNamespaces(tree, first)
     locks = limits.Limits(tree, processes, first)
     proc = ProcFiles(tree, namespaces, locks)
     mounts = MountFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
     threading.Thread(target=mounts.serve, daemon=True).start()
     opener = Opening(proc, mounts)
-    statfs = Statfs(tree, kernel.vfs, mounts)
+    statfs = Statfs(tree, tree.kernel.vfs, mounts)
     lending = Lending()
     forking = Forking(tree, namespaces, processes, lending)
     mounter = mounting.Mounting(tree, namespaces, home)

@@ -16,10 +16,11 @@ Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarc
 
 
 class Tree:
-    """`device` is that of its mount ("0:42")."""
+    """`device` is that of its mount ("0:42"), `covers` that of what covers the machine's own cgroups."""
 
-    def __init__(self, session: Session, kernel: Kernel, device: str) -> None:
+    def __init__(self, session: Session, kernel: Kernel, device: str, covers: str) -> None:
         self.kernel = kernel
+        self.covers = covers
         self.device = device.encode()
         self.lock = session.lock
         self._session = session

@@ -1,0 +1,180 @@
+"""The machine's own cgroup file systems are out of the command's reach, whatever it does with mounts and namespaces."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mount.mountinfo import mounts
+
+from ..conftest import COMMAND, REPOSITORY, run
+from .conftest import Sandboxed, said
+
+PROBE = Path(__file__).with_name("reach_probe.py")
+SEQUENCES = int(os.environ.get("FAKECGROUP_REACH_SEQUENCES", "40"))
+SEED = int(os.environ.get("FAKECGROUP_REACH_SEED", "1"))
+STEPS = 10
+LAYOUTS = pytest.mark.parametrize("layout", ["v2", "v1"])
+
+
+REACH_INTO = """
+import ctypes, os
+daemon = int(os.getxattr("/sys/fs/cgroup", "user.fakecgroup.daemon"))
+links = [f"/proc/{daemon}/{name}" for name in ("root", "cwd", "fd/0", "ns/mnt", "exe")]
+traced = ctypes.CDLL(None).ptrace(0x4206, daemon, 0, 0)  # PTRACE_SEIZE
+refused = traced == -1
+for link in links:
+    try:
+        os.readlink(link)
+    except PermissionError:
+        refused += 1
+print(refused, "refused")
+"""
+
+
+def own() -> dict[str, str]:
+    """The machine's cgroup file systems that have directories: the path of each, and its device."""
+    return {mount.point: mount.device for mount in mounts() if mount.fstype in ("cgroup", "cgroup2")}
+
+
+@pytest.fixture
+def untouched() -> Iterator[None]:
+    """No directory is made in the machine's own hierarchies meanwhile, of those that the attempts make."""
+    yield
+    reached = [path for path in (Path(root, "fcg-reached") for root in own()) if path.exists()]
+    for path in reached:
+        path.rmdir()
+    assert reached == []
+
+
+@pytest.mark.hostile("mounts moved about at random to find the machine's cgroups", times=400)
+@LAYOUTS
+def test_no_sequence_of_mounts_and_namespaces_reaches_them(
+    untouched: None, sandboxed: Sandboxed, tmp_path: Path, layout: str
+) -> None:
+    words = [sys.executable, PROBE, ",".join(own().values()), SEED, SEQUENCES, STEPS, tmp_path]
+    assert said(sandboxed(shlex.join(map(str, words)), layout=layout, timeout=60 + SEQUENCES)) == ""
+
+
+@pytest.mark.hostile("what lies below the tree is unmounted, and a directory made there", times=4)
+@LAYOUTS
+@pytest.mark.parametrize("flags", ["", "-l"])
+def test_below_the_tree_lies_an_empty_directory(untouched: None, sandboxed: Sandboxed, layout: str, flags: str) -> None:
+    script = f"""
+        cd /; umount {flags} /sys/fs/cgroup/* /sys/fs/cgroup; umount -l /sys/fs/cgroup; umount -l /sys/fs/cgroup
+        for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/fcg-reached; umount -l $d; mkdir $d/fcg-reached; done
+        exec 2>&1; ls -A /sys/fs/cgroup; grep -c /sys/fs/cgroup /proc/mounts /proc/self/mountinfo
+    """
+    assert sandboxed(script, layout=layout).stdout.split() == ["/proc/mounts:0", "/proc/self/mountinfo:0"]
+
+
+@pytest.mark.hostile("the whole tree of mounts is bound elsewhere, and the tree unmounted there")
+@LAYOUTS
+def test_a_recursive_bind_shows_the_tree_alone(
+    untouched: None, sandboxed: Sandboxed, tmp_path: Path, layout: str
+) -> None:
+    where = f"{tmp_path}/sys/fs/cgroup"
+    script = f"""
+        mount --rbind / {tmp_path}
+        grep -c ' {where} ' /proc/mounts /proc/self/mountinfo
+        umount -R {where} && umount {where} 2>/dev/null; ls -A {where}; grep -c ' {where}' /proc/mounts
+    """
+    assert sandboxed(script, layout=layout).stdout.split() == ["/proc/mounts:1", "/proc/self/mountinfo:1", "0"]
+
+
+@pytest.mark.hostile("the way out through other processes' roots and namespaces", times=2)
+def test_the_roots_and_namespaces_of_others_lead_nowhere(untouched: None, sandboxed: Sandboxed) -> None:
+    script = """
+        for p in /proc/[0-9]*; do
+            for d in root cwd; do mkdir $p/$d/sys/fs/cgroup/fcg-reached $p/$d/sys/fs/cgroup/*/fcg-reached; done
+        done
+        rmdir /sys/fs/cgroup/fcg-reached
+        for p in $PPID 1; do for n in mnt user cgroup; do nsenter --$n=/proc/$p/ns/$n true && echo $n of $p; done; done
+    """
+    assert sandboxed(f"exec 2>/dev/null; {script}").stdout == ""
+
+
+@pytest.mark.hostile("the daemon behind the tree is traced and its files are read")
+def test_nobody_reaches_into_the_daemon(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed(f"{shlex.quote(sys.executable)} -c {shlex.quote(REACH_INTO)}")) == "6 refused\n"
+
+
+@pytest.fixture
+def started_at() -> Callable[[str, str], subprocess.CompletedProcess[str]]:
+    """Starts a command from a directory, by a shell that was given some redirections."""
+
+    def start(directory: str, script: str) -> subprocess.CompletedProcess[str]:
+        words = shlex.join([*COMMAND, "run"])
+        return subprocess.run(
+            ["sh", "-c", script.replace("RUN", words)],
+            cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+    return start
+
+
+@pytest.mark.hostile("a working directory on the machine's own cgroups")
+def test_a_working_directory_there_is_refused(
+    sandboxed: Sandboxed, started_at: Callable[[str, str], subprocess.CompletedProcess[str]]
+) -> None:
+    for directory in list(own())[:2]:
+        done = started_at(directory, "RUN true")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+        assert f"the working directory {directory} " in done.stderr
+
+
+@pytest.mark.hostile("a file or directory of the machine's own cgroups as an open descriptor", times=2)
+def test_an_open_file_there_is_refused(
+    sandboxed: Sandboxed, started_at: Callable[[str, str], subprocess.CompletedProcess[str]]
+) -> None:
+    for directory in list(own())[:1]:
+        for name in ("", "/cgroup.procs"):
+            done = started_at("/", f"RUN true 7<{directory}{name}")
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+            assert f"file descriptor 7, {directory}{name}, " in done.stderr
+
+
+@pytest.mark.hostile("/ as an open descriptor, which is that of outside")
+def test_an_open_directory_is_that_of_inside(
+    untouched: None, sandboxed: Sandboxed, started_at: Callable[[str, str], subprocess.CompletedProcess[str]]
+) -> None:
+    inside = (
+        "cd /proc/self/fd/7; ls -d etc; cd sys/fs/cgroup; stat -fc %T .; umount -l /sys/fs/cgroup; cd /proc/self/fd/7"
+    )
+    done = started_at("/", f"RUN sh -c '{inside}/sys/fs/cgroup; ls -A' 7</")
+    assert (done.stdout, done.stderr) == ("etc\ncgroup2fs\n", "")
+
+
+@pytest.mark.hostile("a file system of cgroups by its third name")
+@LAYOUTS
+def test_a_cpuset_file_system_is_the_trees(untouched: None, sandboxed: Sandboxed, tmp_path: Path, layout: str) -> None:
+    mounted = f"mount -t cpuset none {tmp_path} && stat -c %d {tmp_path} /sys/fs/cgroup/cpuset | uniq | wc -l"
+    done = sandboxed(f'unshare -Cm sh -c "{mounted}"', layout=layout)
+    assert done.stdout == ("1\n" if layout == "v1" else ""), done
+
+
+def test_a_directory_that_is_not_there_inside_is_refused(
+    sandboxed: Sandboxed, started_at: Callable[[str, str], subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    done = started_at("/", f"mkdir {tmp_path}/gone; exec 7<{tmp_path}/gone; rmdir {tmp_path}/gone; RUN true")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert f"file descriptor 7, '{tmp_path}/gone (deleted)', " in done.stderr
+
+
+def test_a_machine_is_not_changed_by_a_run(sandboxed: Sandboxed) -> None:
+    before = [(mount.point, mount.fstype) for mount in mounts() if mount.point.startswith("/sys/fs/cgroup")]
+    assert run("run", "true").returncode == 0
+    after = [(mount.point, mount.fstype) for mount in mounts() if mount.point.startswith("/sys/fs/cgroup")]
+    assert before == after
