@@ -1,6 +1,6 @@
 """A fake of the Linux kernel's cgroup file system: a pure model, without FUSE, I/O or a clock of its own.
 
->>> kernel = Kernel(layout="v1", version="6.1")
+>>> kernel = Kernel(layout="v1", kernel="6.1")
 >>> kernel.mkdir("/cpu/app")
 >>> kernel.write("/cpu/app/cpu.shares", "1")
 >>> kernel.read("/cpu/app/cpu.shares")

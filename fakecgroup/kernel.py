@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from errno import EBADF, EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
 from itertools import count
+from typing import NoReturn
 
+from . import options
 from .caller import ROOT, Caller
 from .cgroup import Cgroup
 from .controllers import CONTROLLERS
@@ -18,7 +20,7 @@ from .core import dfl, legacy
 from .css import Controller
 from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
-from .machine import HUGE_PAGES, Machine
+from .machine import Machine
 from .membership import Membership
 from .openfile import OpenFile
 from .permission import MAY_EXEC, require
@@ -53,36 +55,55 @@ class Kernel:
     """A fake kernel's cgroup file system.
 
     `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is what systemd makes of /sys/fs/cgroup: a
-    directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `version` such as "6.12" (None:
-    the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are in bytes, `block_devices` are
-    named "259:0", `huge_pages` are sizes in bytes.
+    directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `kernel` such as "6.12" (None:
+    the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are bytes or such as "8Gi",
+    `hugepages` are such as "2Mi=64,1Gi=0" or {"2Mi": 64}, `block_devices` such as "259:0,259:1" or ("259:0", "259:1").
+    Each takes what the command line takes for the option of its name, and None for the default. `version` and
+    `huge_pages` are old names of `kernel` and `hugepages`.
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
     timestamps, `on_notify` hears of each poll event on a file, `on_notify_later` of one that a kernel puts off for some
     ns, and calls the cgroup's `notify_now` then (by default: at once), `on_release` of each run of a v1 release agent:
     the agent's path and the cgroup's, below its hierarchy's root. They are called in the middle of a change, so they
     take note and call nothing else here.
 
-    Raises ValueError for a layout or version that cannot be played, and for a machine without CPU or memory.
+    Raises ValueError, which names the argument, for a wrong value, an unknown argument, and a kernel that does not have
+    the layout.
     The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.
     """
 
     def __init__(
         self,
-        layout: str = "v2",
-        version: str | None = None,
+        layout: str | None = "v2",
+        kernel: str | None = None,
         *,
-        cpus: int = 4,
-        numa_nodes: int = 1,
-        memory: int = 8 << 30,
-        swap: int = 0,
-        block_devices: Sequence[str] = (),
-        huge_pages: Collection[int] = HUGE_PAGES,
+        cpus: int | str | None = 4,
+        numa_nodes: int | str | None = 1,
+        memory: int | str | None = 8 << 30,
+        swap: int | str | None = 0,
+        hugepages: str | Mapping[str, int] | Collection[int] | None = None,
+        block_devices: str | Sequence[str] | None = (),
         processes: Processes | None = None,
         clock: Callable[[], int] = time.time_ns,
+        version: str | None = None,
+        huge_pages: Collection[int] | None = None,
+        **unknown: NoReturn,
     ) -> None:
-        self.layout = layout
-        self.personality = choose(layout, version)
-        self.machine = Machine(cpus, numa_nodes, memory, tuple(block_devices), frozenset(huge_pages), swap)
+        old = {name: value for name, value in (("version", version), ("huge_pages", huge_pages)) if value is not None}
+        given = options.current({"kernel": kernel, "hugepages": hugepages, **old, **unknown}, stacklevel=2)
+        if processes is not None and not isinstance(processes, Processes):
+            raise ValueError(f"processes: {processes!r} does not have all methods of fakecgroup.Processes")
+        if not callable(clock):
+            raise ValueError(f"clock: {clock!r} is no function that returns ns")
+        self.layout: str = options.read("layout", layout)
+        self.personality = choose(self.layout, options.read("kernel", given["kernel"]))
+        self.machine = Machine(
+            cpus=options.read("cpus", cpus),
+            numa_nodes=options.read("numa_nodes", numa_nodes),
+            memory=options.read("memory", memory),
+            swap=options.read("swap", swap),
+            huge_pages=options.read("hugepages", given["hugepages"]),
+            block_devices=options.read("block_devices", block_devices),
+        )
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
@@ -92,7 +113,9 @@ class Kernel:
         self._ino = 1
         self._handles = count(3)
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
-        self.root: Directory = self._mount_v2() if layout == "v2" else self._mount_v1(unified=layout == "hybrid")
+        self.root: Directory = (
+            self._mount_v2() if self.layout == "v2" else self._mount_v1(unified=self.layout == "hybrid")
+        )
         self.vfs = Vfs(self.root)
 
     # -- the trees --------------------------------------------------------------------------------

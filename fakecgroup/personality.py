@@ -84,7 +84,8 @@ def choose(layout: str, version: str | None) -> Personality:
     known = ", ".join(f"{name} for {where}" for where, name in personalities())
     if layout not in _DEFAULT:
         raise ValueError(f"no layout {layout!r}: there is {known}")
+    wanted = "{}.{}".format(*_DEFAULT[layout]) if version is None else version
     for personality in PERSONALITIES.values():
-        if layout in personality.layouts and personality.name == (version or "{}.{}".format(*_DEFAULT[layout])):
+        if layout in personality.layouts and personality.name == wanted:
             return personality
     raise ValueError(f"no kernel {version!r} for layout {layout}: there is {known}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from .cgroup import Cgroup
@@ -91,6 +91,7 @@ class ProcessMemory(NamedTuple):
     peak: int = 0
 
 
+@runtime_checkable
 class Processes(Protocol):
     """The tasks of the machine.
 

@@ -23,7 +23,7 @@ def machine():
     """A kernel with 4 CPUs and 2 NUMA nodes, and what the engine finds there."""
 
     def machine(layout, version):
-        fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, numa_nodes=2))
+        fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, numa_nodes=2))
         return fs, lambda: FoundTree(fs, detect(fs, "model"))
 
     return machine

@@ -31,7 +31,7 @@ class Node:
     def __init__(self, example, name, layout, version):
         self.expected = json.loads((example / "expected.json").read_text())[name]
         size = {"cpus": self.expected["cpus"], "memory": self.expected["memory"]}
-        self.fs = ModelFs(Kernel(layout=layout, version=version, **size))
+        self.fs = ModelFs(Kernel(layout=layout, kernel=version, **size))
         fields, where = read_config(example / f"{name}.kubelet.yaml")
         kubelet = parse(self.expected["kubelet_version"], feature_gates(fields, where))
         self.node = node_config(fields, where, version=kubelet, max_pids=32768, **size)
@@ -137,7 +137,7 @@ def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_ap
         kubeReserved=reserved,
         kubeReservedCgroup=f"/{kube}",
     )
-    fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, memory=8 << 30))
+    fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
     layout_found = detect(fs, "model")
     node = replace(node, cgroup_version=layout_found.version, cpu_list=layout_found.cpus)
     for tree in layout_found.trees:
@@ -162,7 +162,7 @@ def test_huge_pages_swap_and_memory_qos_grow_and_shrink(make_node, make_pod, mak
         memorySwap={"swapBehavior": "LimitedSwap"},
         **policy,
     )
-    fs = ModelFs(Kernel(layout=layout, version=version, cpus=4, memory=8 << 30))
+    fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
     for limit in ("2Gi", "4Gi", "3Gi"):
         pods = [
             make_pod(make_container(limits={"cpu": "1", "memory": limit, "hugepages-2Mi": "4Mi"}), n=1, minor=minor),

@@ -93,7 +93,7 @@ class Kept:
     """A keeper of a model's tree, and the tree."""
 
     def __init__(self, node, layout, version, **options):
-        self.kernel = Kernel(layout=layout, version=version, cpus=4, memory=8 << 30)
+        self.kernel = Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30)
         self.fs = Recorded(self.kernel)
         self.layout = detect(self.fs, "model")
         self.node = replace(node, cgroup_version=self.layout.version, cpu_list=self.layout.cpus)

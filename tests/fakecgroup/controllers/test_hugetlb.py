@@ -11,7 +11,7 @@ ARM64 = (64 << 10, 2 << 20, 32 << 20, 1 << 30)
 
 @pytest.fixture
 def v1() -> Kernel:
-    kernel = Kernel(layout="v1", version="6.12", huge_pages=ARM64)
+    kernel = Kernel(layout="v1", kernel="6.12", hugepages=ARM64)
     kernel.mkdir("/hugetlb/x")
     return kernel
 
@@ -34,7 +34,7 @@ def test_limits_are_whole_pages(v1: Kernel, size: str, unlimited: int, limit: in
 
 
 def test_each_size_has_the_same_files(v1: Kernel) -> None:
-    v2 = Kernel(version="6.12", huge_pages=ARM64)
+    v2 = Kernel(kernel="6.12", hugepages=ARM64)
     v2.write("/cgroup.subtree_control", "+hugetlb")
     v2.mkdir("/x")
     for kernel, directory, count in ((v1, "/hugetlb/x", 9), (v2, "/x", 7)):

@@ -152,7 +152,7 @@ def test_who_does_not_own_the_cgroup_namespace_mounts_nothing(
     ],
 )
 def test_mounts_of_v1_are_by_what_they_name(options: str, shown: str | int) -> None:
-    hierarchies = Kernel(layout="v1", version="6.1").hierarchies
+    hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
     if isinstance(shown, int):
         with pytest.raises(OSError) as caught:
             hierarchy_named(hierarchies, options.split(","), inside=False)
@@ -165,7 +165,7 @@ def test_mounts_of_v1_are_by_what_they_name(options: str, shown: str | int) -> N
 
 @pytest.mark.parametrize("options", ["cpu", "memory,pids", "all", "none,name=new"])
 def test_in_a_cgroup_namespace_no_hierarchy_is_made(options: str) -> None:
-    hierarchies = Kernel(layout="v1", version="6.1").hierarchies
+    hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
     assert hierarchy_named(hierarchies, options.split(","), inside=True) is None  # which is EPERM
 
 

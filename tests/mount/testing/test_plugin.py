@@ -155,10 +155,10 @@ def test_what_is_wrong_with_a_marker_is_an_error_of_its_test_alone(pytester: pyt
             "*::test_value: cgroupfs: memory: '8Q' is no size; *",
             "*::test_kernel?2.6?: cgroupfs: no kernel '2.6' for layout v2: *",
             "*::test_position: cgroupfs: options are given by name, such as layout='v1'",
-            "*::test_type: cgroupfs: cpus=2.5 is neither text nor a whole number",
-            "*::test_version: cgroupfs: kernel=6.1 is neither text nor a whole number: write kernel='6.1'",
+            "*::test_type: cgroupfs: cpus: 2.5 is neither text nor a whole number",
+            "*::test_version: cgroupfs: kernel: 6.1 is no text: quote it, kernel='6.1'",
             "*::test_parameter?v1?: cgroupfs: 'v1' is no dictionary of options, such as {'layout': 'v1'}",
-            "*::test_list: cgroupfs: layout=?'v1', 'v2'? is neither text *a list of values * is for test functions",
+            "*::test_list: cgroupfs: layout: ?'v1', 'v2'? is no text*a list of values * is for test functions",
         ]
     )
 

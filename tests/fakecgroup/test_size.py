@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mount.size import parse_size
+from fakecgroup.size import parse_size
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,153 @@
+"""Which kernel on which machine, in one vocabulary: `Kernel`, the command line and the pytest marker all read it here.
+
+A value is what the command line takes as text, the same as a Python object, or what was read before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES
+from .size import parse_size
+
+
+def read(name: str, value: object, called: str = "") -> Any:
+    """The value of an option as the model has it; None is the default.
+
+    Raises ValueError for a wrong one: one line that begins with the name, or with what it was `called`.
+    """
+    if value is None:
+        return DEFAULTS[name]
+    try:
+        return READERS[name](value)
+    except ValueError as error:
+        raise ValueError(f"{called or name}: {error}") from None
+
+
+def current(given: Mapping[str, object], stacklevel: int = 2) -> dict[str, object]:
+    """The options with today's names; a DeprecationWarning for each old one, as from `stacklevel` calls above.
+
+    Raises ValueError for a name that no option has, and for one that is given by both its names.
+    """
+    options = {name: value for name, value in given.items() if name not in _RENAMED}
+    for name in options:
+        if name not in READERS:
+            raise ValueError(f"there is no option {name!r}; there are {', '.join(READERS)}")
+    for old in given.keys() & _RENAMED.keys():
+        new = _RENAMED[old]
+        if options.get(new) is not None:
+            raise ValueError(f"{old}: this is the old name of {new}, which is given too")
+        warnings.warn(f"{old}= is called {new}= now", DeprecationWarning, stacklevel=stacklevel + 1)
+        options[new] = read(new, given[old], old)
+    return options
+
+
+def _layout(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text, such as 'v2'")
+    return value
+
+
+def _kernel(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    hint = f": quote it, kernel='{value}'" if isinstance(value, (int, float)) else ", such as '6.12'"
+    raise ValueError(f"{value!r} is no text{hint}")
+
+
+def _whole(value: object) -> int | str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ValueError(f"{value!r} is neither text nor a whole number")
+    return value
+
+
+def _count(value: object) -> int:
+    number = _whole(value)
+    if isinstance(number, str):
+        number = int(number) if number.isascii() and number.isdecimal() else 0
+    if number < 1:
+        raise ValueError(f"{value!r} is not a whole number from 1 up")
+    return number
+
+
+def _size(value: object) -> int:
+    """Bytes of a number or a text such as 8Gi."""
+    size = _whole(value)
+    if isinstance(size, str):
+        size = parse_size(size)
+    if size < 0:
+        raise ValueError(f"{value!r} is less than nothing")
+    return size
+
+
+def _memory(value: object) -> int:
+    size = _size(value)
+    if size < 1:
+        raise ValueError("a machine without memory cannot be played")
+    return size
+
+
+def _hugepages(value: object) -> frozenset[int]:
+    """The sizes in bytes, of "2Mi=64,1Gi=0", of {"2Mi": 64, "1Gi": 0} or of sizes alone; how many shows in no file."""
+    if isinstance(value, str):
+        return frozenset(map(_pages, value.split(",")))
+    if isinstance(value, Mapping):
+        return frozenset(_pages(f"{size}={number}") for size, number in value.items())
+    if not isinstance(value, Iterable) or isinstance(value, bytes):
+        raise ValueError(f"{value!r} is not SIZE=N,..., such as '2Mi=64,1Gi=0'")
+    return frozenset(map(_page, value))
+
+
+def _pages(pair: str) -> int:
+    size, equals, number = pair.partition("=")
+    if not equals or not number.isascii() or not number.isdecimal():
+        raise ValueError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
+    return _page(size)
+
+
+def _page(value: object) -> int:
+    size = _size(value)
+    if size not in KNOWN_HUGE_PAGES:
+        raise ValueError(f"there are no huge pages of {value}: 64Ki, 2Mi, 32Mi and 1Gi are known")
+    return size
+
+
+def _block_devices(value: object) -> tuple[str, ...]:
+    """The devices of "259:0,259:1" or of the single ones."""
+    if isinstance(value, str):
+        value = value.split(",") if value else ()
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        raise ValueError(f"{value!r} is not M:N,..., such as '259:0,259:1'")
+    return tuple(map(_block_device, value))
+
+
+def _block_device(value: object) -> str:
+    numbers = value.split(":") if isinstance(value, str) else ()
+    if len(numbers) != 2 or not all(number.isascii() and number.isdecimal() for number in numbers):
+        raise ValueError(f"{value!r} is no block device: write its numbers, such as 259:0")
+    return str(value)
+
+
+READERS: dict[str, Callable[[object], object]] = {
+    "layout": _layout,
+    "kernel": _kernel,
+    "cpus": _count,
+    "numa_nodes": _count,
+    "memory": _memory,
+    "swap": _size,
+    "hugepages": _hugepages,
+    "block_devices": _block_devices,
+}
+DEFAULTS: dict[str, object] = {
+    "layout": "v2",
+    "kernel": None,  # the layout's
+    "cpus": 4,
+    "numa_nodes": 1,
+    "memory": 8 << 30,
+    "swap": 0,
+    "hugepages": frozenset(HUGE_PAGES),
+    "block_devices": (),
+}
+_RENAMED = {"version": "kernel", "huge_pages": "hugepages"}
