@@ -4,7 +4,10 @@ Nobody tells of time that is spent: a process is looked at when it moves, when i
 and then. What it has used since the last look goes to the cgroups in which it was (and those above), for good. Children
 that came and went unseen are found in what their parent has waited for; so is what a child used between the last look
 at it and its end. That is how no time is counted twice: of what a parent has waited for, the part that was counted
-already is known for every child that was ever looked at.
+already is known for every child that was ever looked at. A child that outlived its parent may have been waited for by
+any process above; the first whose unexplained time it fits into is taken for it.
+
+Where processes `end` here before they exit, only deaths by signals are left to be found that way.
 """
 
 from __future__ import annotations
@@ -24,11 +27,14 @@ _BUSY = 1_000_000  # ns between two looks, from which on a process is not idle
 
 
 class Gone(NamedTuple):
-    """A child that is there no more: the ns of it that are counted, where it was, when it was last looked at."""
+    """A child that is there no more: the ns of it that are counted, where it was, when it was last looked at, and the
+    most ns that it used after that (None: as much as has passed).
+    """
 
     counted: int
     places: Places | None
     at: int
+    rest: int | None = None
 
 
 class Apart(NamedTuple):
@@ -40,10 +46,10 @@ class Apart(NamedTuple):
 
 class Account:
     """A process: where it is (None: nowhere that counts), what was seen of it, and of what it has waited for, the ns
-    that are counted.
+    that are counted. One that has told its end uses `rest` ns at most from then on, and waits for nobody.
     """
 
-    __slots__ = ("apart", "at", "busy", "gone", "places", "seen", "waited")
+    __slots__ = ("apart", "at", "busy", "gone", "places", "rest", "seen", "waited")
 
     def __init__(self, places: Places | None, seen: CpuUse, waited: int, at: int) -> None:
         self.places = places
@@ -53,6 +59,7 @@ class Account:
         self.gone: list[Gone] = []
         self.apart: dict[int, Apart] = {}
         self.busy = False  # with its children
+        self.rest: int | None = None
 
 
 class CpuAccounts:
@@ -62,23 +69,71 @@ class CpuAccounts:
         self._processes = processes
         self._now = now
         self._accounts: dict[int, Account] = {}
+        self._children: dict[int, set[int]] = {}  # of those with an account, by their parent as it was seen last
+        self._orphans: list[Gone] = []  # whoever has waited for them
+        self._old_orphans = 0  # how many of the first were there at the last look at all
         self.busy = False  # whether any ran since this was set to False
         self._waiters: set[int] = set()  # those that are only waited by
 
     def __bool__(self) -> bool:
         return len(self._accounts) > len(self._waiters)
 
+    def __contains__(self, tgid: int) -> bool:
+        return tgid in self._accounts
+
+    def _open(self, tgid: int, account: Account) -> Account:
+        if tgid in self._accounts:
+            self._drop(tgid)
+        self._accounts[tgid] = account
+        self._children.setdefault(account.seen.parent, set()).add(tgid)
+        return account
+
+    def _drop(self, tgid: int) -> None:
+        parent = self._accounts.pop(tgid).seen.parent
+        siblings = self._children[parent]
+        siblings.remove(tgid)
+        if not siblings:
+            del self._children[parent]
+
+    def _see(self, tgid: int, account: Account, use: CpuUse) -> None:
+        if use.parent != account.seen.parent:
+            self._drop(tgid)
+            account.seen = use
+            self._open(tgid, account)
+        account.seen = use
+
     def start(self, tgid: int, places: Places) -> None:
         """A process was forked in these cgroups: all that it has used counts there."""
         use = self._processes.cpu(tgid)
         if use is None:
             return
-        if tgid in self._accounts and tgid not in self._waiters:
+        known = self._accounts.get(tgid)
+        if known is not None and known.seen.start == use.start and tgid not in self._waiters:
             return
+        if known is not None:
+            self.look(tgid)
+        waiter = self._accounts.get(tgid) if tgid in self._waiters else None
         self._waiters.discard(tgid)
-        unused = use._replace(own=CpuTime(), children=CpuTime())
-        self._accounts[tgid] = Account(places, unused, 0, self._now())
+        unused = use._replace(own=CpuTime(), children=waiter.seen.children if waiter else CpuTime())
+        account = self._open(tgid, Account(places, unused, waiter.waited if waiter else 0, self._now()))
+        account.gone = waiter.gone if waiter else []
         self.look(tgid)
+
+    def end(self, tgid: int, rest: int) -> None:
+        """A process is about to exit, which takes `rest` ns at most: all that it has used by now is counted, and all
+        of those that it has waited for.
+        """
+        account = self._accounts.get(tgid)
+        if account is None:
+            use = self._processes.cpu(tgid, exact=True)
+            if use is None or use.parent not in self._accounts:
+                return
+            account = self._open(tgid, Account(None, use, _waited(use), self._now()))
+        self._waiters.discard(tgid)
+        for child in list(self._children.get(tgid, ())):
+            self.look(child, exact=True)
+        self.look(tgid, exact=True)
+        account.rest = rest
 
     def move(self, tgid: int, places: Places | None) -> None:
         """A process is about to be in these cgroups; what it used before stays where it was."""
@@ -89,7 +144,7 @@ class CpuAccounts:
             use = self._processes.cpu(tgid)
             if use is None or places is None:
                 return
-            account = self._accounts[tgid] = Account(places, use, use.children.run, self._now())
+            account = self._open(tgid, Account(places, use, _waited(use), self._now()))
             self._know_parent(use.parent)
         self._waiters.discard(tgid)
         account.places = places
@@ -101,7 +156,7 @@ class CpuAccounts:
             use = self._processes.cpu(tgid) if places is not None else None
             if use is None:
                 return
-            account = self._accounts[tgid] = Account(None, use, use.children.run, self._now())
+            account = self._open(tgid, Account(None, use, _waited(use), self._now()))
         elif (None if tid not in account.apart else account.apart[tid].places) == places:
             return
         self.look(tgid)
@@ -114,18 +169,21 @@ class CpuAccounts:
         ran = {tgid for tgid in list(self._accounts) if self.look(tgid)}
         used = {account.seen.parent for tgid, account in self._accounts.items() if tgid not in self._waiters}
         for tgid in self._waiters - used:
-            self._accounts.pop(tgid, None)
+            if tgid in self._accounts:
+                self._drop(tgid)
         self._waiters &= used
+        del self._orphans[: self._old_orphans]
+        self._old_orphans = len(self._orphans)
         return ran
 
-    def look(self, tgid: int) -> bool:
-        """Counts what a process has used since the last look, if anything. One that is gone is looked for in what its
-        parent has waited for.
+    def look(self, tgid: int, *, exact: bool = False) -> bool:
+        """Counts what a process has used since the last look, if anything; `exact` as in `Processes.cpu`. One that is
+        gone is looked for in what its parent has waited for.
         """
         account = self._accounts.get(tgid)
         if account is None or account.busy:
             return False
-        use = self._processes.cpu(tgid)
+        use = self._processes.cpu(tgid, exact=exact or bool(account.gone))
         if use is account.seen and not account.gone:
             account.at = self._now()
             return False
@@ -134,7 +192,8 @@ class CpuAccounts:
         if use is None or use.start != account.seen.start:
             self._close(tgid, account)
             return True
-        seen, account.seen = account.seen, use
+        seen = account.seen
+        self._see(tgid, account, use)
         if use is not seen:
             self._count_own(account, use.own.less(seen.own))
         if use is not seen or account.gone:
@@ -150,9 +209,9 @@ class CpuAccounts:
         """
         account.busy = True
         for _ in range(_ATTEMPTS):
-            for child in [child for child, other in self._accounts.items() if other.seen.parent == tgid]:
-                self.look(child)
-            before, again = use, self._processes.cpu(tgid)
+            for child in list(self._children.get(tgid, ())):
+                self.look(child, exact=True)
+            before, again = use, self._processes.cpu(tgid, exact=True)
             if again is None or again.children.run == before.children.run:
                 break
             use = again
@@ -165,7 +224,7 @@ class CpuAccounts:
             use = self._processes.cpu(parent)
             if use is None:
                 return
-            self._accounts[parent] = Account(None, use, use.children.run, self._now())
+            self._open(parent, Account(None, use, _waited(use), self._now()))
             self._waiters.add(parent)
         elif parent in self._waiters:
             self.look(parent)
@@ -178,9 +237,10 @@ class CpuAccounts:
             if not run:
                 del account.apart[tid]  # the rest of it counts where the leader is
                 continue
-            part = _part(used, max(0, run - thread.run))
+            share = min(max(0, run - thread.run), used.run)  # its clock was read after that of the process
+            part = _part(used, share)
             used = used.less(part)
-            account.apart[tid] = thread._replace(run=run)
+            account.apart[tid] = thread._replace(run=thread.run + share)
             _count(thread.places, part, account.seen.cpu)
         _count(account.places, used, account.seen.cpu)
 
@@ -195,31 +255,55 @@ class CpuAccounts:
         counted = account.waited + sum(child.counted for child in gone)
         fresh = total - counted
         account.waited = max(total, min(counted, total + _COARSE))
+        if fresh > 0 and self._orphans:
+            fresh = self._without_orphans(fresh)
         if fresh <= 0:
             return
         ends = [child for child in gone if child.places is not None]
         now = self._now()
         for number, child in enumerate(ends):
-            share = min(fresh // (len(ends) - number), (now - child.at) * _cpus(child.places))
+            most = (now - child.at) * _cpus(child.places) if child.rest is None else child.rest
+            share = min(fresh // (len(ends) - number), most)
             fresh -= share
             _count(child.places, _part(new, share), account.seen.cpu)
         _count(account.places, _part(new, fresh), account.seen.cpu)
 
+    def _without_orphans(self, fresh: int) -> int:
+        """What is left of the time that a process has waited for and nobody explains, without those that fit in."""
+        left = []
+        for number, orphan in enumerate(self._orphans):
+            if orphan.counted <= fresh + _COARSE:
+                fresh -= orphan.counted
+                self._old_orphans -= number < self._old_orphans
+            else:
+                left.append(orphan)
+        self._orphans = left
+        return fresh
+
     def _close(self, tgid: int, account: Account) -> None:
         """A process is gone. What of its children was counted is in what its parent has waited for, like itself."""
         account.busy = True
-        for child in [child for child, other in self._accounts.items() if other.seen.parent == tgid]:
-            self.look(child)
-        del self._accounts[tgid]
+        for child in list(self._children.get(tgid, ())):
+            self.look(child, exact=True)
+        self._drop(tgid)
         waiter = tgid in self._waiters
         self._waiters.discard(tgid)
-        parent = self._accounts.get(account.seen.parent)
-        if parent is None or (waiter and not account.gone):
-            return
         known = account.waited + sum(child.counted for child in account.gone)
-        parent.gone.append(Gone(account.seen.own.run + known, account.places, account.at))
+        end = Gone(account.seen.own.run + known, account.places, account.at, account.rest)
+        parent = self._accounts.get(account.seen.parent)
+        if parent is None or parent.rest is not None:
+            self._orphans.append(end)
+            return
+        if waiter and not account.gone:
+            return
+        parent.gone.append(end)
         parent.gone += [child._replace(counted=0) for child in account.gone if child.places is not None]
         self.look(account.seen.parent)
+
+
+def _waited(use: CpuUse) -> int:
+    """ns that a process has waited for, halfway between the least and the most that is shown that way."""
+    return use.children.run + (_COARSE // 2 if use.children.run else 0)
 
 
 def _cpus(places: Places | None) -> int:

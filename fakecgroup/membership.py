@@ -8,7 +8,7 @@ from .charges import MemoryCharges
 from .cputime import CpuAccounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .cgroup import Cgroup
     from .css import Css
@@ -85,6 +85,31 @@ class Membership:
         """A process has exited, or is gone."""
         self.cpu.look(tgid)
         self.memory.look(tgid)
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is any process to look at."""
+        return bool(self.cpu or self.memory)
+
+    def knows(self, tgid: int) -> bool:
+        """Whether what a process uses, or waits for, is counted or known to be counted nowhere."""
+        return tgid in self.cpu
+
+    def ends(self, told: Sequence[tuple[int, Places]], tgid: int, rest: int) -> None:
+        """A process is about to exit, which takes `rest` ns on CPUs at most.
+
+        Those that are `told` of were forked in these cgroups, if they are not known yet: it, processes above it, the
+        topmost first, and its children.
+        """
+        for forked, places in told:
+            for place in places:
+                if "memory" in place.hierarchy.controllers:
+                    self.memory.start(forked, place)
+            self.cpu.start(forked, places)
+        self.cpu.end(tgid, rest)
+        self.memory.look(tgid)
+        if told:
+            self.look_in(_RUNNING)
 
     def count_cpu(self, cgroup: Cgroup) -> None:
         """Brings `Cgroup.cpu` up to date, here and below."""

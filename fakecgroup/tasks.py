@@ -133,8 +133,13 @@ class Processes(Protocol):
         yet.
         """
 
-    def cpu(self, tgid: int) -> CpuUse | None:
-        """The CPU time of a process, zombies included; None for one that is gone or whose time nobody counts."""
+    def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
+        """The CPU time of a process, zombies included; None for one that was waited for or whose time nobody counts.
+
+        It may be the answer given last where the process does not seem to have run since, unless it is to be `exact`:
+        the clock of one that runs stands still between two ticks, and its parent and what it has waited for may be
+        others already.
+        """
 
     def thread_cpu(self, tid: int) -> int:
         """ns that a live thread has run; 0 where that is not known."""
@@ -187,7 +192,7 @@ class ProcessTable:
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         return True
 
-    def cpu(self, tgid: int) -> CpuUse | None:
+    def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
         return None
 
     def thread_cpu(self, tid: int) -> int:

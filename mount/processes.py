@@ -330,8 +330,8 @@ class HostProcesses:
 
     # -- what they use ----------------------------------------------------------------------------
 
-    def cpu(self, tgid: int) -> CpuUse | None:
-        return self._usage.cpu(tgid)
+    def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
+        return self._usage.cpu(tgid, exact=exact)
 
     def thread_cpu(self, tid: int) -> int:
         return usage.thread_cpu(tid)

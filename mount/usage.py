@@ -22,6 +22,7 @@ _WHOLE_PAGES = -4096
 _BIG = 16 << 20  # bytes of a process from which on it is not divided at each look
 _SPARING = 20  # between two such divisions, times the time that one takes
 _PARENT, _CUTIME, _CSTIME, _NICE, _START, _CPU = 1, 13, 14, 16, 19, 36  # from the third field of proc_pid_stat(5) on
+_DEAD = "X"  # its parent has its time already, though it can still be seen
 _IMAGE = (slice(23, 26), slice(42, 49))  # where code, stack and data begin and end: others for each execve(2)
 _STATUS = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
 _ROLLUP = re.compile(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
@@ -49,28 +50,30 @@ class Usage:
         self._sharing: dict[int, Sharing] = {}
         self._images: dict[object, set[int]] = {}  # those that run one, forks of one another
 
-    def cpu(self, tgid: int) -> CpuUse | None:
+    def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
         """`Processes.cpu`."""
         run = _clock(tgid, _SCHED)
         if run is None:
             self._cpu.pop(tgid, None)
             return None
         known = self._cpu.get(tgid)
-        if known is not None and known.own.run == run:
+        if known is not None and known.own.run == run and not exact:
             return known
         stat = stat_of(tgid)
         user, both = _clock(tgid, _VIRT), _clock(tgid, _PROF)
-        if not stat or user is None or both is None:
+        if not stat or stat[0] == _DEAD or user is None or both is None:
             return None
         children = CpuTime(0, int(stat[_CUTIME]) * _TICK, int(stat[_CSTIME]) * _TICK)
-        use = self._cpu[tgid] = CpuUse(
+        use = CpuUse(
             int(stat[_START]),
             int(stat[_PARENT]),
             CpuTime(run, user, both - user, user if int(stat[_NICE]) > 0 else 0),
             children._replace(run=children.user + children.system),
             int(stat[_CPU]),
         )
-        return use
+        if known != use:
+            self._cpu[tgid] = use
+        return self._cpu[tgid]
 
     def memory(self, tgid: int) -> ProcessMemory:
         """`Processes.memory`."""
@@ -163,6 +166,12 @@ def machine_memory() -> MemoryUse:
 def stat_of(tid: int) -> list[str]:
     """/proc/TID/stat from the third field on, which is the state; [] for no such thread (proc_pid_stat(5))."""
     return _text(f"/proc/{tid}/stat").rpartition(b")")[2].decode().split()
+
+
+def parent_of(tid: int) -> int:
+    """The process that waits for the one of a thread; 0 where it is gone, or has none."""
+    stat = stat_of(tid)
+    return int(stat[_PARENT]) if stat else 0
 
 
 def _image(tgid: int) -> object:

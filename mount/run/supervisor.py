@@ -10,6 +10,7 @@ from . import cgroup_namespaces, contexts, killing, limits, mounting, opening, s
 from .cgroup_namespaces import CgroupNamespaces
 from .cloning import Cloning
 from .device_programs import DevicePrograms
+from .ending import Ending
 from .filter import Refusal, When
 from .forking import Forking
 from .handles import Handles
@@ -31,6 +32,8 @@ TRAPPED: dict[str, When | None] = {
     "clone": None,
     "fork": None,
     "vfork": None,
+    "exit": None,
+    "exit_group": None,
     "bpf": None,
     **mounting.TRAPPED,
     **contexts.TRAPPED,
@@ -71,6 +74,7 @@ def handlers(
     statfs = Statfs(tree, tree.kernel.vfs, mounts)
     lending = Lending()
     forking = Forking(tree, namespaces, processes, lending)
+    ending = Ending(tree, processes)
     mounter = mounting.Mounting(tree, namespaces, home)
     making = contexts.Contexts(mounter)
     at_once: dict[str, Handler] = {
@@ -82,6 +86,8 @@ def handlers(
         "clone": forking.clone,
         "fork": forking.fork,
         "vfork": forking.fork,
+        "exit": ending.exit,
+        "exit_group": ending.exit_group,
     }
     waiting = {
         "statfs": statfs.statfs,
