@@ -414,7 +414,7 @@ class Hierarchy:
     def _prune(self, cgroup: Cgroup) -> None:
         for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
             self.task_reaped(tid)
-        for tgid in dict.fromkeys(cgroup.tasks.values()):
+        for tgid in self.processes.changing(dict.fromkeys(cgroup.tasks.values()).keys()):
             info = self.processes.find(tgid)
             live = set(self.processes.threads(tgid))
             if cgroup.tasks.get(tgid) == tgid:  # they may outlive it

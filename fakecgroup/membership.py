@@ -58,7 +58,9 @@ class Membership:
         for tid in threads:
             places = self._places(tid, tgid)
             if tid != tgid:
-                self.cpu.move_thread(tid, tgid, None if places == home else places)
+                apart = None if places == home else places
+                self.processes.follow_thread(tid, apart)
+                self.cpu.move_thread(tid, tgid, apart)
         self.look_in(_RUNNING)
 
     def _places(self, tid: int, tgid: int) -> Places:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ class Processes(Protocol):
     def threads(self, tgid: int) -> list[int]:
         """The live threads of a process."""
 
+    def changing(self, tgids: Collection[int]) -> Iterable[int]:
+        """Those of these processes that may have other threads than the model knows; the others live as it knows."""
+
     def all(self) -> list[int]:
         """The processes that live."""
 
@@ -115,6 +118,9 @@ class Processes(Protocol):
 
     def follow(self, tgid: int, places: Places | None) -> None:
         """A process is about to be in these cgroups, None being the roots; what it forks from now on starts there."""
+
+    def follow_thread(self, tid: int, places: Places | None) -> None:
+        """A thread is in other cgroups than its leader; what it forks from now on starts there. With None it is not."""
 
     def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
         """The leaders of processes that came into being in a cgroup and were not told of yet, the oldest first.
@@ -170,6 +176,10 @@ class ProcessTable:
     def threads(self, tgid: int) -> list[int]:
         return [task.tid for task in self._tasks.values() if task.tgid == tgid and not task.zombie]
 
+    def changing(self, tgids: Collection[int]) -> Iterable[int]:
+        """All: who ends one here need not tell."""
+        return tgids
+
     def all(self) -> list[int]:
         return [task.tid for task in self._tasks.values() if task.tid == task.tgid and not task.zombie]
 
@@ -180,6 +190,9 @@ class ProcessTable:
         pass
 
     def follow(self, tgid: int, places: Places | None) -> None:
+        pass
+
+    def follow_thread(self, tid: int, places: Places | None) -> None:
         pass
 
     def forked(self) -> Iterable[tuple[TaskInfo, Places]]:

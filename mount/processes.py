@@ -1,14 +1,9 @@
 """The processes of this machine, as the model asks for them: /proc, and a pidfd for each one that it watches.
 
-Nobody tells a program of another's forks. So a process in a cgroup carries a tag, which its children inherit, and /proc
-is searched for tags when the model looks at tasks. The tag is the soft RLIMIT_LOCKS, a limit that Linux has not
-enforced since 2.4.25. It says in which cgroups a process was, so a child forked before a move is where its parent was
-then (the kernel's css_set). What this cannot follow:
-
-* the children of a program that sets RLIMIT_LOCKS itself (but under `fakecgroup run`), or was started with a hard
-  limit of it below a tag;
-* the children of other users' processes and of setuid programs, unless the mounter has CAP_SYS_RESOURCE (prlimit(2));
-* a thread that is apart from its leader: what it forks starts where the leader is.
+A child starts where its parent is; one forked before a move is where its parent was then (the kernel's css_set). Some
+are told of forks by the kernel (`told_forks`). For the others, and when it could not tell of all, a process in a cgroup
+carries a mark, which its children inherit (`marks`); those who are new (`new_numbers`) are judged by it (`newcomers`).
+docs/processes.md says what this cannot follow.
 
 A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on. The end of
 the daemon continues it and gives limits back; after SIGKILL limits stay, and whoever was told (`Frozen`) continues it.
@@ -18,24 +13,27 @@ from __future__ import annotations
 
 import os
 import resource
-import secrets
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from errno import EINVAL, ESRCH
 from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakecgroup import CpuTime, CpuUse, Kernel, MemoryUse, ProcessMemory, TaskInfo
 
 from . import usage
 from .alarm import Alarm
+from .fork_events import ForkEvents
 from .frozen import Frozen
 from .idmap import IdMap
+from .marks import LOCKS, Limit, Marks
+from .new_numbers import NewNumbers
+from .newcomers import Newcomer, Newcomers, born_with
 from .polled import Polled
 from .shortage import is_shortage, may_keep
+from .told_forks import ToldForks
 from .usage import Usage, stat_of
 
 if TYPE_CHECKING:
@@ -46,22 +44,7 @@ PF_NO_SETAFFINITY = 0x04000000
 NO_PIDFD = -1
 _INIT = 1
 _KTHREADD = 2
-LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
-_UNLIMITED = resource.RLIM_INFINITY
-_SEARCHES = 4  # of /proc at most, while processes go away during one
 _PATIENCE, _PAUSE = 0.05, 0.0005  # seconds for a process to stop, and between two looks whether it has
-
-
-Limit = tuple[int, int]  # soft and hard; resource.RLIM_INFINITY is none
-
-
-class Tag(NamedTuple):
-    """What a soft RLIMIT_LOCKS of ours stands for: where a process was, None being the roots, and the limit that it has
-    itself, of which the hard one may be lower than what the kernel knows.
-    """
-
-    places: Places | None
-    limit: Limit
 
 
 class HostProcesses:
@@ -69,10 +52,18 @@ class HostProcesses:
 
     `watched` has a pidfd for each process in a cgroup, or NO_PIDFD where there may be no more of them; `exits` is an
     epoll of them, for a transport to wait on beside its requests: when it is ready, `report` tells the model. Uids are
-    those of the model (`IdMap.played_uid`).
+    those of the model (`IdMap.played_uid`). `inside` says which processes cannot touch marks; `listen` opens the
+    kernel's events, None where there are none for us.
     """
 
-    def __init__(self, ids: IdMap, kept: Frozen | None = None) -> None:
+    def __init__(
+        self,
+        ids: IdMap,
+        kept: Frozen | None = None,
+        *,
+        inside: Callable[[int], bool] = lambda tgid: False,
+        listen: Callable[[], ForkEvents | None] = lambda: None,
+    ) -> None:
         self._played = ids.played_uid
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
@@ -84,10 +75,16 @@ class HostProcesses:
         self.exits = select.epoll()
         self.exits.register(self._alarm.fd, select.EPOLLIN)
         self.exits.register(self._polled.alarm.fd, select.EPOLLIN)
-        self._tags: dict[int, Tag] = {}
-        self._tag_of: dict[Tag, int] = {}
-        self._next_tag = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
-        self._tagged: dict[int, int] = {}  # tgid -> tag, of those that the model knows
+        self._listen = listen
+        self._told: ToldForks | None = None
+        self._begun = False  # whether forks are followed
+        self._numbers = NewNumbers()
+        self._marks = Marks()
+        self._newcomers = Newcomers(self._marks, inside)
+        self._found: dict[int, Places] = {}  # those that `forked` was not able to tell of yet
+        self._lent: dict[int, bool] = {}  # mark -> whether a child has it
+        self._exited: set[int] = set()  # those of the watched that have exited, and of whom `report` does not know yet
+        self._restless: set[int] = set()  # those of the watched that may have threads which come and go untold
         self._frozen: set[int] = set()  # those that we have stopped
         self._kept = kept  # is told of them
         self._usage = Usage()
@@ -113,11 +110,25 @@ class HostProcesses:
         try:
             tids = [int(name) for name in os.listdir(f"/proc/{tgid}/task")]
         except (FileNotFoundError, ProcessLookupError):
+            if tgid not in self.watched:
+                self._marks.forget(tgid)
             return []
         live = [tid for tid in tids if tid != tgid or _state(tgid) not in ("Z", "X", "")]
         if tgid in self._tids:
             self._tids[tgid].update(live)
+            if live == [tgid] and tgid not in self._polled:
+                self._restless.discard(tgid)
+            else:
+                self._restless.add(tgid)
         return live
+
+    def changing(self, tgids: Collection[int]) -> Iterable[int]:
+        """Those with several threads, those that have just exited, and those that we cannot watch."""
+        self._find_exited()
+        if not self._begun:
+            return tgids
+        told, stirred = self._tids, self._restless | self._exited | self.dead
+        return [tgid for tgid in tgids if tgid in stirred or tgid not in told]
 
     def all(self) -> list[int]:
         """The processes that live, if only by a thread; zombies left out."""
@@ -144,7 +155,9 @@ class HostProcesses:
         self.watched[tgid] = pidfd
         if pidfd != NO_PIDFD:
             self._pidfds[pidfd] = tgid
-        self._tids[tgid] = {tgid, *self.threads(tgid)}
+        self._restless.add(tgid)
+        self._tids[tgid] = {tgid}
+        self.threads(tgid)
 
     def _pidfd(self, tgid: int) -> int | None:
         """One that `exits` has; NO_PIDFD where there may be no more; None where the process is gone."""
@@ -183,105 +196,174 @@ class HostProcesses:
     # -- forks ------------------------------------------------------------------------------------
 
     def follow(self, tgid: int, places: Places | None) -> None:
-        """Gives the process the tag of `places`, or with None its own limit back."""
-        try:
-            soft, hard = resource.prlimit(tgid, LOCKS)
-            known = self._tags.get(soft)
-            if known is not None or places is not None:
-                self._mark(tgid, Tag(places, (soft, hard) if known is None else known.limit), hard)
-        except (ProcessLookupError, PermissionError, ValueError):  # the last: the limit has just been lowered
-            return
+        """Gives the process a mark of its own for `places`, or with None its own limit back."""
+        self._lent.pop(self._marks.now.get(tgid, 0), None)
+        if places is not None:
+            self._begin()
+            self._newcomers.note(tgid, places)
+        if self._told is not None:
+            self._told.move(tgid, places)
+        self._marks.give(tgid, places)
 
-    def _mark(self, tgid: int, tag: Tag, hard: int) -> None:
-        """Gives the process a soft limit that stands for `tag`, if its hard one lets that be.
+    def follow_thread(self, tid: int, places: Places | None) -> None:
+        """What the thread forks from now on starts there; None: where its leader's does. The kernel must tell of it."""
+        if self._told is not None:
+            self._told.move_thread(tid, places)
 
-        Raises OSError, ValueError.
-        """
-        if tag.places is None and tag.limit[1] == hard:
-            self._tagged.pop(tgid, None)
-            resource.prlimit(tgid, LOCKS, (_at_most(tag.limit[0], hard), hard))
-            return
-        value = self._tag_of.get(tag) or next(self._next_tag)
-        if _at_most(value, hard) == value:
-            resource.prlimit(tgid, LOCKS, (value, hard))
-            self._tags[value], self._tag_of[tag] = tag, value
-            self._tagged[tgid] = value
+    def _begin(self) -> None:
+        """Before the first process is followed."""
+        if not self._begun:
+            events = self._listen()
+            self._told = None if events is None else ToldForks(events)
+            self._numbers.start()
+            self._restless.update(self._tids)
+            self._begun = True
+
+    def _stop(self) -> None:
+        """When nobody is followed any more."""
+        self._begun = False
+        if self._told is not None:
+            self._told.close()
+            self._told = None
 
     def own_limit(self, tid: int) -> Limit:
         """RLIMIT_LOCKS as a thread's process has set it itself. Raises OSError."""
         soft, hard = resource.prlimit(tid, LOCKS)
-        known = self._tags.get(soft)
+        known = self._marks.known(soft)
         return (soft, hard) if known is None else known.limit
 
     def set_own_limit(self, tgid: int, limit: Limit) -> None:
         """A process that is known has this RLIMIT_LOCKS from now on, and is followed as before. Raises OSError."""
         soft, hard = resource.prlimit(tgid, LOCKS)
-        known = self._tags.get(soft)
-        self._mark(tgid, Tag(None if known is None else known.places, limit), hard)
+        known = self._marks.known(soft)
+        self._begin()
+        self._marks.put(tgid, None if known is None else known.places, limit, hard)
 
     def lend(self, tgid: int, places: Places) -> int:
-        """Gives the process a tag that nobody else has, for a child that starts in `places`, until it is told to
-        `follow` others; returns the tag.
+        """Gives the process a mark for a child that starts in `places`, until it is told to `follow` others; returns
+        the mark.
         """
+        self._begin()
         hard = resource.prlimit(tgid, LOCKS)[1]
-        value = next(self._next_tag)
-        self._tags[value] = Tag(places, self.own_limit(tgid))
-        resource.prlimit(tgid, LOCKS, (_at_most(value, hard), hard))
-        self._tagged[tgid] = value
-        return value
+        self._marks.put(tgid, places, self.own_limit(tgid), hard)
+        mark = self._marks.now.get(tgid, 0)
+        self._lent[mark] = False
+        return mark
 
     def heir_places(self, tid: int) -> Places | None:
         """Where a child would be that a thread's process forks now; None for the roots. Nothing is searched."""
         try:
-            tag = self._tags.get(resource.prlimit(tid, LOCKS)[0])
+            mark = self._marks.read(tid)
         except (ProcessLookupError, PermissionError):
             return None
-        return None if tag is None else tag.places
+        return None if mark is None else mark.places
 
-    def has_passed_on(self, tgid: int, tag: int) -> bool:
-        """Whether a child is known that has the tag from this process."""
-        return any(value == tag and child != tgid for child, value in self._tagged.items())
+    def has_passed_on(self, mark: int) -> bool:
+        """Whether a child is known that was forked with this mark, which was lent."""
+        return self._lent.get(mark, False)
 
     def forked(self) -> list[tuple[TaskInfo, Places]]:
-        """Those with a tag that the model does not know, by the time of their start. Nothing is done without tags."""
-        if not self._tags:
-            return []
-        found: dict[int, tuple[TaskInfo, Places]] = {}
-        tagged: dict[int, int] = {}
-        for _ in range(_SEARCHES):
-            listed = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
-            missed = False  # one that is gone may leave a child that is not listed
-            for tgid in listed - self._tagged.keys() - tagged.keys():
-                try:
-                    value = resource.prlimit(tgid, LOCKS)[0]
-                except ProcessLookupError:
-                    missed = True
-                    continue
-                except PermissionError:
-                    continue
-                tag = self._tags.get(value)
-                if tag is None:
-                    continue
-                task = self.find(tgid)
-                if task is None:
-                    missed = True
-                    continue
-                if tag.places is not None:
-                    found[tgid] = (task, tag.places)
-                tagged[tgid] = value
-            if not missed:
-                break
-        in_order = [found[tgid] for tgid in sorted(found, key=lambda tgid: (_start(tgid), tgid))]
-        self._tagged.update(tagged)  # only now: whatever fails before is found again
-        self._forget(listed)
-        return in_order
+        """Those that were forked in a cgroup and that the model does not know, by the time of their start.
 
-    def _forget(self, alive: set[int]) -> None:
-        """Drops the tags that none of these processes has."""
-        for tgid in self._tagged.keys() - alive:
-            del self._tagged[tgid]
-        for value in self._tags.keys() - self._tagged.values():
-            self._tag_of.pop(self._tags.pop(value), None)
+        Nothing is done while nobody is followed. What fails for a shortage is found again.
+        """
+        if not self._begun:
+            return []
+        self._find_exited()
+        if self._told is None:
+            self._judge_new()
+        else:
+            self._take_told(self._told)
+        tasks = [(self.find(tgid), tgid, places) for tgid, places in self._found.items()]
+        self._found = {}
+        for task, tgid, places in tasks:
+            if task is not None:
+                self._marks.give(tgid, places)
+                continue
+            self._marks.forget(tgid)
+            if self._told is not None:
+                self._told.ended(tgid)
+        if self._marks.forget_old():
+            self._newcomers.forget_all_but(self._marks.places())
+        if not (self._marks or self._told):
+            self._stop()
+        return [(task, places) for task, _, places in tasks if task is not None]
+
+    def _judge_new(self) -> None:
+        """By their marks."""
+        try:
+            self._admit(self._newcomers.judge(self._new()))
+        except BaseException:
+            self._numbers.start_anew()
+            raise
+
+    def _take_told(self, told: ToldForks) -> None:
+        for tgid, places in told.take():
+            if tgid not in self._tids:
+                self._found[tgid] = places
+            elif tgid in self._exited or tgid in self.dead or tgid in self._polled:
+                told.put_back(tgid, places)  # until the other one of this number is gone
+        self._restless.update(told.take_threads() & self._tids.keys())
+        try:
+            self._admit(self._newcomers.judge(self._siblings(told.take_strangers()), siblings=True))
+            if told.lost:
+                told.start_anew(self._found.keys() | self._tids.keys() - self._exited - self.dead)
+                self._restless.update(self._tids)
+                self._judge_new()
+        except BaseException:
+            told.lose()
+            raise
+
+    def _admit(self, newcomers: Iterable[Newcomer]) -> None:
+        for tgid, places in newcomers:
+            if places is None:
+                self._marks.give(tgid, None)
+                continue
+            self._found[tgid] = places
+            if self._told is not None:
+                self._told.move(tgid, places)
+
+    def _siblings(self, strangers: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Children of others that have a mark of ours all the same, and which."""
+        for tgid in strangers:
+            try:
+                mark = born_with(tgid)
+            except ProcessLookupError:
+                continue
+            if mark is not None and self._marks.known(mark) is not None and tgid not in self._tids:
+                yield tgid, mark
+
+    def _new(self) -> Iterator[tuple[int, int]]:
+        """The processes that came since the last look and have a mark of ours, and which. New threads are noted."""
+        numbers, told_of_threads = self._numbers.take()
+        if not told_of_threads:
+            self._restless.update(self._tids)
+        for tid in numbers:
+            if tid in self._found:
+                continue
+            if tid in self._tids:
+                if tid in self._exited or tid in self.dead or tid in self._polled:
+                    self._numbers.put_back(tid)  # it may be another already
+                continue
+            try:
+                mark = born_with(tid)
+            except ProcessLookupError:
+                self._numbers.put_back(tid)
+                continue
+            self._numbers.settle(tid)
+            tgid = _leader(tid)
+            if tgid != tid:
+                if tgid in self._tids:
+                    self._restless.add(tgid)
+            elif mark is not None and self._marks.known(mark) is not None and self._marks.now.get(tid) != mark:
+                if mark in self._lent:
+                    self._lent[mark] = True
+                yield tid, mark
+
+    def _find_exited(self) -> None:
+        for pidfd, _ in self.exits.poll(0):
+            if pidfd in self._pidfds:
+                self._exited.add(self._pidfds[pidfd])
 
     # -- freezing ---------------------------------------------------------------------------------
 
@@ -325,8 +407,9 @@ class HostProcesses:
         for tgid in list(self._frozen):
             self.freeze(tgid, False)
         self.forked()
-        for tgid in list(self._tagged):
+        for tgid in list(self._marks.now):
             self.follow(tgid, None)
+        self._stop()
 
     # -- what they use ----------------------------------------------------------------------------
 
@@ -365,6 +448,7 @@ class HostProcesses:
         for tgid in exited:
             if tgid not in self.dead:
                 self.dead.add(tgid)
+                self._exited.discard(tgid)
                 self._untold.add(tgid)
                 if self.watched[tgid] != NO_PIDFD:
                     self.exits.modify(self.watched[tgid], 0)
@@ -398,8 +482,12 @@ class HostProcesses:
     def _unwatch(self, tgid: int) -> None:
         self.dead.discard(tgid)
         self._untold.discard(tgid)
+        self._exited.discard(tgid)
+        self._restless.discard(tgid)
+        if self._told is not None:
+            self._told.ended(tgid)
         self._thawed(tgid)
-        self._tagged.pop(tgid, None)
+        self._marks.forget(tgid)
         del self._tids[tgid]
         pidfd = self.watched.pop(tgid)
         self._polled.discard(tgid)
@@ -433,13 +521,6 @@ def _is_reaped(pidfd: int) -> bool:
     return False
 
 
-def _at_most(limit: int, hard: int) -> int:
-    """A soft limit, or the hard one where that is lower."""
-    if hard == _UNLIMITED or 0 <= limit <= hard:
-        return limit
-    return hard
-
-
 _FLAGS, _START = 6, 19  # in what `stat_of` gives: the 9th and 22nd field
 
 
@@ -452,10 +533,21 @@ def _state(tid: int) -> str:
         return ""
 
 
-def _start(tgid: int) -> int:
-    """When a process was started, in clock ticks since boot; 0 for none."""
-    stat = stat_of(tgid)
-    return int(stat[_START]) if stat else 0
+def _leader(tid: int) -> int:
+    """The process of a thread; 0 where it is gone."""
+    try:
+        os.close(os.pidfd_open(tid))
+    except OSError as error:
+        if error.errno == ESRCH:
+            return 0
+    else:
+        return tid  # only a leader has such a descriptor
+    try:
+        with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
+            status = file.read(1024)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(status[status.index(b"\nTgid:") + 6 :].split(maxsplit=1)[0])
 
 
 def _is_bound(tid: int) -> bool:

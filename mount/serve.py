@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from fakecgroup import Kernel, Processes
 
-from . import fusepy
+from . import fork_events, fusepy
 from .attach import attach, detach
 from .errors import MountError
 from .frozen import Frozen
@@ -41,7 +41,7 @@ def serve(
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
-    processes = HostProcesses(ids, Frozen())
+    processes = HostProcesses(ids, Frozen(), listen=fork_events.listen)
     kernel = make_kernel(processes)
     kernel.on_release = ReleaseAgents().run
     everyone = allow_other or os.geteuid() == 0

@@ -107,7 +107,7 @@ class Cloning:
 
         def then() -> None:
             try:
-                self._await_child(call.tid, tgid, mark)
+                self._await_child(call.tid, mark)
             finally:
                 with self._tree.lock:
                     self._forking.over(call.tid)
@@ -131,14 +131,14 @@ class Cloning:
         self._tree.kernel.membership.adopt_forked()
         return tuple(hierarchy.cgroup_of(tgid) for hierarchy in self._tree.kernel.hierarchies)
 
-    def _await_child(self, tid: int, tgid: int, mark: int) -> None:
+    def _await_child(self, tid: int, mark: int) -> None:
         """Waits until the child is known, or the call is over without one."""
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             over = not is_in_call(tid, HERE.numbers["clone3"])
             with self._tree.lock:
                 self._tree.kernel.membership.adopt_forked()
-                if self._processes.has_passed_on(tgid, mark):
+                if self._processes.has_passed_on(mark):
                     return
             if over:
                 return

@@ -9,8 +9,9 @@ from errno import EINVAL, EPERM, ESRCH
 from pathlib import Path
 from struct import Struct
 
+from ..marks import LOCKS, Limit
 from ..pid_numbers import numbers_of
-from ..processes import LOCKS, HostProcesses, Limit
+from ..processes import HostProcesses
 from .filter import When
 from .listener import GOES, Answer, Call
 from .process import Credentials, credentials, signed, thread_group

@@ -12,6 +12,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
@@ -32,7 +33,7 @@ from .sandbox import CGROUP_ROOT, MOUNTED, OUTER
 from .supervisor import REFUSED, TRAPPED, handlers
 from .sweep import sweep
 from .tree import Tree
-from .user_namespaces import namespace_of
+from .user_namespaces import Namespace, lineage, namespace_of
 
 
 class _Mounted(NamedTuple):
@@ -85,7 +86,7 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
         return
     syscalls.forbid_tracing()
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
-    processes = HostProcesses(ids)
+    processes = HostProcesses(ids, inside=partial(_is_inside, namespace))
     kernel = make_kernel(processes)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     collect_seldom()
@@ -105,6 +106,14 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
         pass  # killed while it starts
     _await_end(sandbox.detach())
     sweep(namespace)
+
+
+def _is_inside(namespace: Namespace, tgid: int) -> bool:
+    """Whether a process is of the sandbox, where nobody sees or sets a real RLIMIT_LOCKS (`limits`)."""
+    try:
+        return namespace in lineage(tgid)
+    except OSError:
+        return False
 
 
 def _await_end(connection: int) -> None:

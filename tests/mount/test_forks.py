@@ -14,8 +14,10 @@ import pytest
 
 from fakecgroup import Kernel
 from mount.idmap import IdMap
+from mount.new_numbers import NewNumbers
 from mount.processes import HostProcesses
 
+from ..waiting import wait_until
 from .conftest import OTHER_UID, Mount, is_alive, needs_root, run, shell
 from .test_processes import eventually, procs
 
@@ -165,17 +167,6 @@ def test_a_process_back_in_the_root_has_its_own_limit_back(v2: Path, group: Path
     assert (during != before, resource.prlimit(family.pid, RLIMIT_LOCKS)) == (True, before)
 
 
-def test_a_process_with_a_low_hard_limit_is_not_followed(group: Path) -> None:
-    family = Family(preexec_fn=lambda: resource.setrlimit(RLIMIT_LOCKS, (1000, 1000)))
-    try:
-        (group / "cgroup.procs").write_text(str(family.pid))
-        family.fork()
-        listed, limits = procs(group), resource.prlimit(family.pid, RLIMIT_LOCKS)
-    finally:
-        family.end()
-    assert (listed, limits) == ([family.pid], (1000, 1000))
-
-
 def test_unmounting_gives_the_limits_back(mount: Mount, family: Family) -> None:
     before = resource.prlimit(family.pid, RLIMIT_LOCKS)
     tree = mount()
@@ -192,6 +183,19 @@ def test_unmounting_gives_the_limits_back(mount: Mount, family: Family) -> None:
 @pytest.fixture
 def processes() -> HostProcesses:
     return HostProcesses(IdMap(0, 0))
+
+
+def test_without_events_a_process_with_a_low_hard_limit_is_not_followed(processes: HostProcesses) -> None:
+    kernel = Kernel(processes=processes)
+    kernel.mkdir("/a")
+    family = Family(preexec_fn=lambda: resource.setrlimit(RLIMIT_LOCKS, (1000, 1000)))
+    try:
+        kernel.write("/a/cgroup.procs", str(family.pid))
+        family.fork()
+        listed, limits = kernel.read("/a/cgroup.procs"), resource.prlimit(family.pid, RLIMIT_LOCKS)
+    finally:
+        family.end()
+    assert (listed, limits) == (f"{family.pid}\n", (1000, 1000))
 
 
 def test_two_daemons_do_not_take_each_others_children(family: Family, processes: HostProcesses) -> None:
@@ -219,18 +223,22 @@ def test_no_process_is_looked_at_while_nobody_is_followed(
     assert kernel.read("/a/cgroup.procs") == ""
 
 
-def test_tags_are_forgotten_with_the_last_process(
-    family: Family, processes: HostProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_looked_at_any_more_once_the_last_process_has_gone(family: Family, processes: HostProcesses) -> None:
     kernel = Kernel(processes=processes)
     kernel.mkdir("/a")
     kernel.write("/a/cgroup.procs", str(family.pid))
     family.end()
-    processes.exits.poll(5)
-    processes.report(kernel)
-    kernel.read("/a/cgroup.procs")
-    monkeypatch.setattr(os, "listdir", lambda path: pytest.fail(f"{path} was searched"))
-    assert kernel.read("/a/cgroup.procs") == ""
+
+    def looks() -> bool:
+        processes.report(kernel)
+        with pytest.MonkeyPatch.context() as patch:
+            asked: list[object] = []
+            patch.setattr(NewNumbers, "take", lambda numbers: asked.append(numbers) or ([], True))
+            kernel.read("/a/cgroup.procs")
+        kernel.read("/a/cgroup.procs")
+        return bool(asked)
+
+    assert wait_until(lambda: not looks())
 
 
 def test_a_child_that_is_a_zombie_counts_as_a_pid_and_populates_nothing(processes: HostProcesses) -> None:

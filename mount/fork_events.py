@@ -1,0 +1,127 @@
+"""Forks as the kernel tells of them: the process events connector (drivers/connector/cn_proc.c).
+
+It tells root of the machine, or whom it lets: not in a container with a user, pid or network namespace of its own.
+A fork is in our queue before fork(2) returns, so whoever reads the queue knows all forks that are over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import socket
+from collections.abc import Iterator
+from errno import EAGAIN, ENOBUFS, EPERM
+from struct import Struct, pack
+from typing import NamedTuple
+
+from fakecgroup.refuse import refuse
+
+_NETLINK_CONNECTOR = 11
+_CN_IDX_PROC = _CN_VAL_PROC = 1
+_LISTEN, _IGNORE = 1, 2  # PROC_CN_MCAST_*
+_ATTEMPTS = 10
+_NLMSG_DONE = 3
+_NLMSG, _CN_MSG = 16, 20  # bytes of struct nlmsghdr and of struct cn_msg without its data
+_NONE, _FORK = 0, 1  # PROC_EVENT_*
+_EVENT = Struct("=I4xQIIII")  # struct proc_event: what, cpu, timestamp, parent pid and tgid, child pid and tgid
+_HEAD = _NLMSG + _CN_MSG
+_SIZE = 256
+_QUEUE = 8 << 20  # bytes of the machine's memory, enough for about 8,000 forks
+
+_SO_ATTACH_FILTER, _SO_RCVBUFFORCE = 26, 33
+_LOAD_WORD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|BPF_W|BPF_ABS, BPF_JMP|BPF_JEQ|BPF_K, BPF_RET|BPF_K
+
+
+class Fork(NamedTuple):
+    """A task was made. Its parent is the thread that made it, but the maker's own parent for a thread of that process
+    and with CLONE_PARENT (copy_process).
+    """
+
+    parent: int
+    parent_tgid: int
+    tid: int
+    tgid: int
+
+
+class ForkEvents:
+    """A queue of the forks on the machine since it was opened. Raises OSError where the kernel tells us of none."""
+
+    def __init__(self) -> None:
+        self.lost = False  # whether some were lost since this was set to False
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR)
+        self._buffer = bytearray(_SIZE)
+        try:
+            self._socket.setblocking(False)
+            self._attach_filter()
+            try:
+                self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _QUEUE)
+            except PermissionError:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _QUEUE)
+            self._socket.bind((0, _CN_IDX_PROC))
+            if not any(self._is_heard() for _ in range(_ATTEMPTS)):
+                raise refuse(EPERM)
+        except OSError:
+            self._socket.close()
+            raise
+
+    def _is_heard(self) -> bool:
+        """Asks to be told; that we are is said at once (cn_proc_ack), or never. False too where the answer is lost."""
+        self._say(_LISTEN)
+        try:
+            while True:
+                if _EVENT.unpack_from(self._socket.recv(_SIZE), _HEAD)[0] == _NONE:
+                    return True
+        except OSError as error:
+            if error.errno in (EAGAIN, ENOBUFS):
+                return False
+            raise
+
+    def _say(self, word: int) -> None:
+        message = pack("=IIIIHHI", _CN_IDX_PROC, _CN_VAL_PROC, 0, 0, 4, 0, word)
+        self._socket.send(pack("=IHHII", _NLMSG + len(message), _NLMSG_DONE, 0, 0, 0) + message)
+
+    def take(self) -> Iterator[Fork]:
+        """Those that were not taken yet, the oldest first; does not wait."""
+        receive, buffer, unpack = self._socket.recvfrom_into, self._buffer, _EVENT.unpack_from
+        while True:
+            try:
+                _, (sender, _) = receive(buffer)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno != ENOBUFS:
+                    raise
+                self.lost = True
+                continue
+            what, _, *fork = unpack(buffer, _HEAD)
+            if what == _FORK and not sender:  # the kernel is number 0
+                yield Fork(*fork)
+
+    def close(self) -> None:
+        with self._socket, contextlib.suppress(OSError):
+            self._say(_IGNORE)  # kernels before 6.6 would go on and tell nobody
+
+    def _attach_filter(self) -> None:
+        """Of all events only forks come into the queue, and the answer to who wants to listen."""
+        told, fork = (socket.htonl(what) for what in (_NONE, _FORK))
+        code = b"".join(
+            pack("=HBBI", *instruction)
+            for instruction in (
+                (_LOAD_WORD, 0, 0, _HEAD),
+                (_IF_EQUAL, 2, 0, fork),
+                (_IF_EQUAL, 1, 0, told),
+                (_RETURN, 0, 0, 0),
+                (_RETURN, 0, 0, 0xFFFF),
+            )
+        )
+        instructions = ctypes.create_string_buffer(code, len(code))
+        program = pack("@HP", len(code) // 8, ctypes.addressof(instructions))
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+
+
+def listen() -> ForkEvents | None:
+    """None where the kernel tells us of no forks."""
+    try:
+        return ForkEvents()
+    except OSError:
+        return None
