@@ -16,8 +16,9 @@ from fakecgroup import personalities
 
 from ..errors import MountError
 from ..mountinfo import mount_at
-from . import known_gaps, recording
-from .recording import MACHINES, PLAIN, Recording, RecordingError
+from . import known_gaps, needs_root, recording
+from .case import Case
+from .recording import MACHINES, PLAIN, RecordedCase, Recording, RecordingError
 from .replay import Difference, Result, replay
 from .target import Target
 from .target_directory import roots_of
@@ -108,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         tallies = []
         for recorded in recordings:
-            target = host_target or _target(options.target, recorded)
+            target = host_target or _target(options.target, recorded, options.family)
             tallies += compare(target, recorded, options.family, _progress())
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -139,7 +140,7 @@ def compare(
     target: Target, recorded: Recording, families: Sequence[str] | None, progress: Callable[[int, int], None]
 ) -> list[Tally]:
     """Every recorded case of some families, or of all, on a target, by family."""
-    cases = [case for case in recorded.cases if not families or case.family in families]
+    cases = _of_families(recorded, families)
     tallies: dict[str, Tally] = {}
     for number, case in enumerate(cases, start=1):
         progress(number, len(cases))
@@ -148,7 +149,11 @@ def compare(
     return list(tallies.values())
 
 
-def _target(name: str, recorded: Recording) -> Target:
+def _of_families(recorded: Recording, families: Sequence[str] | None) -> list[RecordedCase]:
+    return [case for case in recorded.cases if not families or case.family in families]
+
+
+def _target(name: str, recorded: Recording, families: Sequence[str] | None) -> Target:
     layout, kernel = recorded.layout, recorded.kernel
     if name == "model":
         return ModelTarget(layout, kernel, recorded.machine)
@@ -167,11 +172,23 @@ def _target(name: str, recorded: Recording) -> Target:
             cgroup = next((entry.path for entry in entries if entry.is_dir(follow_symlinks=False)), None)
         if cgroup is not None:
             raise MountError(f"{cgroup} is there, and the cases would remove it: mount a tree of its own for them")
-    if os.geteuid() != 0:
+    cases = [one.case for one in _of_families(recorded, families)]
+    as_root = os.stat(path).st_uid == 0 and needs_root.acts_as_others(cases)
+    if not as_root:
+        _say_what_needs_root(cases)
+    return MountTarget(path, as_root=as_root)
+
+
+def _say_what_needs_root(cases: Sequence[Case]) -> None:
+    """Before it begins: how many operations are left out, and what they do."""
+    reasons = needs_root.counted(cases)
+    if reasons:
+        which = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
         print(
-            "fakecgroup conformance: not as root, so what it owns and what other users may do differs", file=sys.stderr
+            f"fakecgroup conformance: {reasons.total():,} of {sum(len(case.ops) for case in cases):,} operations need "
+            f"root and are not compared: {which}",
+            file=sys.stderr,
         )
-    return MountTarget(path)
 
 
 def _oracle(command: str, kernel: str, layout: str, *words: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from . import needs_root
 from .case import Answer, Case, Op, arguments
 from .target import UnsupportedError
 from .target_directory import DirectoryTarget
@@ -19,7 +20,11 @@ _IO_COST = ("io.cost.qos", "io.cost.model")
 
 
 class MountTarget(DirectoryTarget):
-    """A directory on which ``fakecgroup mount`` has put a tree."""
+    """A directory on which ``fakecgroup mount`` has put a tree, asked ``as_root`` or without what needs root."""
+
+    def __init__(self, root: str, *, as_root: bool = True) -> None:
+        super().__init__(root)
+        self._as_root = as_root
 
     def start(self, case: Case) -> None:
         super().start(case)
@@ -37,6 +42,8 @@ class MountTarget(DirectoryTarget):
 
     def _not_the_fakes(self, op: Op) -> tuple[str, bool]:
         """Why an operation says nothing about the fake ("" if it does), and whether the case ends with it."""
+        if not self._as_root and (reason := needs_root.why(op)):
+            return (reason, needs_root.ends(op))
         while op[0] == "in":
             op = op[2:]
         if op[0] == "alloc":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -261,6 +262,23 @@ def test_allow_other_needs_the_administrators_word(as_user: As) -> None:
     status, _, complaint = as_user("fakecgroup mount tree --allow-other")
     assert (status, complaint.count("\n")) == (1, 1)
     assert "user_allow_other" in complaint
+
+
+def test_conformance_says_first_what_needs_root_and_leaves_it_out(as_user: As) -> None:
+    tree = "--cpus 4 --numa-nodes 2 --memory 1073741824 --block-devices 259:0,259:1"
+    status, said, complaint = as_user(f"""
+        fakecgroup mount tree {tree} >mounted
+        fakecgroup conformance --target tree --family delegation --family names
+        echo "status $?"
+        fakecgroup umount tree
+    """)
+    assert status == 0, complaint
+    assert said.splitlines()[-1] == "status 0"
+    assert re.fullmatch(
+        r"fakecgroup conformance: [\d,]+ of [\d,]+ operations need root and are not compared: \d+ act as another user; "
+        r"\d+ tell the owner, which is root\n",
+        complaint,
+    )
 
 
 def test_a_tree_in_use_is_busy_for_a_user_too(as_user: As) -> None:
