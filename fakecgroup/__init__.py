@@ -11,6 +11,7 @@ ValueError for a `Kernel` that cannot be made.
 """
 
 from .caller import ROOT, Caller, EventFd
+from .capability import Capability, Privileges
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
@@ -19,12 +20,14 @@ from .tasks import CpuTime, CpuUse, MemoryUse, Processes, ProcessMemory, Process
 __all__ = [
     "ROOT",
     "Caller",
+    "Capability",
     "CpuTime",
     "CpuUse",
     "EventFd",
     "Kernel",
     "MemoryUse",
     "OpenFile",
+    "Privileges",
     "ProcessMemory",
     "ProcessTable",
     "Processes",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
+from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
+
 
 def _no_groups() -> Collection[int]:
     return ()
@@ -55,8 +57,12 @@ class Caller(NamedTuple):
 
     `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the supplementary groups,
     `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`, any other object, or
-    None for a descriptor that is not open, `numbers` how it counts tasks. They are asked only when a decision hangs on
-    them.
+    None for a descriptor that is not open, `numbers` how it counts tasks.
+
+    `capabilities` are those that count now, as a set or as a function that gives the `Privileges`; None stands for all
+    of them for uid 0, for none for others.
+
+    What is a function is asked only when a decision hangs on it.
     """
 
     uid: int = 0
@@ -65,11 +71,23 @@ class Caller(NamedTuple):
     groups: Callable[[], Collection[int]] = _no_groups
     files: Callable[[int], object] = _no_files
     numbers: Callable[[], Numbers] = _own_numbers
+    capabilities: Capability | Callable[[], Privileges] | None = None
 
-    @property
-    def privileged(self) -> bool:
-        """Root, with every capability that matters here."""
-        return self.uid == 0
+    def privileges(self) -> Privileges:
+        """The capabilities and how far they reach."""
+        given = self.capabilities
+        if given is None:
+            return NO_PRIVILEGES if self.uid else ALL_PRIVILEGES
+        return Privileges(given, given) if isinstance(given, Capability) else given()
+
+    def capable(self, capability: Capability) -> bool:
+        """Whether this capability counts in the tree's initial user namespace (kernel/capability.c, capable)."""
+        return self.privileges().over_machine(capability)
+
+    def remembered(self) -> Caller:
+        """The same with the privileges that it has now, whatever becomes of it (struct file, f_cred)."""
+        found = self.privileges().to_keep()
+        return self._replace(capabilities=lambda: found)
 
     def in_group(self, gid: int) -> bool:
         """True where `gid` is the caller's group or one of its supplementary ones."""

@@ -50,6 +50,7 @@ class CFType:
     `mark` groups files that the core shows and hides together. `poll` gives the events beside POLLIN and POLLOUT of a
     file that has its own; the others have one after each change (kernfs_notify).
     `huge_page` in bytes: only machines that have huge pages of this size have the file.
+    `by_opener`: what may be written hangs on what whoever opened it was privileged to at that time.
     """
 
     name: str
@@ -61,6 +62,7 @@ class CFType:
     max_write: int = PAGE_SIZE
     mark: str | None = None
     huge_page: int | None = None
+    by_opener: bool = False
     show: Callable[[Any], str] | None = None
     show_records: Callable[[Any, OpenFile], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None

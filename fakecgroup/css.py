@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 from .cftype import CFType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from .caller import Caller
     from .cgroup import Cgroup
     from .machine import Machine
     from .personality import Personality
@@ -54,6 +55,9 @@ class Css:
 
     def can_attach(self) -> None:
         """Raises what moving a task from elsewhere into this part of the tree is refused with; charges nothing."""
+
+    def can_be_brought(self, tids: Collection[int], source: Css | None, writer: Caller) -> None:
+        """Raises what `writer` is refused with who moves these tasks here; `source` is where the first of them is."""
 
     def can_fork(self) -> None:
         """Raises what a fork in this cgroup is refused with; charges nothing."""

@@ -8,10 +8,11 @@ the parent's subtree_control names, on v1 all.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
 from typing import TYPE_CHECKING, NamedTuple
 
+from .caller import ROOT
 from .cftype import CFType, Where
 from .cgroup import Cgroup
 from .css import Controller
@@ -58,7 +59,7 @@ class Environment(NamedTuple):
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
     notify_later: Callable[[CgroupFile, int], None]
-    release: Callable[[str, str], None]  # the agent, a cgroup's path
+    release: Callable[[str, str, Caller], None]  # the agent, a cgroup's path, who set the agent
     next_ino: Callable[[int], int]
 
 
@@ -87,6 +88,7 @@ class Hierarchy:
         self.name = name
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
+        self.release_agent_of = ROOT  # who set it, with the privileges of that time
         self.controllers = {controller.name: controller for controller in controllers}
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.root_table = self._table(core, Where.ROOT)
@@ -241,7 +243,7 @@ class Hierarchy:
         """
         path = os.fsencode(cgroup.path)
         if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
-            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]))
+            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]), self.release_agent_of)
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
         """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
@@ -306,13 +308,18 @@ class Hierarchy:
             self._back[tid] = self.processes.newest()
         self._leave(tid, source)
 
-    def can_attach(self, tids: Iterable[int], cgroup: Cgroup) -> None:
-        """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute)."""
+    def can_attach(self, tids: Collection[int], cgroup: Cgroup, writer: Caller | None = None) -> None:
+        """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute); `writer` moves them,
+        where they do not come by themselves.
+        """
         sources = {id(source): source for source in map(self.cgroup_of, tids)}.values()
         for name in self.controllers:
             css = cgroup.effective_css(name)
-            if css is not None and any(source.effective_css(name) is not css for source in sources):
+            left = [source.effective_css(name) for source in sources]
+            if css is not None and any(one is not css for one in left):
                 css.can_attach()
+                if writer is not None:
+                    css.can_be_brought(tids, left[0], writer)
 
     def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
         """Raises what a fork by a task of `source` into `cgroup` is refused with."""

@@ -63,8 +63,8 @@ class Kernel:
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
     timestamps, `on_notify` hears of each poll event on a file, `on_notify_later` of one that a kernel puts off for some
     ns, and calls the cgroup's `notify_now` then (by default: at once), `on_release` of each run of a v1 release agent:
-    the agent's path and the cgroup's, below its hierarchy's root. They are called in the middle of a change, so they
-    take note and call nothing else here.
+    the agent's path, the cgroup's below its hierarchy's root, and the `Caller` who has set the agent. They are called
+    in the middle of a change, so they take note and call nothing else here.
 
     Raises ValueError, which names the argument, for a wrong value, an unknown argument, and a kernel that does not have
     the layout.
@@ -107,7 +107,7 @@ class Kernel:
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
-        self.on_release: Callable[[str, str], None] = lambda agent, path: None
+        self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
         self.membership = Membership(self.processes, clock)
         self._clock = clock
         self._ino = 1
@@ -133,7 +133,7 @@ class Kernel:
             self._clock,
             lambda file: self.on_notify(file),
             lambda file, wait: self.on_notify_later(file, wait),
-            lambda agent, path: self.on_release(agent, path),
+            lambda agent, path, setter: self.on_release(agent, path, setter),
             self._next_ino,
         )
 
@@ -303,6 +303,7 @@ class Kernel:
             caller,
             uid=None if uid == -1 else uid,
             gid=None if gid == -1 else gid,
+            chown=True,
         )
 
     # -- tasks ------------------------------------------------------------------------------------
@@ -357,6 +358,7 @@ class Kernel:
         for source, place in zip(sources, places, strict=True):
             place.hierarchy.can_fork(source, place)
         child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)
+        self.processes.grant(child, self.processes.privileges(pid))
         for place in places:
             place.hierarchy.fork(place, child, task.tgid if thread else child)
         return child

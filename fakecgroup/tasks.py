@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
+
 if TYPE_CHECKING:
     from .cgroup import Cgroup
 
@@ -113,6 +115,9 @@ class Processes(Protocol):
     def newest(self) -> int:
         """The tid that was given out last."""
 
+    def privileges(self, tid: int) -> Privileges:
+        """What the thread is privileged to; nothing for one that is gone."""
+
     def watch(self, tgid: int) -> None:
         """The model has a process in a cgroup and wants to hear of its exit."""
 
@@ -168,6 +173,7 @@ class ProcessTable:
 
     def __init__(self) -> None:
         self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
+        self._granted = {1: ALL_PRIVILEGES, 2: ALL_PRIVILEGES}
         self._next = 180  # a pid with an 8 in it is no octal number, so "0180" is no pid
 
     def find(self, tid: int) -> TaskInfo | None:
@@ -185,6 +191,14 @@ class ProcessTable:
 
     def newest(self) -> int:
         return self._next - 1
+
+    def privileges(self, tid: int) -> Privileges:
+        """As `grant` has said; else all for who was root when it was added."""
+        return self._granted.get(tid, NO_PRIVILEGES)
+
+    def grant(self, tid: int, privileges: Privileges) -> None:
+        """What the task is privileged to from now on."""
+        self._granted[tid] = privileges
 
     def watch(self, tgid: int) -> None:
         pass
@@ -231,6 +245,7 @@ class ProcessTable:
         """A new process, or with `tgid` a new thread of that process; returns its tid."""
         tid, self._next = self._next, self._next + 1
         self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
+        self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
         return tid
 
     def set_uid(self, tid: int, uid: int, suid: int) -> None:
@@ -243,8 +258,8 @@ class ProcessTable:
         if task.tgid == tid:
             self._tasks[tid] = task._replace(zombie=True)
         else:
-            del self._tasks[tid]
+            del self._tasks[tid], self._granted[tid]
 
     def reap(self, tid: int) -> None:
         """The parent has waited for it."""
-        del self._tasks[tid]
+        del self._tasks[tid], self._granted[tid]

@@ -27,10 +27,22 @@ from errno import (
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import xattrs
+from .capability import Capability
 from .cgroup import Cgroup
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
 from .openfile import OpenFile
-from .permission import MAY_EXEC, MAY_READ, MAY_WRITE, permitted, require, require_owner, require_removable
+from .permission import (
+    MAY_EXEC,
+    MAY_READ,
+    MAY_WRITE,
+    keeps_setgid,
+    permitted,
+    require,
+    require_chown,
+    require_owner,
+    require_removable,
+    setid_bits,
+)
 from .refuse import refuse
 
 if TYPE_CHECKING:
@@ -41,6 +53,7 @@ RENAME_NOREPLACE = 1
 RENAME_EXCHANGE = 2
 RENAME_WHITEOUT = 4
 NAME_MAX = 255
+_SYS_ADMIN = Capability.SYS_ADMIN
 S_ISVTX = 0o1000
 _NOT_BY_MODE = ("security.", "system.", "trusted.")  # attributes that the mode does not guard
 MAX_NON_LFS = 0x7FFFFFFF  # bytes; the end of every file before 7.2 (s_maxbytes)
@@ -113,37 +126,42 @@ class Vfs:
         atime: int | None = None,
         mtime: int | None = None,
         handle: OpenFile | None = None,
+        chown: bool = False,
     ) -> Stat:
-        """chmod, chown, truncate and utimens (times in ns); with `handle`, ftruncate on that open file.
+        """chmod, chown, truncate and utimens (times in ns); with `handle`, ftruncate on that open file; `chown`
+        where it is one, even of no id.
 
-        Nothing is changed unless all is allowed: EPERM to anyone but the owner (chown of the uid: to anyone but
-        root), EACCES for a truncate without write permission.
+        Nothing is changed unless all is allowed: EPERM to anyone but the owner (chown of the uid: to anyone) without
+        the capability for it, EACCES for a truncate without write permission.
         """
         if inode.read_only:
             raise refuse(EROFS)
         if size is not None:
             self._check_truncate(inode, size, caller, handle)
-        owner = caller.privileged or caller.uid == inode.uid
-        if uid is not None and not (caller.privileged or (owner and uid == inode.uid)):
-            raise refuse(EPERM)
-        if gid is not None and not (caller.privileged or (owner and (gid == inode.gid or caller.in_group(gid)))):
-            raise refuse(EPERM)
+            self._lose_setid(inode, caller)
+        chown = chown or uid is not None or gid is not None
+        require_chown(inode, uid, gid, caller)
+        if chown and not inode.is_dir and (lost := setid_bits(inode, caller)):
+            mode = inode.mode & ~lost
         if mode is not None or atime is not None or mtime is not None:
             require_owner(inode, caller)
-        if uid is not None or gid is not None:
+        if mode is not None:
+            if mode & stat.S_ISGID and not keeps_setgid(inode, inode.gid if gid is None else gid, caller):
+                mode &= ~stat.S_ISGID
+            inode.mode = mode & 0o7777
+        if chown:
             inode.uid = inode.uid if uid is None else uid
             inode.gid = inode.gid if gid is None else gid
-            if not inode.is_dir:
-                inode.mode &= ~(stat.S_ISUID | (stat.S_ISGID if inode.mode & stat.S_IXGRP else 0))
-        if mode is not None:
-            inode.mode = mode & 0o7777
-            if not caller.privileged and not caller.in_group(inode.gid):
-                inode.mode &= ~stat.S_ISGID
         if atime is not None:
             inode.atime = atime
         if mtime is not None:
             inode.mtime = mtime
         return inode.stat()
+
+    def _lose_setid(self, inode: Inode, caller: Caller) -> None:
+        """A truncate takes the bits of setuid and setgid away, without CAP_FSETID (dentry_needs_remove_privs)."""
+        if inode.mode & (stat.S_ISUID | stat.S_ISGID) and not caller.capable(Capability.FSETID):
+            inode.mode &= ~setid_bits(inode, caller)
 
     def _check_truncate(self, inode: Inode, size: int, caller: Caller, handle: OpenFile | None) -> None:
         if inode.is_dir:
@@ -300,8 +318,14 @@ class Vfs:
             mask |= MAY_WRITE
         if not permitted(inode, mask, caller):
             raise refuse(EACCES)
+        if flags & os.O_NOATIME:
+            require_owner(inode, caller)
         if flags & os.O_DIRECT:
             raise refuse(EINVAL)
+        if flags & os.O_TRUNC:
+            self._lose_setid(inode, caller)
+        if inode.row.by_opener and mask & MAY_WRITE:
+            caller = caller.remembered()
         return OpenFile(inode, flags, caller)
 
     def opendir(self, inode: Inode, caller: Caller) -> None:
@@ -349,7 +373,7 @@ class Vfs:
     def removexattr(self, inode: Inode, name: str, caller: Caller) -> None:
         if inode.read_only:
             raise refuse(EROFS)
-        self._may_set_xattr(inode, name, caller)
+        self._may_set_xattr(inode, name, caller, Capability.SETFCAP if name == xattrs.CAPABILITY else _SYS_ADMIN)
         if inode.xattrs is None:
             raise refuse(ENODATA)
         inode.xattrs.remove(name)
@@ -357,8 +381,10 @@ class Vfs:
     def listxattr(self, inode: Inode, caller: Caller) -> list[str]:
         return inode.xattrs.names(caller) if inode.xattrs is not None else []
 
-    def _may_set_xattr(self, inode: Inode, name: str, caller: Caller) -> None:
-        """Permission comes before the name (fs/xattr.c, xattr_permission; security/commoncap.c, cap_inode_setxattr)."""
+    def _may_set_xattr(self, inode: Inode, name: str, caller: Caller, security: Capability = _SYS_ADMIN) -> None:
+        """Permission comes before the name (fs/xattr.c, xattr_permission; security/commoncap.c, cap_inode_setxattr).
+        `security` is what security.* takes.
+        """
         xattrs.check_length(name)
         if xattrs.hidden_from(name, caller):
             raise refuse(EPERM)
@@ -367,7 +393,8 @@ class Vfs:
                 require_owner(inode, caller)
             require(inode, MAY_WRITE, caller)
         kernel = _personality(inode)
-        if name.startswith("security.") and not (caller.privileged or (kernel and kernel.lax_security_xattrs)):
+        guarded = name.startswith("security.") and not (kernel and kernel.lax_security_xattrs)
+        if guarded and not caller.capable(security):
             raise refuse(EPERM)
         xattrs.check_name(name)
 

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
 
+from .capability import Capability
 from .refuse import refuse
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def check_name(name: str) -> None:
 
 
 def hidden_from(name: str, caller: Caller) -> bool:
-    """True for trusted.*, which only a privileged caller sees."""
-    return name.startswith("trusted.") and not caller.privileged
+    """True for trusted.*, which only CAP_SYS_ADMIN sees."""
+    return name.startswith("trusted.") and not caller.capable(Capability.SYS_ADMIN)
 
 
 def refuse_access_list(value: bytes) -> None:

@@ -215,7 +215,8 @@ class Tree:
 
     def access(self, path: str, mask: int) -> None:
         caller = self._caller()
-        self._vfs.access(self._find(path, caller), mask, caller)
+        inode = self._find(path, caller)
+        self._vfs.access(inode, mask, self._ids.for_access(caller, mask, inode))
 
     def readlink(self, path: str) -> str:
         return _bytes_as_text(self._vfs.readlink(self._find(path, self._caller())))
@@ -235,6 +236,7 @@ class Tree:
             caller,
             uid=None if uid == -1 else self._ids.played_uid.get(uid, uid),
             gid=None if gid == -1 else self._ids.played_gid.get(gid, gid),
+            chown=True,
         )
 
     def truncate(self, path: str | None, length: int, fi: Any = None) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from fakecgroup import Caller
+from fakecgroup.inode import Inode
+from fakecgroup.permission import MAY_EXEC
 
+from .credentials import Mounter
 from .pid_numbers import numbers_of
 
 
@@ -21,9 +24,12 @@ class IdMap:
     def __init__(self, uid: int, gid: int) -> None:
         self.played_uid, self.played_gid = ({uid: 0}, {gid: 0}) if uid else ({}, {})
         self.shown_uid, self.shown_gid = ({0: uid}, {0: gid}) if uid else ({}, {})
+        self.mounter = Mounter(uid, self.shown_uid, self.shown_gid)
 
     def caller(self, uid: int, gid: int, pid: int, files: Callable[[int], object]) -> Caller:
-        """The model's caller for the thread `pid`; its groups and its pid namespace are looked at once they matter."""
+        """The model's caller for the thread `pid`; its groups, pid namespace and capabilities are looked at once they
+        matter.
+        """
         return Caller(
             self.played_uid.get(uid, uid),
             self.played_gid.get(gid, gid),
@@ -31,7 +37,15 @@ class IdMap:
             _groups_of(pid, self.played_gid),
             files,
             partial(numbers_of, pid),
+            partial(self.mounter.privileges, pid, uid),
         )
+
+    def for_access(self, caller: Caller, mask: int, inode: Inode) -> Caller:
+        """Who is asked about in an ACCESS: access(2) asks for the real user, chdir(2) for whoever calls it."""
+        if inode.is_dir and mask == MAY_EXEC:
+            return caller
+        uid = self.shown_uid.get(caller.uid, caller.uid)
+        return caller._replace(capabilities=partial(self.mounter.by_real_ids, caller.pid, uid))
 
 
 def _groups_of(pid: int, played: dict[int, int]) -> Callable[[], Collection[int]]:

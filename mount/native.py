@@ -405,12 +405,14 @@ class Session:
                 atime=_time(valid, wire.FATTR_ATIME, wire.FATTR_ATIME_NOW, atime * _NS + atime_ns),
                 mtime=_time(valid, wire.FATTR_MTIME, wire.FATTR_MTIME_NOW, mtime * _NS + mtime_ns),
                 handle=self._files.get(fh) if valid & wire.FATTR_FH else None,
+                chown=not valid & ~wire.FATTR_KILL_SUIDGID,  # which else than chown(2) changes nothing
             ),
         )
 
     def _access(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         mask, _ = wire.ACCESS_IN.unpack_from(self._buffer, _IN)
-        self._vfs.access(self._nodes[node_id].inode, mask, caller)
+        inode = self._nodes[node_id].inode
+        self._vfs.access(inode, mask, self._ids.for_access(caller, mask, inode))
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
     def _statfs(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:

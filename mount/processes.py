@@ -65,6 +65,7 @@ class HostProcesses:
         listen: Callable[[], ForkEvents | None] = lambda: None,
     ) -> None:
         self._played = ids.played_uid
+        self.privileges = ids.mounter.privileges
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process

@@ -1,5 +1,8 @@
 """Runs the release agents of a mounted v1 tree, as the kernel does (cgroup1_release_agent, call_usermodehelper).
 
+A kernel runs them with all that it may do itself. Here an agent has the ids of whoever set it and no capability that
+they had not; and what was set by someone who sees another part of the machine, as in a container, is not run at all.
+
 A process of its own starts them (`release_starter`): it has none of the daemon's descriptors and signals, and it may
 wait for a path that leads into the tree itself, which only the daemon can answer for. It is there from the first run on
 and ends with the daemon.
@@ -18,6 +21,10 @@ from collections.abc import Callable
 from errno import EPERM
 from pathlib import Path
 from typing import NamedTuple, NoReturn
+
+from fakecgroup import Caller
+
+from .credentials import Credentials, View
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +45,21 @@ class Sandbox(NamedTuple):
 class ReleaseAgents:
     """Starts agents in the order in which they are asked for, as children of the daemon or in a sandbox."""
 
-    def __init__(self, sandbox: Sandbox | None = None) -> None:
+    def __init__(self, view: View | None, sandbox: Sandbox | None = None) -> None:
+        """`view` is what those see of the machine whose agents are run."""
+        self._view = view
         self._sandbox = sandbox
-        self._runs: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._runs: queue.SimpleQueue[tuple[str, str, Credentials]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._failed = ""
 
-    def run(self, agent: str, path: str) -> None:
+    def run(self, agent: str, path: str, setter: Caller) -> None:
         """Has `agent` told the path of a cgroup below its hierarchy's root. Returns at once, whatever comes of it."""
-        self._runs.put((agent, path))
+        who = setter.privileges()
+        if not isinstance(who, Credentials) or who.view is None or who.view != self._view:
+            self._tell(agent, path, "not run, as it was set by a process that sees another part of the machine")
+            return
+        self._runs.put((agent, path, who))
         if self._thread is None:
             self._thread = threading.Thread(target=self._pass_on, daemon=True)
             self._thread.start()
@@ -54,10 +67,10 @@ class ReleaseAgents:
     def _pass_on(self) -> None:
         starter: socket.socket | None = None
         while True:
-            agent, path = self._runs.get()
+            agent, path, who = self._runs.get()
             try:
                 starter = starter or _start(self._sandbox)
-                starter.send(os.fsencode(agent) + b"\0" + os.fsencode(path))
+                starter.send(b"\0".join((os.fsencode(agent), os.fsencode(path), _limits(who))))
                 answer = starter.recv(_ANSWER)
             except OSError as error:
                 answer = str(error).encode()
@@ -70,6 +83,14 @@ class ReleaseAgents:
         if agent != self._failed:
             self._failed = agent
             log.warning("release agent %r for cgroup %r: %s", agent, path, why)
+
+
+def _limits(who: Credentials) -> bytes:
+    """What `release_starter` takes: uid, gid, capabilities, those to be had, whether no more are, and the groups."""
+    bounding = who.bounding if who.uid else who.held  # root would have all of the former
+    return b"%d %d %d %d %d " % (who.uid, who.gid, who.held, bounding, who.no_new_privileges) + b" ".join(
+        b"%d" % group for group in who.groups
+    )
 
 
 def _start(sandbox: Sandbox | None) -> socket.socket:

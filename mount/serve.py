@@ -14,6 +14,7 @@ from fakecgroup import Kernel, Processes
 
 from . import fork_events, fusepy
 from .attach import attach, detach
+from .credentials import view_of
 from .errors import MountError
 from .frozen import Frozen
 from .idmap import IdMap
@@ -43,7 +44,7 @@ def serve(
     ids = IdMap(os.geteuid(), os.getegid())
     processes = HostProcesses(ids, Frozen(), listen=fork_events.listen)
     kernel = make_kernel(processes)
-    kernel.on_release = ReleaseAgents().run
+    kernel.on_release = ReleaseAgents(view_of("self")).run
     everyone = allow_other or os.geteuid() == 0
     serve_it = _serve_fusepy if transport == "fusepy" else _serve_native
     try:

@@ -12,6 +12,7 @@ from errno import EINVAL, EPERM
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..capability import Capability
 from ..cftype import CFType
 from ..css import Controller, Css
 from ..parse import SPACES, strstrip
@@ -131,7 +132,7 @@ def _parse(text: str) -> tuple[Device, frozenset[str]]:
 
 def _begin(css: Devices, text: str, writer: Caller) -> str:
     """The checks that both verbs share, in the kernel's order (devcgroup_update_access)."""
-    if not writer.privileged:
+    if not writer.capable(Capability.SYS_ADMIN):
         raise refuse(EPERM)
     text = strstrip(text)
     if text[:1] == "a" and css.cgroup.children:
@@ -142,7 +143,7 @@ def _begin(css: Devices, text: str, writer: Caller) -> str:
 def write_allow(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
     """A rule that its parent grants, or `a` for all that the parent has (devcgroup_update_access).
 
-    Raises EPERM for anyone but root, EINVAL for what is no rule and for `a` with children, EPERM for more than the
+    Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children, EPERM for more than the
     parent has.
     """
     text = _begin(css, text, writer)
@@ -167,7 +168,7 @@ def write_allow(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
 def write_deny(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
     """A rule, which also goes down the tree, or `a` for everything (devcgroup_update_access, propagate_exception).
 
-    Raises EPERM for anyone but root, EINVAL for what is no rule and for `a` with children.
+    Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children.
     """
     text = _begin(css, text, writer)
     if text[:1] == "a":

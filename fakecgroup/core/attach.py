@@ -39,7 +39,7 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
     return task
 
 
-def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
+def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool, writer: Caller) -> None:
     """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task).
 
     Raises what a controller there refuses tasks with; then nothing has moved.
@@ -52,7 +52,7 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool) -> None:
     else:
         hierarchy.locate(task)
         tids = [task.tid]
-    hierarchy.can_attach(tids, cgroup)
+    hierarchy.can_attach(tids, cgroup, writer)
     if task.tgid not in tids:
         for tid in tids:
             hierarchy.move(tid, task.tgid, cgroup)

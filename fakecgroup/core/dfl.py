@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
 
@@ -180,7 +180,7 @@ def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgr
     source = cgroup.hierarchy.locate(task)
     _vet_attach(cgroup, source, of.opener)
     _vet_threads(cgroup, source, threadgroup)
-    attach(cgroup, task, threadgroup)
+    attach(cgroup, task, threadgroup, writer)
 
 
 def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
@@ -334,10 +334,16 @@ def write_psi_switch(cgroup: Cgroup, text: str) -> None:
     cgroup.show_marked("psi", [row.name for row in FILES if row.mark == "psi"], bool(value))
 
 
+def _pressure(
+    name: str, show: Callable[[Cgroup], str], write: Callable[[Cgroup, str, OpenFile, Caller], None]
+) -> CFType:
+    return CFType(name, mark="psi", show=show, write_of=write, poll=poll_pressure, by_opener=True)
+
+
 FILES = (
     CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type),
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs),
-    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True),
+    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads, by_opener=True),
     CFType("cgroup.controllers", show=show_controllers),
     CFType("cgroup.subtree_control", show=show_subtree_control, write_of=write_subtree_control),
     CFType("cgroup.events", Where.CHILD, show=show_events),
@@ -348,7 +354,7 @@ FILES = (
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
-    CFType("io.pressure", mark="psi", show=show_pressure, write_of=write_pressure, poll=poll_pressure),
-    CFType("memory.pressure", mark="psi", show=show_pressure, write_of=write_pressure, poll=poll_pressure),
-    CFType("cpu.pressure", mark="psi", show=show_cpu_pressure, write_of=write_cpu_pressure, poll=poll_pressure),
+    _pressure("io.pressure", show_pressure, write_pressure),
+    _pressure("memory.pressure", show_pressure, write_pressure),
+    _pressure("cpu.pressure", show_cpu_pressure, write_cpu_pressure),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from errno import EACCES, EPERM
 from typing import TYPE_CHECKING
 
+from ..capability import Capability
 from ..cftype import CFType, Where
 from ..cgroup import Cgroup
 from ..parse import strstrip
@@ -23,7 +24,7 @@ def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgr
     task = find_task(cgroup, text, writer, threadgroup)
     if of.opener.uid not in (0, task.uid, task.suid):
         raise refuse(EACCES)
-    attach(cgroup, task, threadgroup)
+    attach(cgroup, task, threadgroup, writer)
 
 
 def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
@@ -83,10 +84,11 @@ def show_release_agent(cgroup: Cgroup) -> str:
 
 
 def write_release_agent(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
-    """Any path; EPERM for a file that was not opened by root (cgroup_release_agent_write)."""
-    if not of.opener.privileged:
+    """Any path; EPERM for a file that was not opened with CAP_SYS_ADMIN (cgroup_release_agent_write)."""
+    if not of.opener.capable(Capability.SYS_ADMIN):
         raise refuse(EPERM)
     cgroup.hierarchy.release_agent = strstrip(text)
+    cgroup.hierarchy.release_agent_of = of.opener
 
 
 def show_sane_behavior(cgroup: Cgroup) -> str:
@@ -99,5 +101,12 @@ FILES = (
     CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
     CFType("tasks", show_records=show_tasks, write_of=write_tasks),
     CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
-    CFType("release_agent", Where.ROOT, show=show_release_agent, write_of=write_release_agent, max_write=_PATH_MAX - 1),
+    CFType(
+        "release_agent",
+        Where.ROOT,
+        show=show_release_agent,
+        write_of=write_release_agent,
+        max_write=_PATH_MAX - 1,
+        by_opener=True,
+    ),
 )

@@ -6,6 +6,7 @@ from errno import EBUSY, EINVAL
 from select import POLLERR, POLLPRI
 from typing import TYPE_CHECKING
 
+from ..capability import Capability
 from ..parse import scan_decimal
 from ..refuse import refuse
 
@@ -54,9 +55,14 @@ def write_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> N
     shortest = 1 if kernel.at_least(6, 5) else _WINDOW_MIN
     if not shortest <= window <= _WINDOW_MAX or not 0 < threshold <= window:
         raise refuse(EINVAL)
-    if kernel.at_least(6, 1) and not of.opener.privileged and window % _WINDOW_UNPRIVILEGED:
+    if kernel.at_least(6, 1) and window % _WINDOW_UNPRIVILEGED and not _may_hurry(of):
         raise refuse(EINVAL)
     of.trigger = of.inode.has_trigger = True
+
+
+def _may_hurry(of: OpenFile) -> bool:
+    """Whether the file was opened with CAP_SYS_RESOURCE, in whatever user namespace (psi_trigger_create)."""
+    return bool(of.opener.privileges().effective & Capability.SYS_RESOURCE)
 
 
 def write_cpu_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:

@@ -24,6 +24,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fakecgroup.capability import Capability
+
 LAYOUTS = ("v2", "v1", "hybrid")
 
 #: Every operation with the kinds of its arguments; ``kind=default`` may be left out.
@@ -78,6 +80,11 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "eventcount": ("handle",),  # how often it was signalled since it was asked last
     # who does it
     "as": ("int", "int"),  # uid, gid of the following operations
+    "capabilities": (
+        "capabilities",
+        "capabilities=~",
+    ),  # effective, and permitted for good; "as 0" makes all that are effective
+    "user_namespace": (),  # a new one, in which the own ids are 0 and there are no others; only in a helper
     "umask": ("mode",),
     # processes
     "fork": ("name",),
@@ -177,7 +184,7 @@ def arguments(op: Op) -> list[tuple[str, Any]]:
         raise CaseError(f"unknown operation in {list(op)!r}")
     kinds = OPERATIONS[op[0]]
     given = list(op[1:])
-    if kinds[-1] == "operation":
+    if kinds[-1:] == ("operation",):
         if len(given) < 2:
             raise CaseError(f"{list(op)!r}: in NAME OPERATION ...")
         arguments(given[1:])
@@ -219,6 +226,10 @@ def _value(kind: str, value: Any) -> Any:
         return _bits(value, POLL.__getitem__)
     if kind == "epoll":
         return _bits(value, {**POLL, "ET": EPOLLET}.__getitem__)
+    if kind == "capabilities":
+        without = value.startswith("~")
+        named = _bits(value.removeprefix("~"), Capability.__getitem__)
+        return ALL_CAPABILITIES & ~named if without else named
     if kind == "whence":
         names = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2, "SEEK_DATA": 3, "SEEK_HOLE": 4}
         return names[value] if isinstance(value, str) else int(value)
@@ -234,6 +245,9 @@ def _value(kind: str, value: Any) -> Any:
 #: What can be asked of each run of the release agent: the cgroup it was told, or the kind of process it was.
 RELEASE = ("argument", "process")
 
+#: More than any kernel has; which of them there are is the kernel's.
+ALL_CAPABILITIES = (1 << 63) - 1
+
 #: Events of poll(2).
 POLL = {"IN": 1, "PRI": 2, "OUT": 4, "ERR": 8, "HUP": 16, "NVAL": 32}
 
@@ -247,7 +261,7 @@ def _bits(value: Any, number: Any) -> int:
     if value.isdigit():
         return int(value)
     result = 0
-    for name in value.split("|"):
+    for name in value.split("|") if value else ():
         result |= int(number(name))
     return result
 

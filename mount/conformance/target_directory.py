@@ -26,12 +26,17 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from .agent import Agent
-from .case import Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
+from .case import ALL_CAPABILITIES, Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
 from .target import UnsupportedError
 
 _PATIENCE = 3.0  # seconds for one operation
 _CLOSED = 1 << 30  # no descriptor has this number
 _NAMED = re.compile(rb"\$([A-Za-z0-9_]{1,31})")  # a process, a thread, a handle
+_CAPABILITIES = struct.Struct("=IIIIII")  # two struct __user_cap_data_struct: effective, permitted, inheritable
+_CAPABILITY_VERSION = 0x20080522
+_LOW = 0xFFFFFFFF
+_PR_SET_DUMPABLE = 4
+_CLONE_NEWUSER = 0x10000000
 _INOTIFY_EVENT = struct.Struct("=iIII")  # struct inotify_event: wd mask cookie len
 
 
@@ -488,10 +493,30 @@ class _Worker:
     # -- who ----------------------------------------------------------------------------------------
 
     def _op_as(self, uid: int, gid: int) -> None:
+        self._op_capabilities(ALL_CAPABILITIES, ALL_CAPABILITIES)
         os.setresuid(0, 0, 0)
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, 0)
+
+    def _op_capabilities(self, effective: int, permitted: int) -> None:
+        """What a kernel does not have, or this thread is not permitted, is left out."""
+        head = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+        found = ctypes.create_string_buffer(_CAPABILITIES.size)
+        _call("capget", head, found)
+        _, low, _, _, high, _ = _CAPABILITIES.unpack(found.raw)
+        permitted &= low | high << 32
+        effective &= permitted
+        halves = (effective & _LOW, permitted & _LOW, 0, effective >> 32, permitted >> 32, 0)
+        _call("capset", head, _CAPABILITIES.pack(*halves))
+
+    def _op_user_namespace(self) -> None:
+        uid, gid = os.geteuid(), os.getegid()
+        _call("prctl", _PR_SET_DUMPABLE, 1)  # else /proc/self is not its own
+        _call("unshare", _CLONE_NEWUSER)
+        for file, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+            with open(f"/proc/self/{file}", "w") as opened:
+                opened.write(text)
 
     def _op_umask(self, mask: int) -> int:
         return os.umask(mask)

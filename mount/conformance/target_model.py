@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import (
     EBADF,
     ECHILD,
@@ -27,7 +27,8 @@ from errno import (
 )
 from typing import Any
 
-from fakecgroup import Caller, EventFd, Kernel, OpenFile, ProcessTable
+from fakecgroup import Caller, Capability, EventFd, Kernel, OpenFile, Privileges, ProcessTable
+from fakecgroup.capability import ALL, NONE
 from fakecgroup.inode import CgroupFile, Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
@@ -36,6 +37,7 @@ from .case import EPOLLET, POLL, Answer, Case, Op, arguments, poll_names, ready_
 from .target import UnsupportedError
 
 _AGENT = "/agent"
+_OVERFLOW = 65534  # stands for an id that a user namespace has not (/proc/sys/kernel/overflowuid)
 
 
 @dataclass
@@ -94,9 +96,25 @@ class _Actor:
     status: str = "signal 9"
     doomed: bool = False
 
+    effective: Capability = ALL
+    permitted: Capability = ALL
+    namespace: int = 0  # of users; its own ids are the only ones in another than the initial one
+
     @property
     def caller(self) -> Caller:
-        return Caller(self.uid, self.gid, self.tid, files=self.file)
+        return Caller(self.uid, self.gid, self.tid, files=self.file, capabilities=self.privileges)
+
+    def privileges(self) -> Privileges:
+        if not self.namespace:
+            return Privileges(self.effective, self.permitted)
+        return Privileges(self.effective, self.permitted, self.namespace, (self.uid,), (self.gid,))
+
+    @property
+    def by_real_ids(self) -> Caller:
+        """As access(2) judges: root has what it is permitted, nobody else has a capability."""
+        found = self.privileges()
+        root = self.namespace or not self.uid
+        return self.caller._replace(capabilities=lambda: replace(found, effective=found.permitted if root else NONE))
 
     def file(self, descriptor: int) -> object:
         """What a descriptor is open on, by the number that `_descriptor` gives a handle; 0 to 2 are always open."""
@@ -230,7 +248,10 @@ class ModelTarget:
         self.kernel.chmod(path, mode, self.actor.caller)
 
     def _do_chown(self, path: str, uid: int, gid: int) -> None:
-        self.kernel.chown(path, uid, gid, self.actor.caller)
+        actor = self.actor
+        if actor.namespace:
+            uid, gid = (_outside(given, own) for given, own in ((uid, actor.uid), (gid, actor.gid)))
+        self.kernel.chown(path, uid, gid, actor.caller)
 
     def _do_utimens(self, path: str, atime: int, mtime: int) -> None:
         inode = self._inode(path, follow=True)
@@ -240,16 +261,24 @@ class ModelTarget:
         return self.vfs.getattr(self._inode(path)).mtime // 10**9
 
     def _do_stat(self, path: str) -> dict[str, Any]:
-        return _stat(self.vfs.getattr(self._inode(path)))
+        return self._stat(self.vfs.getattr(self._inode(path)))
 
     def _do_statfs(self, path: str) -> dict[str, int]:
         fs = self.vfs.statfs(self._inode(path, follow=True))
         whole = {"type": fs.type, "bsize": fs.bsize, "frsize": fs.bsize, "namelen": fs.namelen}
         return {**whole, "blocks": 0, "files": 0}
 
+    def _stat(self, st: Stat) -> dict[str, Any]:
+        uid, gid = st.uid, st.gid
+        if self.actor.namespace:
+            uid, gid = (
+                0 if own == shown else _OVERFLOW for own, shown in ((self.actor.uid, uid), (self.actor.gid, gid))
+            )
+        return stat_value(st.mode, st.nlink, uid, gid, st.size, st.blksize, st.blocks)
+
     def _do_access(self, path: str, mask: int) -> None:
-        # access(2) judges by the real ids, which `as` sets along with the effective ones
-        self.vfs.access(self._inode(path, follow=True), mask, self.actor.caller)
+        caller = self.actor.by_real_ids
+        self.vfs.access(self.kernel.walk(path, caller), mask, caller)
 
     def _do_listraw(self, path: str) -> list[str]:
         try:
@@ -414,7 +443,7 @@ class ModelTarget:
         self._file(name, EINVAL)
 
     def _do_fstat(self, name: str) -> dict[str, Any]:
-        return _stat(self.vfs.getattr(self._handle(name).inode))
+        return self._stat(self.vfs.getattr(self._handle(name).inode))
 
     def _do_poll(self, name: str, events: int) -> list[str]:
         if name not in self.actor.handles:
@@ -448,7 +477,18 @@ class ModelTarget:
 
     def _do_as(self, uid: int, gid: int) -> None:
         self.actor.uid, self.actor.gid = uid, gid
+        self.actor.effective = NONE if uid else self.actor.permitted
         self.table.set_uid(self.actor.tid, uid, 0)
+
+    def _do_capabilities(self, effective: int, permitted: int) -> None:
+        self.actor.permitted &= Capability(permitted)
+        self.actor.effective = self.actor.permitted & Capability(effective)
+        self.table.grant(self.actor.tid, self.actor.privileges())
+
+    def _do_user_namespace(self) -> None:
+        self.actor.namespace = self.actor.tid
+        self.actor.effective = self.actor.permitted = ALL
+        self.table.grant(self.actor.tid, self.actor.privileges())
 
     def _do_umask(self, mask: int) -> int:
         before, self.actor.umask = self.actor.umask, mask
@@ -480,7 +520,7 @@ class ModelTarget:
         handles, others = actor.handles, actor.others
         if not thread:
             handles, others = dict(handles), dict(others)
-        self.actors[name] = _Actor(tid, actor.uid, actor.gid, actor.umask, handles, others)
+        self.actors[name] = replace(actor, tid=tid, handles=handles, others=others, status=_Actor.status, doomed=False)
         self.pids[tid] = name
 
     def _do_fork(self, name: str) -> None:
@@ -577,7 +617,7 @@ class ModelTarget:
         places = self.kernel.cgroup_of(actor.tid)
         return "".join(f"{1 if names else 0}:{names}:{path}\n" for names, path in places.items())
 
-    def _release(self, agent: str, path: str) -> None:
+    def _release(self, agent: str, path: str, setter: Caller) -> None:
         if agent == _AGENT:  # the one program here
             self.released.append(path)
 
@@ -591,6 +631,15 @@ class ModelTarget:
         """Nothing takes time here."""
 
 
+def _outside(given: int, own: int) -> int:
+    """The id that is meant in a user namespace that has 0 alone for one's own. Raises EINVAL for another."""
+    if given == -1:
+        return -1
+    if given:
+        raise OSError(EINVAL, "")
+    return own
+
+
 def _inside(*paths: str) -> None:
     """What a case names by an absolute path is in another file system."""
     if any(path.startswith("/") for path in paths):
@@ -599,10 +648,6 @@ def _inside(*paths: str) -> None:
 
 def _short(written: int, data: bytes) -> int | None:
     return None if written == len(data) else written
-
-
-def _stat(st: Stat) -> dict[str, Any]:
-    return stat_value(st.mode, st.nlink, st.uid, st.gid, st.size, st.blksize, st.blocks)
 
 
 def _text(data: bytes) -> str:

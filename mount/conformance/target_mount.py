@@ -14,6 +14,8 @@ from .case import Answer, Case, Op, arguments
 from .target import UnsupportedError
 from .target_directory import DirectoryTarget
 
+_LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
+
 #: Attributes that the VFS and its security modules judge before a file system hears of them.
 _JUDGED = (b"security.", b"system.")
 _IO_COST = ("io.cost.qos", "io.cost.model")
@@ -29,6 +31,8 @@ class MountTarget(DirectoryTarget):
     def start(self, case: Case) -> None:
         super().start(case)
         self._attributes_judged = False
+        self._less_counts = False
+        self._user = 0
         self._io_cost_set = any(path.exists() and path.read_text() for path in map(Path(self._root).joinpath, _IO_COST))
 
     def do(self, op: Op) -> Answer:
@@ -52,6 +56,13 @@ class MountTarget(DirectoryTarget):
             path = next(os.fsdecode(value) for kind, value in arguments(op) if kind == "path")
             if path.endswith((*_IO_COST, "io.stat")):
                 return ("an earlier case has set up io.cost for a device, which only a new mount takes away", True)
+        if op[0] in ("capabilities", "as"):
+            self._less_counts = op[0] == "capabilities"
+            self._user = op[1] if op[0] == "as" else self._user
+            if self._less_counts and _is_not_to_be_had(arguments(op)[0][1], root=not self._user):
+                return ("this machine gives root fewer capabilities than there are", True)
+        if op[0] == "access" and self._less_counts:
+            return ("access(2) asks for what is permitted, which the mount's own kernel tells nobody", False)
         if op[0] in ("lseek", "fpwrite"):
             return ("file positions are kept by the mount's own kernel", False)
         if op[0] == "fwrite" and dict(arguments(op))["data"] == b"":
@@ -62,3 +73,13 @@ class MountTarget(DirectoryTarget):
         if op[0] == "listxattr" and self._attributes_judged:
             return ("security attributes may be among them", False)
         return ("", False)
+
+
+def _is_not_to_be_had(wanted: int, *, root: bool) -> bool:
+    """Whether a set of capabilities cannot be had here, or is all that root has here though it is not all."""
+    there = (2 << int(_LAST_CAPABILITY.read_text())) - 1
+    lines = Path("/proc/self/status").read_text().splitlines()
+    own = int(next(line.split()[1] for line in lines if line.startswith("CapPrm:")), 16)
+    if own == there or (root and wanted & there == there):
+        return False
+    return bool(wanted & there & ~own) or wanted & own == own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from struct import pack, unpack
 
 from fakecgroup import Caller
@@ -90,7 +91,7 @@ class Cloning:
             before = self._places(tgid)
             after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
             source = cgroup.hierarchy.cgroup_of(call.tid)
-            dfl.vet_clone_into(cgroup, source, _caller(call.tid), threadgroup=not flags & CLONE_THREAD)
+            dfl.vet_clone_into(cgroup, source, self._caller(call.tid), threadgroup=not flags & CLONE_THREAD)
             cgroup.hierarchy.can_attach((call.tid,), cgroup)
         self._forking.admit(call.tid, after, flags)
         if not call.waits():
@@ -118,6 +119,11 @@ class Cloning:
 
         return Goes(then)
 
+    def _caller(self, tid: int) -> Caller:
+        who = credentials(tid)
+        asked = partial(self._processes.privileges, tid)
+        return Caller(who.uids[3], who.gids[3], tid, lambda: who.groups, capabilities=asked)
+
     def _flags(self, call: Call) -> int:
         """Those that the caller has given, perhaps in an earlier call. Raises OSError."""
         address = call.arguments[0]
@@ -143,8 +149,3 @@ class Cloning:
             if over:
                 return
             time.sleep(_PAUSE)
-
-
-def _caller(tid: int) -> Caller:
-    who = credentials(tid)
-    return Caller(who.uids[3], who.gids[3], tid, lambda: who.groups)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 
+from ..credentials import view_of
 from ..idmap import IdMap
 from ..mountinfo import device_at
 from ..native import Session
@@ -99,7 +100,7 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     Listener(descriptors[0], answers).start()
     code = program(TRAPPED, REFUSED)
     agents = Sandbox(home, code, lambda listener: Listener(listener, answers).start())
-    kernel.on_release = ReleaseAgents(agents).run
+    kernel.on_release = ReleaseAgents(view_of(first), agents).run
     try:
         sandbox.sendall(b"+")
     except ConnectionError:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from errno import ENOSPC
+from collections.abc import Collection
+from errno import ENOSPC, EPERM
+from typing import TYPE_CHECKING
 
+from ...capability import Capability
 from ...refuse import refuse
 from .partition_v5_10 import RefusedPartitions
 from .partition_v6_1 import InvalidPartitions
@@ -11,6 +14,10 @@ from .partition_v6_12 import ExclusivePartitions
 from .partition_v7_2 import UnclaimedPartitions
 from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
+
+if TYPE_CHECKING:
+    from ...caller import Caller
+    from ...css import Css
 
 
 def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
@@ -61,3 +68,20 @@ class Cpuset(CpusetState):
             raise refuse(ENOSPC)
         if self.on_dfl and self.kernel.at_least(6, 1) and not self.effective_cpus:
             raise refuse(ENOSPC)
+
+    def can_be_brought(self, tids: Collection[int], source: Css | None, writer: Caller) -> None:
+        """EPERM for tasks that are permitted capabilities which the writer is not, without CAP_SYS_NICE over them
+        (cpuset_can_attach, security/commoncap.c, cap_safe_nice). On v2 6.12 and later ask only where the CPUs or nodes
+        change.
+        """
+        sets = (self.effective_cpus, self.effective_mems)
+        lenient = self.on_dfl and self.kernel.at_least(6, 12)
+        if lenient and isinstance(source, Cpuset) and (source.effective_cpus, source.effective_mems) == sets:
+            return
+        writers = writer.privileges()
+        if writers.over_machine(Capability.SYS_NICE):
+            return
+        for tid in tids:
+            task = self.cgroup.hierarchy.processes.privileges(tid)
+            if task.permitted & ~writers.permitted and not writers.over_task(Capability.SYS_NICE, task):
+                raise refuse(EPERM)

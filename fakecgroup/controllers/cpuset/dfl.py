@@ -5,6 +5,7 @@ from __future__ import annotations
 from errno import EINVAL
 from typing import TYPE_CHECKING
 
+from ...capability import Capability
 from ...cftype import CFType, Where
 from ...parse import format_bitlist, strstrip
 from ...refuse import refuse
@@ -39,7 +40,7 @@ def write_partition(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> Non
     kind = strstrip(text)
     if kind not in ("root", "member") and not (kind == "isolated" and css.kernel.at_least(6, 1)):
         raise refuse(EINVAL)
-    rules_of(css, writer.privileged).set_partition(css, kind)
+    rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_partition(css, kind)
 
 
 def show_exclusive(css: Cpuset) -> str:
@@ -50,7 +51,7 @@ def write_exclusive(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> Non
     """CPUs as a list (update_exclusive_cpumask); raises EINVAL for some that a sibling holds."""
     cpus = parse_cpus(css, text)
     if cpus != css.exclusive:
-        rules_of(css, writer.privileged).set_exclusive(css, cpus)
+        rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_exclusive(css, cpus)
 
 
 def show_exclusive_effective(css: Cpuset) -> str:

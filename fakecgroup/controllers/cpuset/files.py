@@ -5,6 +5,7 @@ from __future__ import annotations
 from errno import EACCES, EINVAL
 from typing import TYPE_CHECKING
 
+from ...capability import Capability
 from ...parse import format_bitlist, parse_bitlist, strstrip
 from ...refuse import refuse
 from .css import Cpuset, rules_of
@@ -35,7 +36,7 @@ def write_cpus(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
         raise refuse(EACCES)
     cpus = parse_cpus(css, text)
     if cpus != css.cpus:
-        rules_of(css, writer.privileged).set_cpus(css, cpus)
+        rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_cpus(css, cpus)
 
 
 def show_mems(css: Cpuset) -> str:

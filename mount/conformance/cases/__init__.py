@@ -36,6 +36,7 @@ FAMILIES = (
     "pressure",
     "events",
     "devices",
+    "capabilities",
     "net",
 )
 

@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -101,12 +104,40 @@ static void op_until(struct op *op, struct answer *a)
 
 static long long num(const char *s) { return strtoll(s, NULL, 10); }
 
+/* What a kernel does not have, or this thread is not permitted, is left out. */
+static long set_capabilities(uint64_t effective, uint64_t permitted)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct set[2];
+	if (syscall(SYS_capget, &head, set) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		set[i].permitted &= permitted >> (32 * i);
+		set[i].effective = set[i].permitted & (effective >> (32 * i));
+		set[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &head, set);
+}
+
 static void op_as(struct answer *a, uid_t uid, gid_t gid)
 {
 	/* Raw calls: only this thread.  The saved uid stays 0, which is the way back. */
+	set_capabilities(~0ull, ~0ull);
 	syscall(SYS_setresuid, 0, 0, 0);
 	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, gid, gid, gid) < 0 ||
 	    syscall(SYS_setresuid, uid, uid, 0) < 0)
+		return fail(a, errno, 0);
+	ok(a);
+}
+
+static void op_user_namespace(struct answer *a)
+{
+	char uids[40], gids[40];
+	snprintf(uids, sizeof uids, "0 %u 1", geteuid());
+	snprintf(gids, sizeof gids, "0 %u 1", getegid());
+	prctl(PR_SET_DUMPABLE, 1); /* else /proc/self is not its own */
+	if (syscall(SYS_unshare, CLONE_NEWUSER) < 0 || put("/proc/self/setgroups", "deny") ||
+	    put("/proc/self/uid_map", uids) || put("/proc/self/gid_map", gids))
 		return fail(a, errno, 0);
 	ok(a);
 }
@@ -344,6 +375,10 @@ void do_op(struct op *op, struct answer *a)
 		put_int(a, umask(num(v[1])));
 	else if (IS("as"))
 		op_as(a, num(v[1]), num(v[2]));
+	else if (IS("capabilities"))
+		result(a, set_capabilities(strtoull(v[1], NULL, 10), strtoull(v[2], NULL, 10)));
+	else if (IS("user_namespace"))
+		op_user_namespace(a);
 	else if (IS("fork"))
 		op_fork(op, a, NULL);
 	else if (IS("clone_into"))

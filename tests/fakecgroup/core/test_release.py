@@ -19,7 +19,7 @@ def kernel() -> Kernel:
 @pytest.fixture
 def told(kernel: Kernel) -> list[tuple[str, str]]:
     runs: list[tuple[str, str]] = []
-    kernel.on_release = lambda agent, path: runs.append((agent, path))
+    kernel.on_release = lambda agent, path, setter: runs.append((agent, path))
     return runs
 
 
