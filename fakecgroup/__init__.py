@@ -15,7 +15,7 @@ from .capability import Capability, Privileges
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
-from .tasks import CpuTime, CpuUse, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
+from .tasks import CpuTime, CpuUse, End, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
 
 __all__ = [
     "ROOT",
@@ -23,6 +23,7 @@ __all__ = [
     "Capability",
     "CpuTime",
     "CpuUse",
+    "End",
     "EventFd",
     "Kernel",
     "MemoryUse",

@@ -31,14 +31,15 @@ class Charge:
 
 
 class Account:
-    """A process: its program, what it has charged, the latest last, and the most that it ever had resident."""
+    """A process: its program, what it has charged, the latest last, what is resident, and the most that ever was."""
 
-    __slots__ = ("charges", "image", "peak")
+    __slots__ = ("charges", "image", "peak", "resident")
 
     def __init__(self, image: object, cgroup: Cgroup, peak: int) -> None:
         self.image = image
         self.charges = [Charge(cgroup)]
         self.peak = peak
+        self.resident = 0
 
 
 class MemoryCharges:
@@ -96,6 +97,19 @@ class MemoryCharges:
             for charge in account.charges:
                 self._apply(charge, NOTHING.less(charge.use))
 
+    def ended(self, tgid: int, peak: int) -> None:
+        """A process has exited that had so many bytes resident at most, as far as it is known."""
+        account = self._accounts.get(tgid)
+        if account is not None and peak > account.peak:
+            self.passed(account.charges[-1].cgroup, peak - account.resident)
+            account.peak = peak
+
+    def passed(self, cgroup: Cgroup, more: int) -> None:
+        """So many bytes more than now were charged to a cgroup for a moment."""
+        if more > 0:
+            for above in cgroup.lineage():
+                self._changed(above, more)
+
     def look(self, tgid: int) -> None:
         """Brings the charges of a process up to date."""
         account = self._accounts.get(tgid)
@@ -113,6 +127,7 @@ class MemoryCharges:
             account.image, account.peak = memory.image, 0
         spike = memory.peak - memory.resident if memory.peak > account.peak else 0
         account.peak = max(memory.peak, account.peak)
+        account.resident = memory.resident
         change = memory.use
         for charge in account.charges:
             change = change.less(charge.use)

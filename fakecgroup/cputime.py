@@ -7,19 +7,20 @@ at it and its end. That is how no time is counted twice: of what a parent has wa
 already is known for every child that was ever looked at. A child that outlived its parent may have been waited for by
 any process above; the first whose unexplained time it fits into is taken for it.
 
-Where processes `end` here before they exit, only deaths by signals are left to be found that way.
+Where processes `end` here before they exit, only deaths by signals are left to be found that way; and where all that
+have `ended` are told of with what they used, nothing is.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .tasks import CpuTime
+from .tasks import CpuTime, CpuUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .tasks import CpuUse, Places, Processes
+    from .tasks import End, Places, Processes
 
 _COARSE = 20_000_000  # ns by which what was waited for may be shown too small: two numbers in 1/100 s
 _ATTEMPTS = 4  # to see a process and its children at one moment
@@ -49,7 +50,7 @@ class Account:
     that are counted. One that has told its end uses `rest` ns at most from then on, and waits for nobody.
     """
 
-    __slots__ = ("apart", "at", "busy", "gone", "places", "rest", "seen", "waited")
+    __slots__ = ("apart", "at", "busy", "ended", "gone", "places", "rest", "seen", "waited")
 
     def __init__(self, places: Places | None, seen: CpuUse, waited: int, at: int) -> None:
         self.places = places
@@ -60,6 +61,7 @@ class Account:
         self.apart: dict[int, Apart] = {}
         self.busy = False  # with its children
         self.rest: int | None = None
+        self.ended = False  # whether nothing more will be told of it
 
 
 class CpuAccounts:
@@ -72,6 +74,8 @@ class CpuAccounts:
         self._children: dict[int, set[int]] = {}  # of those with an account, by their parent as it was seen last
         self._orphans: list[Gone] = []  # whoever has waited for them
         self._old_orphans = 0  # how many of the first were there at the last look at all
+        self.told_of_ends = False  # whether all are told to `ended`
+        self._missing: set[int] = set()  # of whom it is not told yet though they are gone
         self.busy = False  # whether any ran since this was set to False
         self._waiters: set[int] = set()  # those that are only waited by
 
@@ -106,6 +110,8 @@ class CpuAccounts:
         """A process was forked in these cgroups: all that it has used counts there."""
         use = self._processes.cpu(tgid)
         if use is None:
+            if self.told_of_ends:
+                self._open(tgid, Account(places, CpuUse(0, 0, CpuTime(), CpuTime()), 0, self._now()))
             return
         known = self._accounts.get(tgid)
         if known is not None and known.seen.start == use.start and tgid not in self._waiters:
@@ -134,6 +140,28 @@ class CpuAccounts:
             self.look(child, exact=True)
         self.look(tgid, exact=True)
         account.rest = rest
+
+    def ended(self, end: End) -> None:
+        """Of a process that is known, what is not counted yet is; of others all, where they were forked."""
+        account = self._accounts.get(end.tgid)
+        if account is None:
+            if end.whole is not None:
+                _count(end.places, end.whole, 0)
+            return
+        thread = account.apart.pop(end.tid, None)
+        own = account.seen.own
+        if thread is not None and end.run > thread.run:
+            part = CpuTime(end.run - thread.run)
+            _count(thread.places, part, account.seen.cpu)
+            own = own.plus(part)
+        if end.whole is not None:
+            rest = end.whole.less(own)
+            _count(account.places, rest, account.seen.cpu)
+            own = own.plus(rest)
+            account.ended = True
+        account.seen = account.seen._replace(own=own)
+        if account.ended and end.tgid in self._missing:
+            self._drop(end.tgid)
 
     def move(self, tgid: int, places: Places | None) -> None:
         """A process is about to be in these cgroups; what it used before stays where it was."""
@@ -166,7 +194,10 @@ class CpuAccounts:
 
     def look_at_all(self) -> set[int]:
         """Returns those that have run since they were looked at last, or are gone."""
+        missing, self._missing = self._missing, set()
         ran = {tgid for tgid in list(self._accounts) if self.look(tgid)}
+        for tgid in missing & self._missing & self._accounts.keys():
+            self._drop(tgid)  # what is told of it was lost
         used = {account.seen.parent for tgid, account in self._accounts.items() if tgid not in self._waiters}
         for tgid in self._waiters - used:
             if tgid in self._accounts:
@@ -184,6 +215,8 @@ class CpuAccounts:
         if account is None or account.busy:
             return False
         use = self._processes.cpu(tgid, exact=exact or bool(account.gone))
+        if self.told_of_ends:
+            return self._look_at_one(tgid, account, use)
         if use is account.seen and not account.gone:
             account.at = self._now()
             return False
@@ -203,6 +236,24 @@ class CpuAccounts:
             self._know_parent(use.parent)
         return True
 
+    def _look_at_one(self, tgid: int, account: Account, use: CpuUse | None) -> bool:
+        """Where what others used need not be found in it."""
+        seen = account.seen
+        if use is None or use.start != seen.start:
+            if account.ended:
+                self._drop(tgid)
+            else:
+                self._missing.add(tgid)
+            return True
+        if use is seen:
+            return False
+        own = CpuTime(*map(max, use.own, seen.own))  # a thread that is told of as ended may be missing in its clock
+        self._see(tgid, account, use if own == use.own else use._replace(own=own))
+        if own == seen.own:
+            return False
+        self._count_own(account, own.less(seen.own))
+        return True
+
     def _look_at_children(self, tgid: int, account: Account, use: CpuUse) -> CpuUse | None:
         """Finds which of its known children a process has waited for, before that is taken for the time of others;
         returns what it has used by then.
@@ -220,6 +271,8 @@ class CpuAccounts:
 
     def _know_parent(self, parent: int) -> None:
         """Notes what the parent of a process in a cgroup has waited for until now, if that is not known anyway."""
+        if self.told_of_ends:
+            return
         if parent not in self._accounts:
             use = self._processes.cpu(parent)
             if use is None:

@@ -76,6 +76,19 @@ class Membership:
                     self.memory.start(task.tgid, cgroup)
             self.cpu.start(task.tgid, places)
             self.freeze(task.tgid)
+        self._take_ends()
+
+    def _take_ends(self) -> None:
+        ends = self.processes.ended()
+        self.cpu.told_of_ends = ends is not None
+        for end in ends or ():
+            self.cpu.ended(end)
+            if end.whole is None:
+                continue
+            self.memory.ended(end.tgid, end.peak)
+            for place in end.places or ():
+                if "memory" in place.hierarchy.controllers:
+                    self.memory.passed(place, end.peak - end.inherited)
 
     def freeze(self, tgid: int) -> None:
         """Stops or continues a process as the cgroups it is in now say."""
@@ -134,6 +147,8 @@ class Membership:
         if newest != self._newest:
             self._newest = newest
             self.adopt_forked()
+        else:
+            self._take_ends()
         self.cpu.busy = False
         for tgid in self.cpu.look_at_all():
             self.memory.look(tgid)

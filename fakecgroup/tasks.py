@@ -54,6 +54,22 @@ class CpuUse(NamedTuple):
     cpu: int = 0
 
 
+class End(NamedTuple):
+    """A thread has ended that had run for `run` ns; `whole` is what its process has used if that ended with it, which
+    had `peak` bytes resident at most, and of them had `inherited` some from its parent.
+
+    A process that the model was not told of was forked in `places`.
+    """
+
+    tid: int
+    tgid: int
+    run: int
+    whole: CpuTime | None = None
+    peak: int = 0
+    inherited: int = 0
+    places: Places | None = None
+
+
 class MemoryUse(NamedTuple):
     """What is in memory, in bytes: anonymous, mapped from files, shared (tmpfs and such), kernel stacks, page tables.
 
@@ -131,6 +147,12 @@ class Processes(Protocol):
         """The leaders of processes that came into being in a cgroup and were not told of yet, the oldest first.
 
         With each comes where its parent was when it forked.
+        """
+
+    def ended(self) -> Iterable[End] | None:
+        """The threads that have ended since this was asked, at least those that were in a cgroup; asked after `forked`.
+
+        None: nobody tells of them. Who does tells of all, but for those that are lost.
         """
 
     def kill(self, tgid: int) -> None:
@@ -212,6 +234,10 @@ class ProcessTable:
     def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
         """None: `Kernel.fork` tells of each."""
         return ()
+
+    def ended(self) -> Iterable[End] | None:
+        """Nobody: nothing here uses anything."""
+        return None
 
     def freeze(self, tgid: int, frozen: bool) -> None:
         """Nothing here ever runs."""

@@ -21,7 +21,7 @@ from errno import EINVAL, ESRCH
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakecgroup import CpuTime, CpuUse, Kernel, MemoryUse, ProcessMemory, TaskInfo
+from fakecgroup import CpuTime, CpuUse, End, Kernel, MemoryUse, ProcessMemory, TaskInfo
 
 from . import usage
 from .alarm import Alarm
@@ -33,6 +33,8 @@ from .new_numbers import NewNumbers
 from .newcomers import Newcomer, Newcomers, born_with
 from .polled import Polled
 from .shortage import is_shortage, may_keep
+from .task_ends import TaskEnds
+from .told_ends import ToldEnds
 from .told_forks import ToldForks
 from .usage import Usage, stat_of
 
@@ -53,7 +55,7 @@ class HostProcesses:
     `watched` has a pidfd for each process in a cgroup, or NO_PIDFD where there may be no more of them; `exits` is an
     epoll of them, for a transport to wait on beside its requests: when it is ready, `report` tells the model. Uids are
     those of the model (`IdMap.played_uid`). `inside` says which processes cannot touch marks; `listen` opens the
-    kernel's events, None where there are none for us.
+    kernel's events, None where there are none for us; with them, `listen_to_ends` what it tells of the ends of tasks.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class HostProcesses:
         *,
         inside: Callable[[int], bool] = lambda tgid: False,
         listen: Callable[[], ForkEvents | None] = lambda: None,
+        listen_to_ends: Callable[[], TaskEnds | None] = lambda: None,
     ) -> None:
         self._played = ids.played_uid
         self.privileges = ids.mounter.privileges
@@ -78,6 +81,9 @@ class HostProcesses:
         self.exits.register(self._polled.alarm.fd, select.EPOLLIN)
         self._listen = listen
         self._told: ToldForks | None = None
+        self._listen_to_ends = listen_to_ends
+        self._ends: ToldEnds | None = None
+        self._last_ends: list[End] = []  # what was told before nobody was followed any more
         self._begun = False  # whether forks are followed
         self._numbers = NewNumbers()
         self._marks = Marks()
@@ -216,6 +222,8 @@ class HostProcesses:
         if not self._begun:
             events = self._listen()
             self._told = None if events is None else ToldForks(events)
+            ends = None if events is None else self._listen_to_ends()
+            self._ends = None if ends is None else ToldEnds(ends)
             self._numbers.start()
             self._restless.update(self._tids)
             self._begun = True
@@ -226,6 +234,10 @@ class HostProcesses:
         if self._told is not None:
             self._told.close()
             self._told = None
+        if self._ends is not None:
+            self._last_ends += self._ends.take()
+            self._ends.close()
+            self._ends = None
 
     def own_limit(self, tid: int) -> Limit:
         """RLIMIT_LOCKS as a thread's process has set it itself. Raises OSError."""
@@ -284,11 +296,18 @@ class HostProcesses:
             self._marks.forget(tgid)
             if self._told is not None:
                 self._told.ended(tgid)
+            if self._ends is not None:
+                self._ends.passed(tgid, places)
         if self._marks.forget_old():
             self._newcomers.forget_all_but(self._marks.places())
         if not (self._marks or self._told):
             self._stop()
         return [(task, places) for task, _, places in tasks if task is not None]
+
+    def ended(self) -> Iterable[End] | None:
+        """`Processes.ended`; asked of the kernel together with forks alone."""
+        last, self._last_ends = self._last_ends, []
+        return last or None if self._ends is None else last + self._ends.take()
 
     def _judge_new(self) -> None:
         """By their marks."""

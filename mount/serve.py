@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from fakecgroup import Kernel, Processes
 
-from . import fork_events, fusepy
+from . import fork_events, fusepy, task_ends
 from .attach import attach, detach
 from .credentials import view_of
 from .errors import MountError
@@ -42,7 +42,7 @@ def serve(
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
-    processes = HostProcesses(ids, Frozen(), listen=fork_events.listen)
+    processes = HostProcesses(ids, Frozen(), listen=fork_events.listen, listen_to_ends=task_ends.listen)
     kernel = make_kernel(processes)
     kernel.on_release = ReleaseAgents(view_of("self")).run
     everyone = allow_other or os.geteuid() == 0

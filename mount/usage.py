@@ -17,6 +17,7 @@ from fakecgroup import CpuTime, CpuUse, MemoryUse, ProcessMemory
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _KIB = 1024
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 _STACK = 16 << 10  # bytes of kernel stack per thread on x86-64 and, with pages of 4 or 16 KiB, arm64 (THREAD_SIZE)
 _WHOLE_PAGES = -4096
 _BIG = 16 << 20  # bytes of a process from which on it is not divided at each look
@@ -166,6 +167,12 @@ def machine_memory() -> MemoryUse:
 def stat_of(tid: int) -> list[str]:
     """/proc/TID/stat from the third field on, which is the state; [] for no such thread (proc_pid_stat(5))."""
     return _text(f"/proc/{tid}/stat").rpartition(b")")[2].decode().split()
+
+
+def resident(tgid: int) -> int:
+    """The bytes that a process has resident; 0 where it is gone."""
+    _, pages, *_ = _text(f"/proc/{tgid}/statm").split() or [b"", b"0"]
+    return int(pages) * _PAGE
 
 
 def parent_of(tid: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakecgroup import Caller, CpuTime, CpuUse, EventFd, Kernel, MemoryUse, ProcessMemory, ProcessTable
+from fakecgroup import Caller, CpuTime, CpuUse, End, EventFd, Kernel, MemoryUse, ProcessMemory, ProcessTable
 from fakecgroup.cgroup import Cgroup
 
 SECOND = 1_000_000_000
@@ -21,6 +21,7 @@ class Machine(ProcessTable):
         self.kept: dict[int, ProcessMemory] = {}
         self.threads_used: dict[int, int] = {}
         self.woken: list[float | None] = []
+        self.ends: list[End] | None = None
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
         return self.used.get(tgid)
@@ -30,6 +31,10 @@ class Machine(ProcessTable):
 
     def memory(self, tgid: int) -> ProcessMemory:
         return self.kept.get(tgid, ProcessMemory(MemoryUse()))
+
+    def ended(self) -> list[End] | None:
+        ends, self.ends = self.ends, [] if self.ends is not None else None
+        return ends
 
     def wake(self, seconds: float | None) -> None:
         self.woken.append(seconds)
@@ -181,6 +186,62 @@ def test_a_child_that_outlived_its_parent_is_counted_once_whoever_waits_for_it(
     kernel.look()
     kernel.look()
     assert seconds(kernel, "a") == 3
+
+
+def test_what_a_known_process_has_used_at_its_end_is_counted_once(machine: Machine, kernel: Kernel) -> None:
+    machine.ends = []
+    parent = machine.process()
+    child = machine.process(parent)
+    for pid in (parent, child):
+        kernel.write("a/cgroup.procs", str(pid))
+    machine.runs(child, 2)
+    assert seconds(kernel, "a") == 2
+    machine.goes(child)
+    machine.runs(parent, 1, children=3)
+    machine.ends.append(End(child, child, 3 * SECOND, CpuTime(3 * SECOND, 3 * SECOND)))
+    kernel.task_exited(child)
+    assert seconds(kernel, "a") == 4
+
+
+def test_a_process_that_came_and_went_unseen_is_counted_where_it_was_forked(machine: Machine, kernel: Kernel) -> None:
+    machine.ends = []
+    parent = machine.process()
+    kernel.write("a/cgroup.procs", str(parent))
+    machine.runs(parent, 1, children=2)
+    end = End(777, 777, 2 * SECOND, CpuTime(2 * SECOND, 2 * SECOND), 9 * MIB, MIB, (cgroup(kernel, "a/c"),))
+    machine.ends.append(end)
+    assert (seconds(kernel, "a"), seconds(kernel, "a/c"), mib(kernel, "a", "memory.peak")) == (3, 2, 8)
+
+
+def test_what_is_told_of_an_end_may_be_lost_and_nothing_is_counted_twice(machine: Machine, kernel: Kernel) -> None:
+    machine.ends = []
+    parent = machine.process()
+    child = machine.process(parent)
+    for pid in (parent, child):
+        kernel.write("a/cgroup.procs", str(pid))
+    machine.runs(child, 2)
+    kernel.look()
+    machine.goes(child)
+    machine.runs(parent, 1, children=3)
+    for _ in range(3):
+        kernel.look()
+    assert seconds(kernel, "a") == 3
+
+
+def test_a_thread_that_has_ended_in_another_cgroup_is_counted_there(machine: Machine) -> None:
+    machine.ends = []
+    kernel = Kernel("v1", kernel="6.1", processes=machine)
+    for path in ("a", "b"):
+        kernel.mkdir(f"cpu/{path}")
+    pid = machine.process()
+    thread = machine.add(tgid=pid)
+    kernel.write("cpu/a/cgroup.procs", str(pid))
+    kernel.write("cpu/b/tasks", str(thread))
+    machine.runs(pid, 5)
+    machine.exit(thread)
+    machine.ends.append(End(thread, pid, 3 * SECOND))
+    kernel.look()
+    assert [kernel.read(f"cpu/{path}/cpuacct.usage") for path in ("a", "b")] == [f"{2 * SECOND}\n", f"{3 * SECOND}\n"]
 
 
 @pytest.mark.parametrize("which", ["parent", "child"])

@@ -8,13 +8,17 @@ import select
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mount import fork_events, task_ends
+
 from .test_processes import eventually
 
+FAMILY = Path(__file__).with_name("family.py")
 MIB = 1 << 20
 BUSY = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
 JOIN = "import time\nopen('cgroup.procs', 'w').write('0')\nstart = time.process_time()\n"
@@ -207,6 +211,59 @@ def test_a_v1_threshold_is_crossed_by_a_process(memory_group: Path, start: Start
         assert select.select([event], [], [], 2)[0] == [event]
     finally:
         os.close(event)
+
+
+# -- the short-lived ----------------------------------------------------------------------------------
+
+KINDS = ("forks", "orphans", "threads", "execs", "kills")
+
+
+@pytest.fixture
+def told_of_ends(root: None) -> None:
+    listening = task_ends.listen()
+    if listening is None or (forks := fork_events.listen()) is None:
+        pytest.skip("the kernel tells us of no forks and ends")
+    listening.close()
+    forks.close()
+
+
+@pytest.fixture
+def kernel_group(root: None) -> Iterator[Path]:
+    """A cgroup of this machine's own cpuacct hierarchy."""
+    directory = Path("/sys/fs/cgroup/cpuacct") / f"fcg-test-{uuid.uuid4().hex[:12]}"
+    try:
+        directory.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cpuacct hierarchy: {error}")
+    yield directory
+    directory.rmdir()
+
+
+def family(counter: str, group: Path, seed: int, beside: Path | str = "") -> tuple[int, int]:
+    """What its processes used, and what the file says of them, in ms; the second once it is the first, or too late."""
+    command = [sys.executable, "-S", "-E", FAMILY, counter, str(group), "join", str(seed), *KINDS]
+    said = subprocess.run(command, env={"BESIDE": str(beside)}, check=True, capture_output=True, text=True).stdout
+    used, counted = map(int, said.split())
+    return used, counted
+
+
+def test_all_that_the_short_lived_use_is_counted_as_a_kernel_counts_it(
+    told_of_ends: None, native_group: Path, kernel_group: Path
+) -> None:
+    families = [family("cpu.stat", native_group, seed, kernel_group) for seed in range(4)]
+    assert [abs(counted - used) <= max(10, used / 50) for used, counted in families] == [True] * 4, families
+
+
+def test_the_short_lived_in_a_v1_cgroup_are_counted(told_of_ends: None, cpu_group: Path) -> None:
+    used, counted = family("cpuacct.usage", cpu_group, 5)
+    assert used == pytest.approx(counted, abs=max(10, used / 50))
+
+
+@pytest.mark.parametrize("runs", ["exec {}", "{}; true"], ids=["known", "unseen"])
+def test_the_memory_of_a_short_lived_process_is_in_the_peak(told_of_ends: None, group: Path, runs: str) -> None:
+    program = f"'{sys.executable}' -S -c 'b\"x\" * (50 << 20)'"
+    subprocess.run(["sh", "-c", f"echo 0 >cgroup.procs; {runs.format(program)}"], cwd=group, check=True)
+    assert eventually(lambda: number(group, "memory.peak") > 50 * MIB)
 
 
 # -- tasks --------------------------------------------------------------------------------------------

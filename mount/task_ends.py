@@ -1,0 +1,180 @@
+"""The ends of tasks as the kernel tells of them, with what they used (Documentation/accounting/taskstats.rst).
+
+It tells root of the machine: not in a container with a user, pid or network namespace of its own. What a task used is
+in our queue before its parent can wait for it, so whoever reads the queue knows all who were waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from errno import ENOBUFS, EPROTO
+from struct import Struct, pack
+from typing import NamedTuple
+
+from fakecgroup import CpuTime
+from fakecgroup.refuse import refuse
+
+_NETLINK_GENERIC = 16
+_REQUEST, _ACKNOWLEDGE = 1, 4  # NLM_F_*
+_NLMSG_ERROR = 2
+_HEAD = 20  # bytes of struct nlmsghdr and of struct genlmsghdr
+_GET_FAMILY, _FAMILY_ID, _FAMILY_NAME, _CONTROL = 3, 1, 2, 16  # linux/genetlink.h
+_GET, _PID, _REGISTER, _DEREGISTER = 1, 1, 3, 4  # TASKSTATS_CMD_GET and TASKSTATS_CMD_ATTR_*
+_TYPE_PID, _TYPE_STATS, _AGGREGATE_PID, _AGGREGATE_TGID = 1, 3, 4, 5  # TASKSTATS_TYPE_*
+_TYPE = 0x3FFF  # of an attribute, without flags
+_ATTRIBUTE = Struct("=HH")
+_WORD = Struct("=I")
+
+# Of struct taskstats: its flag, how long the task was on CPUs (ns), its pid and parent, its user and system time (µs),
+# the most memory that it had resident (KiB), its process (since version 12, as is the flag of the last of a process).
+_FLAG, _RAN, _NUMBERS, _TIMES, _RESIDENT, _TGID = 8, 72, 128, 152, 200, 368
+_FORKED_ONLY, _LAST = 0x01, 0x20  # AFORK, AGROUP
+_QUADS, _QUAD, _PAIR = Struct("=QQ"), Struct("=Q"), Struct("=II")
+_SINCE = 12  # the version
+
+_SO_RCVBUFFORCE = 33
+_QUEUE = 8 << 20  # bytes of the machine's memory, enough for about 3,000 ends
+_SIZE = 8192
+
+
+class TaskEnd(NamedTuple):
+    """A task has ended, after it used so much; `whole` is what its process used if it was the last of it, else None.
+
+    `parent` is the process that waits, `peak` the bytes that were resident at most. One that was `forked` only has
+    executed no program.
+    """
+
+    tid: int
+    tgid: int
+    parent: int
+    run: int
+    whole: CpuTime | None
+    peak: int
+    forked: bool
+
+
+class TaskEnds:
+    """A queue of the ends on the machine since it was opened. Raises OSError where the kernel tells us of none.
+
+    Those for whom there is no room in it are lost.
+    """
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC)
+        try:
+            self._socket.settimeout(1)
+            self._socket.bind((0, 0))
+            self._family = self._find_family()
+            if self._ask_about_us() != os.getpid():
+                raise refuse(EPROTO)
+            with open("/sys/devices/system/cpu/possible", "rb") as file:
+                self._cpus = file.read().strip() + b"\0"
+            try:
+                self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _QUEUE)
+            except PermissionError:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _QUEUE)
+            self._say(self._family, _GET, _REGISTER, self._cpus, _REQUEST | _ACKNOWLEDGE)
+            self._hear()
+            self._socket.setblocking(False)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def take(self) -> Iterator[TaskEnd]:
+        """Those that were not taken yet, as they came; does not wait."""
+        while True:
+            try:
+                message, (sender, _) = self._socket.recvfrom(_SIZE)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno != ENOBUFS:
+                    raise
+                continue
+            if not sender:  # the kernel is number 0
+                end = _end(message)
+                if end is not None:
+                    yield end
+
+    def close(self) -> None:
+        """The kernel tells no more."""
+        self._socket.close()
+
+    def _find_family(self) -> int:
+        """The number of TASKSTATS. Raises OSError: ENOENT where the kernel has none (CONFIG_TASKSTATS)."""
+        self._say(_CONTROL, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0", _REQUEST)
+        for kind, start, _ in _attributes(message := self._hear(), _HEAD, None):
+            if kind == _FAMILY_ID:
+                return int.from_bytes(message[start : start + 2], "little")
+        raise refuse(EPROTO)
+
+    def _ask_about_us(self) -> int:
+        """Our pid, if it is said where we look for it, which some kernels say elsewhere."""
+        self._say(self._family, _GET, _PID, _WORD.pack(os.getpid()), _REQUEST)
+        stats = _stats(self._hear(), _AGGREGATE_PID)
+        if stats is None or int.from_bytes(stats[:2], "little") < _SINCE:
+            return 0
+        pid, parent = _PAIR.unpack_from(stats, _NUMBERS)
+        return pid if _WORD.unpack_from(stats, _TGID)[0] == pid and parent == os.getppid() else 0
+
+    def _say(self, family: int, command: int, attribute: int, value: bytes, flags: int) -> None:
+        body = pack("=BBHHH", command, 1, 0, 4 + len(value), attribute) + value + bytes(-len(value) % 4)
+        self._socket.send(pack("=IHHII", 16 + len(body), family, flags, 1, 0) + body)
+
+    def _hear(self) -> bytes:
+        """The answer. Raises OSError if that is an error."""
+        message = self._socket.recv(_SIZE)
+        if int.from_bytes(message[4:6], "little") == _NLMSG_ERROR:
+            code = -int.from_bytes(message[16:20], "little", signed=True)
+            if code:
+                raise refuse(code)
+        return message
+
+
+def listen() -> TaskEnds | None:
+    """None where the kernel tells us of no ends."""
+    try:
+        return TaskEnds()
+    except OSError:
+        return None
+
+
+def _end(message: bytes) -> TaskEnd | None:
+    stats = _stats(message, _AGGREGATE_PID)
+    if stats is None:
+        return None
+    tid, parent = _PAIR.unpack_from(stats, _NUMBERS)
+    (tgid,) = _WORD.unpack_from(stats, _TGID)
+    flag = stats[_FLAG]
+    last = bool(flag & _LAST)
+    whole = _time(_stats(message, _AGGREGATE_TGID) or stats) if last else None
+    (peak,) = _QUAD.unpack_from(stats, _RESIDENT)
+    return TaskEnd(tid, tgid, parent, _QUAD.unpack_from(stats, _RAN)[0], whole, peak << 10, bool(flag & _FORKED_ONLY))
+
+
+def _time(stats: bytes) -> CpuTime:
+    user, system = _QUADS.unpack_from(stats, _TIMES)
+    return CpuTime(_QUAD.unpack_from(stats, _RAN)[0], user * 1000, system * 1000)
+
+
+def _stats(message: bytes, aggregate: int) -> bytes | None:
+    """The struct taskstats of this kind that a message has."""
+    for kind, start, end in _attributes(message, _HEAD, None):
+        if kind == aggregate:
+            for inner, first, last in _attributes(message, start, end):
+                if inner == _TYPE_STATS and last - first >= _TGID + 4:
+                    return message[first:last]
+    return None
+
+
+def _attributes(message: bytes, at: int, end: int | None) -> Iterator[tuple[int, int, int]]:
+    """The type of each attribute and where in the message its value begins and ends (struct nlattr)."""
+    end = len(message) if end is None else end
+    while at + 4 <= end:
+        length, kind = _ATTRIBUTE.unpack_from(message, at)
+        if length < 4:
+            return
+        yield kind & _TYPE, at + 4, at + length
+        at += (length + 3) & ~3
