@@ -10,6 +10,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -263,7 +264,7 @@ def test_the_short_lived_in_a_v1_cgroup_are_counted(told_of_ends: None, cpu_grou
 def test_the_memory_of_a_short_lived_process_is_in_the_peak(told_of_ends: None, group: Path, runs: str) -> None:
     program = f"'{sys.executable}' -S -c 'b\"x\" * (50 << 20)'"
     subprocess.run(["sh", "-c", f"echo 0 >cgroup.procs; {runs.format(program)}"], cwd=group, check=True)
-    assert eventually(lambda: number(group, "memory.peak") > 50 * MIB)
+    assert eventually(lambda: number(group, "memory.peak") > 50 * MIB, 20)
 
 
 # -- tasks --------------------------------------------------------------------------------------------
@@ -357,13 +358,16 @@ def test_a_kill_kills_all_that_forks(storm: Path) -> None:
     assert (storm / "cgroup.procs").read_text() == ""
 
 
+def are_stopped(pids: list[str]) -> bool:
+    return {Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in pids} <= {"T", "Z"}
+
+
 def test_a_freeze_stops_all_that_forks(storm: Path) -> None:
     for _ in range(3):
         (storm / "cgroup.freeze").write_text("1")
         before = (storm / "cgroup.procs").read_text().split()
         time.sleep(0.15)
         assert (storm / "cgroup.procs").read_text().split() == before
-        states = {Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in before}
-        assert states <= {"T", "Z"}
+        assert eventually(partial(are_stopped, before), 20)
         (storm / "cgroup.freeze").write_text("0")
         time.sleep(0.05)
