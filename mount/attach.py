@@ -11,11 +11,12 @@ import subprocess
 from errno import EBUSY, EINVAL, ENODEV, EPERM
 
 from .errors import MountError
+from .hints import shown
 from .mountinfo import FSTYPE, SOURCE
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 _MNT_DETACH = 2
-_DEVICE = "/dev/fuse"
+DEVICE = "/dev/fuse"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -36,22 +37,22 @@ def attach(path: str, *, allow_other: bool) -> int:
         hint = "; mounting takes CAP_SYS_ADMIN, which this root has not (a container?): unshare -Urm COMMAND has it"
         hint = hint if code == EPERM else ""
         hint = "; this kernel has no FUSE" if code == ENODEV else hint
-        raise MountError(f"{path}: cannot mount: {os.strerror(code)}{hint}")
+        raise MountError(f"{shown(path)}: cannot mount: {os.strerror(code)}{hint}")
     return fd
 
 
 def open_device() -> int:
     """/dev/fuse, to serve a mount with. Raises MountError."""
     try:
-        return os.open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
+        return os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        hint = f"load the module (modprobe fuse), or give the device to the container (--device {_DEVICE})"
-        raise MountError(f"{_DEVICE} is missing: {hint}") from None
+        hint = f"load the module (modprobe fuse), or give the device to the container (--device {DEVICE})"
+        raise MountError(f"{DEVICE} is missing: {hint}") from None
     except PermissionError as error:
         hint = "its mode must let you read and write (distributions have 0666), and a container must permit the device"
-        raise MountError(f"{_DEVICE}: {error.strerror}: {hint}") from None
+        raise MountError(f"{DEVICE}: {error.strerror}: {hint}") from None
     except OSError as error:
-        raise MountError(f"{_DEVICE}: {error.strerror}: is FUSE in this kernel?") from None
+        raise MountError(f"{DEVICE}: {error.strerror}: is FUSE in this kernel?") from None
 
 
 def helper() -> str | None:
@@ -78,14 +79,14 @@ def _attach_with_helper(path: str, allow_other: bool) -> int:
             check=False,
         )
         if done.returncode:
-            raise MountError(f"{path}: cannot mount: {_first_line(done.stderr)}")
+            raise MountError(f"{shown(path)}: cannot mount: {_first_line(done.stderr)}")
         _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(array.array("i", [0]).itemsize))
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fd = array.array("i", content)[0]
             os.set_inheritable(fd, False)
             return fd
-    raise MountError(f"{path}: cannot mount: {program} gave no connection")
+    raise MountError(f"{shown(path)}: cannot mount: {program} gave no connection")
 
 
 def detach(path: str, *, lazy: bool = False) -> None:
@@ -99,8 +100,8 @@ def detach(path: str, *, lazy: bool = False) -> None:
             if error == EBUSY:
                 raise MountError(_busy(path))
             if error == EINVAL:
-                raise MountError(f"{path} is not a mount point")
-            raise MountError(f"{path}: cannot unmount: {os.strerror(error)}")
+                raise MountError(f"{shown(path)} is not a mount point")
+            raise MountError(f"{shown(path)}: cannot unmount: {os.strerror(error)}")
         return
     program = helper()
     if program is None:
@@ -114,11 +115,11 @@ def detach(path: str, *, lazy: bool = False) -> None:
     )
     if done.returncode:
         why = _first_line(done.stderr)
-        raise MountError(_busy(path) if os.strerror(EBUSY) in why else f"{path}: cannot unmount: {why}")
+        raise MountError(_busy(path) if os.strerror(EBUSY) in why else f"{shown(path)}: cannot unmount: {why}")
 
 
 def _busy(path: str) -> str:
-    return f"{path} is busy: a process has its working directory or an open file there; end it and try again"
+    return f"{shown(path)} is busy: a process has its working directory or an open file there; end it and try again"
 
 
 def _first_line(output: bytes) -> str:

@@ -11,13 +11,18 @@ from errno import ENOTCONN
 from typing import NoReturn
 
 from . import daemon
+from .asking import ask
 from .attach import detach
+from .daemons import daemon_of
 from .errors import MountError
+from .hints import quoted, shown
 from .logs import log_to_stderr
-from .mountinfo import mount_at
+from .mountinfo import mount_at, real_path
 from .serve import TRANSPORTS, serve
 from .tree_options import add_tree_options, make_kernel
 from .umount import umount
+
+_PATIENCE = 30.0  # seconds for the answer of a file system
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Unmounts the tree at DIR and waits for its daemon to end.",
     )
     unmounting.add_argument("dir", metavar="DIR")
+    unmounting.add_argument(
+        "--force",
+        action="store_true",
+        help="end the daemon too, whoever uses the tree, here or in another mount namespace, and even if it is stopped",
+    )
     unmounting.set_defaults(run=_umount)
     running = commands.add_parser(
         "run",
@@ -138,10 +148,10 @@ def _mount(options: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
         return 2
-    path = os.path.realpath(options.dir)
+    path = real_path(options.dir)
     _make_way(path)
-    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {options.dir}"
-    message = f"{tree}; unmount it with: fakecgroup umount {options.dir}"
+    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
+    message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
 
     def run(ready: Callable[[], None]) -> None:
         serve(
@@ -158,36 +168,49 @@ def _mount(options: argparse.Namespace) -> int:
         return 0
     daemon.start(run)
     try:
-        os.stat(path)
+        answered = ask(lambda: bytes(os.path.isdir(path)), _PATIENCE)
     except OSError as error:
-        raise MountError(f"{path}: the daemon does not answer: {error.strerror}; see {daemon.log_path()}") from None
+        answered, why = None, error.strerror
+    else:
+        why = "nothing came in time"
+    if answered is None:
+        raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(str(daemon.log_path()))}")
     print(message)
     return 0
 
 
 def _make_way(path: str) -> None:
     """Checks that a tree can be mounted at `path`, and takes away a dead mount of ours. Raises MountError."""
-    while True:
-        found = mount_at(path)
-        try:
-            names = os.listdir(path)
-        except OSError as error:
-            if error.errno == ENOTCONN and found is not None and found.ours:
-                detach(path, lazy=True)
-                continue
-            hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
-            raise MountError(f"{path}: {error.strerror}{hint}") from None
-        break
-    if found is not None and found.ours:
-        raise MountError(f"{path} is a fakecgroup tree already: unmount it with: fakecgroup umount {path}")
+    while (found := mount_at(path)) is not None and found.ours:
+        if daemon_of(found) is not None or not _is_dead(path):
+            raise MountError(
+                f"{shown(path)} is a fakecgroup tree already: unmount it with: fakecgroup umount {quoted(path)}"
+            )
+        detach(path, lazy=True)
+    try:
+        said = ask(lambda: b"/".join(os.listdir(os.fsencode(path))), _PATIENCE)
+    except OSError as error:
+        hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
+        raise MountError(f"{shown(path)}: {error.strerror}{hint}") from None
+    if said is None:
+        raise MountError(f"{shown(path)}: the file system there does not answer")
     if found is not None:
         raise MountError(
-            f"{path} is a mount point already ({found.fstype}): unmount that first, or take another directory"
+            f"{shown(path)} is a mount point already ({found.fstype}): unmount that first, or take another directory"
         )
-    if names:
-        raise MountError(f"{path} is not empty, and a tree there would hide its files: take an empty directory")
+    if said:
+        raise MountError(f"{shown(path)} is not empty, and a tree there would hide its files: take an empty directory")
+
+
+def _is_dead(path: str) -> bool:
+    """Whether the mount there has no daemon any more."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == ENOTCONN
+    return False
 
 
 def _umount(options: argparse.Namespace) -> int:
-    umount(os.path.realpath(options.dir))
+    umount(real_path(options.dir), force=options.force)
     return 0

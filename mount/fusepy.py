@@ -35,6 +35,7 @@ from .errors import MountError
 from .idmap import IdMap
 from .mountinfo import FSTYPE, SOURCE, device_at
 from .native import DAEMON_XATTR
+from .own_files import leave_files
 from .processes import HostProcesses
 from .shortage import Headroom, told
 
@@ -103,6 +104,7 @@ def serve(
 
 def _ask_after_exits(path: str, exits: select.epoll) -> None:
     """libfuse waits for requests alone, so each exit of a process makes one: exits are told before it is answered."""
+    leave_files(exits.fileno())
     while True:
         select.select([exits], [], [])
         try:

@@ -15,6 +15,8 @@ from fakecgroup import Kernel
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.inode import CgroupFile, TopDirectory
 
+from .own_files import leave_files
+
 
 class Modifications:
     """Tells watchers of files in the mount at `path`, from a thread of its own, as the server must answer meanwhile.
@@ -34,11 +36,17 @@ class Modifications:
             return
         self._waiting[file] = None
         if self._queue is None:
-            self._queue = SimpleQueue()
-            threading.Thread(target=self._tell, args=(self._queue,), daemon=True).start()
+            queue: SimpleQueue[CgroupFile] = SimpleQueue()
+            try:
+                threading.Thread(target=self._tell, args=(queue,), daemon=True).start()
+            except RuntimeError:  # no more threads: nobody is told
+                self._waiting.clear()
+                return
+            self._queue = queue
         self._queue.put(file)
 
     def _tell(self, changed: SimpleQueue[CgroupFile]) -> None:
+        leave_files()
         while True:
             file = changed.get()
             self._waiting.pop(file, None)

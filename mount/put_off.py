@@ -31,8 +31,14 @@ class PutOff:
         """An event on this file is told in `wait` ns. Called with the lock held."""
         heappush(self._waiting, (time.monotonic_ns() + wait, next(self._order), file))
         if self._thread is None:
-            self._thread = threading.Thread(target=self._tell, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._tell, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no more threads: it is told at once
+                self._waiting.clear()
+                file.cgroup.notify_now(file)
+                return
+            self._thread = thread
         self._changed.notify()
 
     def _tell(self) -> None:

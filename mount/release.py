@@ -61,8 +61,13 @@ class ReleaseAgents:
             return
         self._runs.put((agent, path, who))
         if self._thread is None:
-            self._thread = threading.Thread(target=self._pass_on, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._pass_on, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads: with the next one, if there are by then
+                self._tell(agent, path, str(error))
+                return
+            self._thread = thread
 
     def _pass_on(self) -> None:
         starter: socket.socket | None = None

@@ -3,49 +3,70 @@
 from __future__ import annotations
 
 import os
-import select
+import time
 
+from . import daemons
 from .attach import detach
 from .errors import MountError
-from .mountinfo import mount_at, mounts
-from .native import DAEMON_XATTR
+from .hints import quoted, shown
+from .mountinfo import Mount, mount_at, mounts
 
 _PATIENCE = 10.0  # seconds
+_AT_ONCE = 0.3  # seconds in which a daemon ends that nobody needs any more
+_LOOKS = 3  # that find it elsewhere
 
 
-def umount(path: str) -> None:
+def umount(path: str, *, force: bool = False) -> None:
     """Unmounts the tree at `path` (absolute, without links) and waits for the end of its daemon.
 
-    Raises MountError where nothing or something else is mounted there, it is busy, or the daemon goes on.
+    With `force` the daemon is ended, and the tree with it, whoever uses it here or in another mount namespace. Raises
+    MountError where nothing or something else is mounted there, it is busy, the daemon is stopped, or goes on.
     """
     found = mount_at(path)
     if found is None:
         inside = [m.point for m in mounts() if m.ours and path.startswith(m.point + "/")]
-        hint = f"; the tree it is in is mounted at {inside[-1]}" if inside else ""
-        raise MountError(f"{path} is not a mount point{hint}")
+        hint = f"; the tree it is in is mounted at {quoted(inside[-1])}" if inside else ""
+        raise MountError(f"{shown(path)} is not a mount point{hint}")
     if not found.ours:
-        raise MountError(f"{path} is no fakecgroup tree but {found.fstype}: unmount it with umount")
-    daemon = _daemon_of(path)
-    detach(path)
-    if daemon is None:
-        return
-    pid, pidfd = daemon
+        raise MountError(f"{shown(path)} is no fakecgroup tree but {found.fstype}: unmount it with umount")
+    pid = _known(found) if force else daemons.daemon_of(found)
+    if force:
+        if pid is not None:
+            daemons.end(found, pid)
+        left = mount_at(path)
+        if left is not None and left.number == found.number:
+            detach(path, lazy=True)
+    elif pid is None:
+        detach(path)
+    else:
+        _wait(found, pid)
+
+
+def _known(mount: Mount) -> int | None:
+    """The daemon's pid; None for one that has died."""
+    pid = daemons.holder_of(mount)
+    return daemons.daemon_of(mount) if pid is None else pid
+
+
+def _wait(mount: Mount, pid: int) -> None:
+    """Unmounts, and waits for the daemon's end."""
     try:
-        poller = select.poll()
-        poller.register(pidfd, select.POLLIN)
-        if not poller.poll(_PATIENCE * 1000):
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        detach(mount.point)
+        return
+    try:
+        detach(mount.point)
+        deadline = time.monotonic() + _PATIENCE
+        looks = 0
+        while not daemons.has_ended(pidfd, _AT_ONCE):
+            place = daemons.elsewhere(mount)
+            looks = looks + 1 if place else 0  # one that is about to unmount it too does not count
+            if looks < _LOOKS and time.monotonic() < deadline:
+                continue
+            why = f"the tree is still mounted {place}" if place else "a program uses the tree elsewhere"
             raise MountError(
-                f"{path} is unmounted here, but its daemon (pid {pid}) goes on: the tree is still mounted in another "
-                f"mount namespace, or a program uses it there; kill {pid} ends it"
+                f"{shown(mount.point)} is unmounted here, but its daemon (pid {pid}) goes on: {why}; kill {pid} ends it"
             )
     finally:
         os.close(pidfd)
-
-
-def _daemon_of(path: str) -> tuple[int, int] | None:
-    """The pid of the daemon behind a mount and a pidfd for it; None for one that has died."""
-    try:
-        pid = int(os.getxattr(path, DAEMON_XATTR))
-        return pid, os.pidfd_open(pid)
-    except OSError:
-        return None
