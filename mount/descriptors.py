@@ -44,7 +44,7 @@ class Descriptors:
         try:
             link = os.readlink(f"/proc/{tid}/fd/{descriptor}")
             if link == _EVENTFD:
-                return EventFd(_Signal(_duplicate(_tgid(tid), descriptor)))
+                return EventFd(_Signal(duplicate(_tgid(tid), descriptor)))
             inode = self._inode(tid, descriptor)
         except OSError as error:
             if is_shortage(error):
@@ -89,7 +89,7 @@ def _tgid(tid: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
 
 
-def _duplicate(tgid: int, descriptor: int) -> int:
+def duplicate(tgid: int, descriptor: int) -> int:
     """A descriptor of ours for another process' open file (pidfd_getfd(2)). Raises OSError."""
     pidfd = os.pidfd_open(tgid)
     try:

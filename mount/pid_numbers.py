@@ -24,10 +24,10 @@ def numbers_in(proc: str, tid: int) -> Numbers:
     """Those that another mount of /proc has, at a path of ours, for a thread in its namespace or in one below; else
     those that the thread sees.
     """
-    numbers = _numbers(tid)
-    for depth, number in enumerate(numbers):
-        if _numbers(number, proc) == numbers[depth:]:
-            levels = len(numbers) - 1 - depth
+    own = numbers(tid)
+    for depth, number in enumerate(own):
+        if numbers(number, proc) == own[depth:]:
+            levels = len(own) - 1 - depth
             return Inner(tid, levels) if depth else OWN_NUMBERS
     return numbers_of(tid)
 
@@ -39,13 +39,13 @@ class Inner:
         self.namespace = _above(reader, levels)
         self._reader = reader
         self._levels = levels
-        self._depth = len(_numbers(reader)) - levels
+        self._depth = len(numbers(reader)) - levels
 
     def number(self, tid: int) -> int:
-        numbers = _numbers(tid)
-        if len(numbers) < self._depth or _above(tid, len(numbers) - self._depth) != self.namespace:
+        found = numbers(tid)
+        if len(found) < self._depth or _above(tid, len(found) - self._depth) != self.namespace:
             return 0
-        return numbers[self._depth - 1]
+        return found[self._depth - 1]
 
     def tid(self, number: int) -> int:
         try:
@@ -69,7 +69,7 @@ class Inner:
         return 0
 
 
-def _numbers(tid: int, proc: str = "/proc") -> list[int]:
+def numbers(tid: int, proc: str = "/proc") -> list[int]:
     """A thread's numbers, from the namespace of `proc` inwards (proc_pid_status(5), NSpid); none where it is gone."""
     try:
         with open(f"{proc}/{tid}/status", "rb") as file:

@@ -15,7 +15,8 @@ from .cgroup_namespaces import CgroupNamespaces
 from .forking import Forking
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes, Later
-from .process import credentials, descriptor, is_in_call, thread_group
+from .paths import descriptor
+from .process import credentials, is_in_call, thread_group
 from .syscalls import CLONE_NEWCGROUP, CLONE_THREAD, HERE
 from .tree import Places, Tree
 

@@ -15,11 +15,13 @@ from typing import NamedTuple
 from fakecgroup.refuse import refuse
 
 from ..mountinfo import mount_of
+from . import other_mounts
 from .filter import When
 from .grafting import ATTRIBUTES, attach
 from .listener import GOES, Answer, Call, Descriptor
 from .mounting import IMPLIED, OF_ANY, V1_NAME, V1_OPTIONS, Mounting, may_mount
-from .process import descriptor, locate, signed
+from .paths import descriptor, locate
+from .process import signed
 
 _CLOEXEC = 1  # FSOPEN_CLOEXEC, FSMOUNT_CLOEXEC
 _SET_FLAG, _SET_STRING, _SET_FD, _CREATE, _RECONFIGURE, _CREATE_EXCL = 0, 1, 5, 6, 7, 8
@@ -75,10 +77,10 @@ class Contexts:
         """The stand-in. It cannot be read: there are no messages."""
         name, flags = call.arguments[:2]
         kind = call.memory.read_text(call.tid, name)
-        if kind not in IMPLIED:
-            return GOES
         if not may_mount(call.tid):
-            raise refuse(EPERM)
+            return -EPERM if kind in IMPLIED else GOES
+        if kind not in IMPLIED:
+            return other_mounts.fsopen(call, kind, flags)
         if flags & ~_CLOEXEC:
             raise refuse(EINVAL)
         held = os.memfd_create(_STAND_IN, os.MFD_CLOEXEC)

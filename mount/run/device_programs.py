@@ -18,7 +18,8 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.refuse import refuse
 
 from .listener import GOES, Answer, Call, Descriptor
-from .process import credentials, descriptor
+from .paths import descriptor
+from .process import credentials
 from .tree import Tree
 from .user_namespaces import namespace_of
 

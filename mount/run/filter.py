@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from errno import EBUSY, EINVAL, ENOSYS
+from errno import EBUSY, EINVAL, ENOSYS, EPERM
 from struct import pack
 from typing import NamedTuple
 
@@ -21,6 +21,28 @@ _SET_MODE_FILTER = 1
 _SPEC_ALLOW = 4  # before Linux 5.16 the processes would be slowed down against speculation; it is no security boundary
 _NEW_LISTENER = 8
 _WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
+
+
+_REFUSED = (_RETURN, 0, 0, _ERRNO | EPERM)
+_MOUNT, _FSOPEN = 21, 430  # of 32-bit programs, i386 and ARM alike
+_MOUNT_X32, _FSOPEN_X32 = 1 << 30 | 165, 1 << 30 | 430
+_OF_MOUNTS = 32 | 4096 | 8192  # remount, bind, move: flags by which mount(2) makes no new file system
+_FOREIGN = [
+    (_LOAD, 0, 0, _NR),
+    (_EQUAL, 0, 1, _FSOPEN),
+    _REFUSED,
+    (_EQUAL, 0, 4, _MOUNT),
+    (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * 3),
+    (_AND, 0, 0, _OF_MOUNTS),
+    (_EQUAL, 0, 1, 0),
+    _REFUSED,
+    (_RETURN, 0, 0, _ALLOW),
+]
+_X32 = [
+    (_EQUAL, 1, 0, _MOUNT_X32),
+    (_EQUAL, 0, 1, _FSOPEN_X32),
+    _REFUSED,
+]
 
 
 class When(NamedTuple):
@@ -44,13 +66,15 @@ def program(
     """The filter's instructions: `trapped` system calls are asked about, always or `When` it is said, `refused` ones
     fail with an errno, all others go on.
 
-    What is not the processor's own (i386, AArch32; x32 has other numbers) goes on too, and sees the machine as it is.
+    What is not the processor's own (i386, AArch32; x32 has other numbers) goes on too, and sees the machine as it is;
+    but what could mount the machine's own cgroups is refused.
     """
     code = [
         (_LOAD, 0, 0, _ARCH),
-        (_EQUAL, 1, 0, architecture.audit),
-        (_RETURN, 0, 0, _ALLOW),
+        (_EQUAL, len(_FOREIGN), 0, architecture.audit),
+        *_FOREIGN,
         (_LOAD, 0, 0, _NR),
+        *_X32,
     ]
     answers = {name: (condition, _NOTIFY) for name, condition in trapped.items()}
     answers |= {name: (condition, _ERRNO | code_number) for name, (code_number, condition) in refused.items()}

@@ -9,7 +9,8 @@ from struct import pack, unpack
 from ..mountinfo import mount_of
 from . import syscalls
 from .listener import GOES, Answer, Call
-from .process import descriptor, locate, signed, unique_mount_id
+from .paths import descriptor, locate
+from .process import signed, unique_mount_id
 from .tree import Tree
 
 _AT_SYMLINK_FOLLOW = 0x400

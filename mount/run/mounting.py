@@ -11,12 +11,14 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
 from fakecgroup.refuse import refuse
 
-from . import syscalls
+from . import other_mounts, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .filter import When
 from .grafting import attach, detached, unmount
 from .listener import GOES, Answer, Call
-from .process import credentials, locate
+from .other_mounts import Words
+from .paths import locate
+from .process import credentials
 from .sandbox import CGROUP_ROOT
 from .tree import Tree, cgroup_of
 from .user_namespaces import namespace_of, owners
@@ -66,15 +68,17 @@ class Mounting:
         source, target, kind, flags, data = call.arguments[:5]
         if flags & _MAGIC_BITS == _MAGIC:
             flags &= ~_MAGIC_BITS
-        if flags & _NO_NEW_MOUNT or not kind:
+        if flags & _NO_NEW_MOUNT or not kind:  # in registers, which nobody can change meanwhile
             return GOES
         fstype = call.memory.read_text(call.tid, kind)
-        if fstype not in IMPLIED:
+        if fstype not in IMPLIED and not may_mount(call.tid):
             return GOES
-        if source:
-            call.memory.read_text(call.tid, source)
-        options = os.fsdecode(call.memory.read_text(call.tid, data)).split(",") if data else []
-        place = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
+        texts = [call.memory.read_text(call.tid, word) if word else None for word in (source, data)]
+        words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
+        if fstype not in IMPLIED:
+            return other_mounts.mount(call, words, flags)
+        options = os.fsdecode(words.data or b"").split(",")
+        place = locate(call.tid, syscalls.AT_FDCWD, words.target)
         try:
             if not may_mount(call.tid):
                 return -EPERM

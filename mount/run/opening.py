@@ -14,8 +14,9 @@ from .filter import When
 from .listener import GOES, Answer, Call, Descriptor, Later
 from .mount_files import NAMES as MOUNT_FILES
 from .mount_files import MountFiles
+from .paths import locate, locate_within
 from .proc_files import AbsentError, ProcFiles
-from .process import PROC_SUPER_MAGIC, locate, locate_within, signed, statfs_type, thread_group
+from .process import PROC_SUPER_MAGIC, signed, statfs_type, thread_group
 
 _NAMES = frozenset((b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
 _OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)$")

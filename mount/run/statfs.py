@@ -10,7 +10,8 @@ from fakecgroup.vfs import Vfs
 from . import syscalls
 from .listener import GOES, Answer, Call
 from .mount_files import MountFiles
-from .process import descriptor, locate, signed, statfs
+from .paths import descriptor, locate
+from .process import signed, statfs
 from .tree import Tree
 
 _MEMORY_FILE = "/memfd:proc"  # what `opening` has made

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import sys
 from collections.abc import Mapping
+from struct import pack
 from typing import NamedTuple, TypeVar
 
 from ..errors import MountError
@@ -49,6 +51,10 @@ _X86_64 = {  # asm/unistd_64.h
     "exit": 60,
     "kill": 62,
     "getrlimit": 97,
+    "setgroups": 116,
+    "setfsuid": 122,
+    "setfsgid": 123,
+    "capset": 126,
     "statfs": 137,
     "fstatfs": 138,
     "setrlimit": 160,
@@ -71,11 +77,15 @@ _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     "statfs": 43,
     "fstatfs": 44,
     "openat": 56,
+    "capset": 91,
     "exit": 93,
     "exit_group": 94,
     "unshare": 97,
     "kill": 129,
     "rt_sigaction": 134,
+    "setfsuid": 151,
+    "setfsgid": 152,
+    "setgroups": 159,
     "getrlimit": 163,
     "setrlimit": 164,
     "clone": 220,
@@ -134,6 +144,15 @@ def syscall(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | N
     return _checked(libc.syscall(ctypes.c_long(HERE.numbers[name]), *words))
 
 
+def fork_as(numbers: list[int]) -> int:
+    """fork(2) of a child with these numbers in its pid namespaces, the innermost first (clone3(2), set_tid). For a
+    process with one thread. Raises OSError.
+    """
+    tids = ctypes.create_string_buffer(pack(f"={len(numbers)}i", *numbers))
+    arguments = pack("=10Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(tids), len(numbers))
+    return syscall("clone3", arguments, len(arguments))
+
+
 def unshare(flags: int) -> None:
     """unshare(2). Raises OSError."""
     _checked(libc.unshare(flags))
@@ -157,6 +176,11 @@ def mount(source: str | None, target: str, fstype: str | None, flags: int, data:
     if libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), target)
+
+
+def mount_as_given(source: bytes | None, target: bytes, fstype: bytes, flags: int, data: bytes | None) -> None:
+    """mount(2), with arguments as a program has them. Raises OSError."""
+    _checked(libc.mount(source, target, fstype, ctypes.c_ulong(flags), data))
 
 
 def unmount(path: str, flags: int = MNT_DETACH) -> None:

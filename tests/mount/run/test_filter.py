@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from errno import ENOSYS, ENOTTY
+from errno import ENOSYS, ENOTTY, EPERM
 from struct import iter_unpack, pack, unpack_from
 
 import pytest
@@ -102,12 +102,17 @@ def test_all_other_calls_go_on(machine: str) -> None:
 
 
 @pytest.mark.parametrize("audit", [AUDIT_ARCH_I386, AUDIT_ARCH_ARM])
-def test_programs_for_another_processor_go_on(machine: str, audit: int) -> None:
+def test_programs_for_another_processor_go_on_but_make_no_file_system(machine: str, audit: int) -> None:
+    mount, fsopen, remount, bind, old_magic = 21, 430, 32, 4096, 0xC0ED0000
     code = program(TRAPPED, REFUSED, ARCHITECTURES[machine])
-    assert {verdict(code, audit, number) for number in range(600)} == {GOES_ON}
+    assert {verdict(code, audit, number) for number in range(600) if number not in (mount, fsopen)} == {GOES_ON}
+    assert {verdict(code, audit, mount, 1, 1, 1, flags) for flags in (remount, bind, bind | 1)} == {GOES_ON}
+    assert {verdict(code, audit, mount, 1, 1, 1, flags) for flags in (0, 1, old_magic)} == {REFUSED_WITH | EPERM}
+    assert verdict(code, audit, fsopen) == REFUSED_WITH | EPERM
 
 
-def test_x32_programs_go_on() -> None:
-    code = program(TRAPPED, REFUSED, ARCHITECTURES["x86_64"])
-    audit = ARCHITECTURES["x86_64"].audit
-    assert {verdict(code, audit, X32 | number) for number in range(600)} == {GOES_ON}
+def test_x32_programs_go_on_but_make_no_file_system() -> None:
+    machine = ARCHITECTURES["x86_64"]
+    code = program(TRAPPED, REFUSED, machine)
+    refused = {number for number in range(600) if verdict(code, machine.audit, X32 | number) != GOES_ON}
+    assert refused == {machine.numbers["mount"], machine.numbers["fsopen"]}

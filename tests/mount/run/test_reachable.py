@@ -38,6 +38,41 @@ print(refused, "refused")
 """
 
 
+CHANGE_ITS_MIND = """
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+place = sys.argv[1].encode()
+kind = ctypes.create_string_buffer(b"tmpfs", 16)
+done = False
+def change():
+    while not done:
+        kind.value = b"cgroup2"
+        kind.value = b"tmpfs"
+threading.Thread(target=change).start()
+tree, plain = os.stat("/sys/fs/cgroup").st_dev, os.stat(place).st_dev
+found = {"tmpfs": 0, "tree": 0}
+buffer = ctypes.create_string_buffer(256)
+for turn in range(60):
+    if turn % 2:
+        failed = libc.mount(b"none", place, kind, 0, None)
+    else:
+        context = libc.syscall(430, kind, 0)
+        libc.syscall(431, context, 6, None, None, 0)
+        mounted = libc.syscall(432, context, 0, 0)
+        failed = libc.syscall(429, mounted, b"", -100, place, 4)
+        os.closerange(3, 9)
+    device = os.stat(place).st_dev
+    libc.statfs(place, buffer)
+    if device == plain:
+        continue
+    name = "tree" if device == tree else {0x01021994: "tmpfs"}.get(int.from_bytes(buffer[:4], "little"), "reached")
+    found[name] = found.get(name, 0) + 1
+    libc.umount2(place, 2)
+done = True
+print(sum(found.values()) > 0, found.get("reached", 0))
+"""
+
+
 def own() -> dict[str, str]:
     """The machine's cgroup file systems that have directories: the path of each, and its device."""
     return {mount.point: mount.device for mount in mounts() if mount.fstype in ("cgroup", "cgroup2")}
@@ -103,6 +138,32 @@ def test_the_roots_and_namespaces_of_others_lead_nowhere(untouched: None, sandbo
 @pytest.mark.hostile("the daemon behind the tree is traced and its files are read")
 def test_nobody_reaches_into_the_daemon(sandboxed: Sandboxed) -> None:
     assert said(sandboxed(f"{shlex.quote(sys.executable)} -c {shlex.quote(REACH_INTO)}")) == "6 refused\n"
+
+
+@pytest.mark.hostile("the type of a file system is another when the kernel reads it", times=60)
+def test_a_type_that_changes_meanwhile_is_the_one_that_was_judged(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    program = shlex.join([sys.executable, "-c", CHANGE_ITS_MIND, str(tmp_path)])
+    assert said(sandboxed(f"exec unshare -Cm {program}")) == "True 0\n"
+
+
+def test_other_file_systems_are_mounted_as_ever(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = f"""
+        cd {tmp_path}; mkdir one two a b; touch one/x two/y
+        mount -t tmpfs -o mode=750,size=1M some a && stat -c %a a && grep -c '^some {tmp_path}/a tmpfs' /proc/mounts
+        unshare -Urm sh -c 'mount -t overlay -o lowerdir=one:two none b; ls b; mount -t tmpfs x one; stat -c %u one'
+        unshare -pf sh -c 'mount -t proc none b; echo $$; cat b/1/comm'
+        mount -t tmpfs none {tmp_path}/none; mount -t nothing none a; mount -t tmpfs none one/x
+        setpriv --bounding-set=-all --inh-caps=-all mount -t tmpfs none one; ls one
+    """
+    done = sandboxed(script)
+    assert done.stdout.splitlines() == ["750", "1", "x", "y", "0", "1", "sh", "x"], done
+    assert len([line for line in done.stderr.splitlines() if line.startswith("mount: ")]) == 4, done
+
+
+def test_a_fuse_file_system_is_mounted_as_ever(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    inner = shlex.join(COMMAND)
+    script = f"{inner} mount --layout v1 {tmp_path} >/dev/null && ls -d {tmp_path}/pids && {inner} umount {tmp_path}"
+    assert said(sandboxed(script)) == f"{tmp_path}/pids\n"
 
 
 @pytest.fixture
