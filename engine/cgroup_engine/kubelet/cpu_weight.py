@@ -16,9 +16,11 @@ from typing import Literal
 
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import Runtime
+from cgroup_engine.model.reason import CM, THE_RUNTIME, Citation, Reason, Ruled
 
 Formula = Literal["linear", "quadratic"]
 LEVELS = ("reserved", "node", "qos", "pod", "container")
+_KUBELETS = Citation("getCPUWeight", f"{CM}/cgroup_manager_linux.go")
 _FORMULAS: tuple[Formula, ...] = ("linear", "quadratic")
 
 _MIN_SHARES, _MAX_SHARES = 2, 262144
@@ -47,12 +49,20 @@ def weight(shares: int, formula: Formula) -> int:
     return linear(shares) if formula == "linear" else quadratic(shares)
 
 
-def explained(shares: int, formula: Formula) -> str:
-    """The formula with the numbers filled in."""
+def ruled_weight(
+    shares: int, level: str, chosen: Mapping[str, Formula], version: KubeletVersion, runtime: Runtime
+) -> Ruled[int]:
+    """cpu.weight of a cgroup and the formula with the numbers filled in; ``chosen``: formulas by level."""
+    formula = formula_of(level, chosen, version, runtime)
     number = weight(shares, formula)
     if formula == "linear":
-        return f"linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {number}"
-    return f"quadratic cpu.weight = 10^((l² + 125·l)/612 - 7/34) with l = log2 {shares}, rounded up = {number}"
+        why = f"linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {number}"
+    else:
+        why = f"quadratic cpu.weight = 10^((l² + 125·l)/612 - 7/34) with l = log2 {shares}, rounded up = {number}"
+    if level != "container":
+        return Ruled(number, Reason(why, _KUBELETS))
+    newer = "since 1.3.2 and crun since 1.23" if formula == "quadratic" else "before 1.3.2 and crun before 1.23"
+    return Ruled(number, Reason(f"{why}, as runc {newer} write it", THE_RUNTIME))
 
 
 def default_formula(level: str, version: KubeletVersion, runtime: Runtime) -> Formula:

@@ -6,10 +6,18 @@ depend on the order in which pods came to the node.
 
 from __future__ import annotations
 
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.resources import pod_level_set
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO
+
+NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs: the static CPU manager gives CPUs of their own"
+
+
+def pins(node: NodeConfig) -> bool:
+    """Have containers with CPUs of their own no quota on this node?"""
+    return node.cpu_manager_policy == "static" and node.version.enabled("DisableCPUQuotaWithExclusiveCPUs")
 
 
 def has_exclusive_cpus(container: Container, pod: Pod, qos: QosClass) -> bool:

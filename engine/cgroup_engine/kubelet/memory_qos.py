@@ -51,11 +51,20 @@ def memory_high(request: int, limit: int, allocatable: int, factor: float, versi
     node's ``allocatable`` memory for a limit that is missing, rounded down to a page, if request and limit differ.
     Before: factor × the limit or the allocatable memory. It is written if it is above the request.
     """
+    return memory_high_rule(request, limit, allocatable, factor, version)[0]
+
+
+def memory_high_rule(
+    request: int, limit: int, allocatable: int, factor: float, version: KubeletVersion
+) -> tuple[int | None, str]:
+    """``memory_high``, and the formula with the numbers filled in."""
     most = limit or allocatable
+    of = f"limit {limit}" if limit else f"the node's allocatable {allocatable}"
     if not version.at_least(27):
-        high = int(most * factor)
+        high, formula = int(most * factor), f"{factor} × {of}"
     elif request == limit or most <= 0:
-        return None
+        return None, ""
     else:
         high = int(math.floor(request + (float(most) - float(request)) * factor) / _PAGE) * _PAGE
-    return high if high > request else None
+        formula = f"request {request} + {factor} × ({of} - request), rounded down to a page"
+    return high if high > request else None, f"MemoryQoS: {formula} = {high} bytes"

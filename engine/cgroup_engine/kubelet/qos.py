@@ -11,11 +11,14 @@ from cgroup_engine.kubelet.resources import aggregate_requests, pod_level_set
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod, Resources
-from cgroup_engine.model.quantity import Quantity, wrapped
+from cgroup_engine.model.quantity import Quantity, from_bytes, wrapped
+from cgroup_engine.model.reason import Citation, Inputs, Reason, Ruled, amounts
 
 _COUNTED = ("cpu", "memory")
 GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
+_QOS_CLASS = Citation("GetPodQOS", "pkg/apis/core/v1/helper/qos/qos.go")
+_OOM_SCORE_ADJ = Citation("GetContainerOOMScoreAdjust", "pkg/kubelet/qos/policy.go")
 _SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
 _MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -58,6 +61,11 @@ def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
 
 
 def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> int:
+    """The oom_score_adj of a container's processes; see ``oom_score``."""
+    return oom_score(pod, container, memory_capacity, version).value
+
+
+def oom_score(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> Ruled[int]:
     """The oom_score_adj of a container's processes, -997 to 1000, on a node with ``memory_capacity`` bytes.
 
     * node-critical pods (before 1.22, change 99729, every critical one) -997, Guaranteed -997, BestEffort 1000;
@@ -65,42 +73,41 @@ def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version:
     * a sidecar gets at most what the regular container with the smallest request gets (1.32, change 128029);
     * a memory request of the pod (gate PodLevelResources) that no container asks for is spread over all of them.
     """
+
+    def ruled(value: int, why: str) -> Ruled[int]:
+        def inputs() -> Inputs:
+            request = dict(amounts("requests", container.requests, "memory"))
+            return {**request, "node's memory": str(from_bytes(memory_capacity))}
+
+        return Ruled(value, Reason(f"GetContainerOOMScoreAdjust: {why}", _OOM_SCORE_ADJ, inputs))
+
     if _spared(pod, version):
-        return GUARANTEED_OOM_SCORE_ADJ
+        return ruled(GUARANTEED_OOM_SCORE_ADJ, f"a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}")
     qos = qos_class(pod, version)
     if qos == "Guaranteed":
-        return GUARANTEED_OOM_SCORE_ADJ
+        return ruled(GUARANTEED_OOM_SCORE_ADJ, f"a {qos} pod has {GUARANTEED_OOM_SCORE_ADJ}")
     if qos == "BestEffort":
-        return BEST_EFFORT_OOM_SCORE_ADJ
-    spread = _spread_pod_request(pod)
-    score = _score(_memory(container.requests) + spread, memory_capacity)
+        return ruled(BEST_EFFORT_OOM_SCORE_ADJ, f"a {qos} pod has {BEST_EFFORT_OOM_SCORE_ADJ}")
+    memory, spread = _memory(container.requests), _spread_pod_request(pod)
+    score = raw = _score(memory + spread, memory_capacity)
     if container.sidecar and version.at_least(32):
         smallest = min(_memory(regular.requests) for regular in pod.containers)
         score = min(score, _score(smallest + spread, memory_capacity))
     if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
-        return 1000 + GUARANTEED_OOM_SCORE_ADJ
-    return score - 1 if score == BEST_EFFORT_OOM_SCORE_ADJ else score
-
-
-def oom_score_rule(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> str:
-    """Why a container has the oom_score_adj it has, with the numbers filled in."""
-    what = "GetContainerOOMScoreAdjust"
-    if _spared(pod, version):
-        return f"{what}: a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}"
-    qos = qos_class(pod, version)
-    if qos != "Burstable":
-        return f"{what}: a {qos} pod has {oom_score_adj(pod, container, memory_capacity, version)}"
-    memory = _memory(container.requests)
-    spread = _spread_pod_request(pod)
+        score = 1000 + GUARANTEED_OOM_SCORE_ADJ
+    elif score == BEST_EFFORT_OOM_SCORE_ADJ:
+        score -= 1
     asked = f"({memory} + {spread} of the pod's request)" if spread else f"{memory}"
-    raw = _score(memory + spread, memory_capacity)
-    bounded = oom_score_adj(pod, container, memory_capacity, version)
-    then = "" if raw == bounded else f", made {bounded} (a sidecar's is not above a regular container's; 3 to 999)"
-    return f"{what}: 1000 - 1000 × {asked} / {memory_capacity} bytes of the node = {raw}{then}"
+    then = "" if raw == score else f", made {score} (a sidecar's is not above a regular container's; 3 to 999)"
+    return ruled(score, f"1000 - 1000 × {asked} / {memory_capacity} bytes of the node = {raw}{then}")
 
 
-def qos_rule(pod: Pod, version: KubeletVersion) -> str:
+def qos_reason(pod: Pod, version: KubeletVersion) -> Reason:
     """Why a pod has its QoS class."""
+    return Reason(_qos_rule(pod, version), _QOS_CLASS)
+
+
+def _qos_rule(pod: Pod, version: KubeletVersion) -> str:
     if pod.status_qos_class is not None and version.at_least(27):
         return "GetPodQOS: status.qosClass says so"
     where = "spec.resources has" if pod_level_set(pod) else "its containers have"

@@ -1,8 +1,7 @@
-"""What a pod and its containers ask for in sum, and what the kubelet makes of it for their cgroups.
+"""What a pod and its containers ask for in sum, and what the runtime is told of the sandbox.
 
-Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits), ``pkg/kubelet/cm/helpers_linux.go``
-(ResourceConfigForPod), ``pkg/kubelet/kuberuntime/kuberuntime_container_linux.go``
-(generateLinuxContainerResources, calculateLinuxResources).
+Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits),
+``pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go`` (calculateSandboxResources).
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from cgroup_engine.kubelet.shares import MIN_SHARES, milli_to_quota, milli_to_shares
-from cgroup_engine.model.hugepages import PREFIX, hugepage_limits
+from cgroup_engine.kubelet.shares import milli_to_quota, milli_to_shares
+from cgroup_engine.model.hugepages import PREFIX
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CfsQuota, CgroupLimits
-from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod, Resources
 from cgroup_engine.model.quantity import ZERO, Quantity
 
-_POD_LEVEL = ("cpu", "memory")  # and hugepages-*
+POD_LEVEL = ("cpu", "memory")  # and hugepages-*
 
 
 def pod_level_set(pod: Pod) -> bool:
@@ -46,7 +44,7 @@ def pod_limits(pod: Pod, version: KubeletVersion) -> Resources:
 
 def pod_level_applies(name: str, version: KubeletVersion) -> bool:
     """IsSupportedPodLevelResource: CPU, memory, and since 1.33 (change 130577) huge pages."""
-    return name in _POD_LEVEL or (name.startswith(PREFIX) and version.at_least(33))
+    return name in POD_LEVEL or (name.startswith(PREFIX) and version.at_least(33))
 
 
 def aggregate_requests(pod: Pod) -> Resources:
@@ -63,9 +61,9 @@ def aggregate_limits(pod: Pod) -> Resources:
 
 
 def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]) -> Resources:
-    running = dict(_sum(regular))
+    running = dict(summed(regular))
     starting: dict[str, Quantity] = {}
-    for container, amounts, step in _starting_steps(pod, init):
+    for container, amounts, step in starting_steps(pod, init):
         if container.sidecar:
             _add(running, amounts)
         _maximum(starting, step)
@@ -73,7 +71,7 @@ def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]
     return running
 
 
-def _starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Container, Resources, Resources]]:
+def starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Container, Resources, Resources]]:
     """Each init container, its own amounts, and what the pod needs while it starts: its and the sidecars' so far."""
     sidecars: dict[str, Quantity] = {}
     for container, amounts in zip(pod.init_containers, init, strict=True):
@@ -84,7 +82,7 @@ def _starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Conta
         yield container, amounts, step
 
 
-def _sum(every: Iterable[Resources]) -> Resources:
+def summed(every: Iterable[Resources]) -> Resources:
     sums: dict[str, Quantity] = {}
     for amounts in every:
         _add(sums, amounts)
@@ -100,65 +98,6 @@ def _maximum(largest: dict[str, Quantity], amounts: Resources) -> None:
     for name, amount in amounts.items():
         if name not in largest or amount.nano > largest[name].nano:
             largest[name] = amount
-
-
-def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
-    """ResourceConfigForPod: the values of a pod's cgroup.
-
-    Shares come from the requests. The quota and the memory limit are the sums of the limits, for a Guaranteed pod
-    always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
-    limit or spec.resources does, for a BestEffort one never. Huge pages come from the requests (before 1.23 from those
-    of the regular containers).
-    """
-    requests, limits = pod_requests(pod, version), pod_limits(pod, version)
-    hugepages = hugepage_limits(requests if version.at_least(23) else _sum(c.requests for c in pod.containers))
-    if qos == "BestEffort":
-        return CgroupLimits(shares=MIN_SHARES, hugepages=hugepages)
-    shares = milli_to_shares(requests.get("cpu", ZERO).milli_value())
-    quota = milli_to_quota(limits.get("cpu", ZERO).milli_value(), cfs.period_us) if cfs.enforced else -1
-    memory = limits.get("memory", ZERO).value()
-    declared = {name: qos == "Guaranteed" or _declared(pod, name, version) for name in _POD_LEVEL}
-    return CgroupLimits(
-        shares=shares,
-        quota_us=quota if declared["cpu"] else None,
-        period_us=cfs.period_us if declared["cpu"] else None,
-        memory=memory if declared["memory"] else None,
-        hugepages=hugepages,
-    )
-
-
-def _declared(pod: Pod, name: str, version: KubeletVersion) -> bool:
-    """Is the limit declared for the pod? An init container counts together with the sidecars before it."""
-    if not pod.limits.get(name, ZERO).is_zero():
-        return True
-    every = [c.limits for c in pod.containers]
-    if version.at_least(23):
-        every += [step for _, _, step in _starting_steps(pod, [c.limits for c in pod.init_containers])]
-    return all(not limits.get(name, ZERO).is_zero() for limits in every)
-
-
-def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
-    """generateLinuxContainerResources: the values the kubelet hands to the runtime for a container.
-
-    Shares come from the request; from the limit if there is no request (1.24: also if the request is an explicit zero;
-    change 108832 in 1.25); before 1.24 they have no upper bound. The quota and the memory limit come from the limits,
-    which fall back to the pod's (gate PodLevelResources). The period is written with and without a quota.
-    """
-    cpu_limit = _limit(container, pod, "cpu")
-    request = container.requests.get("cpu")
-    if request is not None and request.is_zero() and not version.at_least(25):
-        request = None
-    source = request if request is not None else cpu_limit
-    quota = milli_to_quota(cpu_limit.milli_value(), cfs.period_us) if cfs.enforced else None
-    memory = _limit(container, pod, "memory").value()
-    milli = source.milli_value()
-    return CgroupLimits(
-        shares=milli_to_shares(milli) if version.at_least(24) else max(MIN_SHARES, milli * 1024 // 1000),
-        quota_us=quota,
-        period_us=cfs.period_us if cfs.enforced else None,
-        memory=memory or None,
-        hugepages=_container_hugepages(container, pod, version),
-    )
 
 
 def limits_for_sandbox(pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
@@ -187,14 +126,3 @@ def _linux_resources(request: Quantity | None, limit: Quantity, memory: Quantity
         period_us=cfs.period_us if cfs.enforced else None,
         memory=memory.value() or None,
     )
-
-
-def _container_hugepages(container: Container, pod: Pod, version: KubeletVersion) -> dict[int, int]:
-    """GetHugepageLimitsFromResources: the container's limits; since 1.34 (change 131089) else the pod's."""
-    limits = hugepage_limits(pod.limits) if version.at_least(34) else {}
-    return {**limits, **hugepage_limits(container.limits)}
-
-
-def _limit(container: Container, pod: Pod, name: str) -> Quantity:
-    own = container.limits.get(name, ZERO)
-    return pod.limits.get(name, ZERO) if own.is_zero() else own

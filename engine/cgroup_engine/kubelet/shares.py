@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
+from cgroup_engine.model.limits import CfsQuota
 from cgroup_engine.model.quantity import wrapped
+from cgroup_engine.model.reason import Inputs, setting
 
 MIN_SHARES = 2  # below this the kernel takes 2
 MAX_SHARES = 262144  # above this the kernel takes 262144
@@ -59,6 +61,30 @@ def systemd_quota(quota_us: int, period_us: int) -> int:
     if per_second % 10_000 == 0:
         return quota_us
     return (per_second // 10_000 + 1) * 10_000 * period_us // 1_000_000
+
+
+def shares_rule(what: str, milli: int, shares: int | None) -> str:
+    """Why a cgroup has its shares, with the numbers filled in."""
+    raw = milli * 1024 // 1000
+    bound = "" if raw == shares else f", bounded to {shares}"
+    return f"{what}: MilliCPUToShares({milli}m) = {milli} × 1024 / 1000 = {raw} shares{bound}"
+
+
+def quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
+    """Why a cgroup has its quota, with the numbers filled in."""
+    raw = milli * cfs.period_us // 1000
+    bound = "" if raw == quota_us else f", at least {quota_us} µs"
+    if quota_us > max(raw, MIN_QUOTA_US):
+        bound = f", for systemd rounded up to {quota_us} µs"
+    return (
+        f"{what}: MilliCPUToQuota({milli}m, {cfs.period_us} µs) = {milli} × {cfs.period_us} / 1000 = {raw} µs "
+        f"per {cfs.period_us} µs{bound}"
+    )
+
+
+def quota_inputs(cfs: CfsQuota) -> Inputs:
+    """What the node's configuration says of quotas."""
+    return dict([setting("cpuCFSQuota", cfs.enforced), setting("cpuCFSQuotaPeriod", f"{cfs.period_us}us")])
 
 
 def _truncated(number: int, divisor: int) -> int:

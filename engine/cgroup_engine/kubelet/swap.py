@@ -39,10 +39,18 @@ def swap_limit(
 
     On cgroup v1 no kubelet gives swap: what is limited at all has as much memory with swap as without.
     """
+    return swap_rule(container, pod, qos, memory_limit, node, version)[0]
+
+
+def swap_rule(
+    container: Container, pod: Pod, qos: QosClass, memory_limit: int, node: NodeSwap, version: KubeletVersion
+) -> tuple[int | None, str]:
+    """``swap_limit``, and why it is so with the numbers filled in."""
+    none = f"swap: {node.behavior} gives this container none"
     if node.behavior is None or node.behavior == "UnlimitedSwap":
-        return None
+        return None, ""
     if not version.at_least(28):
-        return 0 if memory_limit else None
+        return (0 if memory_limit else None), none
     request, limit = container.requests.get("memory", ZERO), container.limits.get("memory", ZERO)
     if (
         node.behavior == "NoSwap"
@@ -51,5 +59,7 @@ def swap_limit(
         or (version.at_least(31) and is_critical(pod))
         or request.value() > node.memory
     ):
-        return 0
-    return int(request.value() / node.memory * node.swap)
+        return 0, none
+    swap = int(request.value() / node.memory * node.swap)
+    formula = f"request {request.value()} / {node.memory} bytes of the node × {node.swap} bytes of swap = {swap} bytes"
+    return swap, f"calcSwapForBurstablePods: {formula}" if swap else none

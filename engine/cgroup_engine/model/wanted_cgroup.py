@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from cgroup_engine.model.hugepages import resource_of_page_size
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod
+from cgroup_engine.model.reason import Citation, Inputs, Reason
 
 Level = Literal["root", "reserved", "system", "runtime", "node", "qos", "pod", "container"]
 # a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
 Field = str
+Reasons = dict[Field, Reason]
 
 
 @dataclass(frozen=True)
 class WantedCgroup:
     """One cgroup.
 
-    ``path`` is below the cgroup root (v1: below each hierarchy). ``rules`` says where each value comes from. Of a
+    ``path`` is below the cgroup root (v1: below each hierarchy). ``reasons`` says why each value is what it is. Of a
     ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
     (cgroupRoot and what is above it), a ``system`` one (systemCgroups, kubeletCgroups) and a ``runtime`` one (where
     misplaced containers lie) none. Everywhere else a value that is not set is the kernel's default.
@@ -30,7 +33,7 @@ class WantedCgroup:
     level: Level
     owner: str
     limits: CgroupLimits = field(default_factory=CgroupLimits)
-    rules: Mapping[Field, str] = field(default_factory=dict)
+    reasons: Mapping[Field, Reason] = field(default_factory=dict, compare=False)
     qos: QosClass | None = None
     pod: Pod | None = None
     container: Container | None = None
@@ -41,6 +44,10 @@ class WantedCgroup:
         """The path of the parent; "" is the root."""
         return self.path.rpartition("/")[0]
 
+    def why(self, field: Field) -> str:
+        """Why a value is what it is, in words."""
+        return self.reasons[field].why if field in self.reasons else "the kernel's default"
+
 
 def is_sandbox(cgroup: WantedCgroup) -> bool:
     """Is it the cgroup of a pod's sandbox, of which the kubelet says nothing?"""
@@ -48,18 +55,24 @@ def is_sandbox(cgroup: WantedCgroup) -> bool:
 
 
 def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
-    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set".
-
-    But for pids: since kubelet 1.36 (opencontainers/cgroups 0.0.6) no tasks are written as one.
-    """
-    pids = 1 if limits.pids == 0 and version.at_least(36) else limits.pids or None
+    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set"; of pids see ``written_pids``."""
+    pids = written_pids(limits.pids, version)
     if pids == limits.pids and limits.quota_us != 0 and limits.memory != 0:
         return limits
     return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=pids)
 
 
-def shares_rule(what: str, milli: int, shares: int | None) -> str:
-    """Why a cgroup has its shares, with the numbers filled in."""
-    raw = milli * 1024 // 1000
-    bound = "" if raw == shares else f", bounded to {shares}"
-    return f"{what}: MilliCPUToShares({milli}m) = {milli} × 1024 / 1000 = {raw} shares{bound}"
+def written_pids(pids: int | None, version: KubeletVersion) -> int | None:
+    """What libcontainer writes of a number of tasks; since kubelet 1.36 (opencontainers/cgroups 0.0.6) none is one."""
+    return 1 if pids == 0 and version.at_least(36) else pids or None
+
+
+def hugepage_reasons(
+    pages: Mapping[int, int], asked: str, none: str, source: Citation, inputs: Callable[[str], Callable[[], Inputs]]
+) -> Reasons:
+    """Why each size of huge pages (bytes of a page -> bytes) is limited; ``inputs`` finds those of a resource."""
+    numbers = {resource_of_page_size(page): number for page, number in pages.items()}
+    return {
+        name: Reason(f"{asked} {name} = {number} bytes" if number else none, source, inputs(name))
+        for name, number in numbers.items()
+    }

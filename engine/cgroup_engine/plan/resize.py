@@ -162,7 +162,7 @@ class _Resize:
         shown = dict(zip(knob.files, old, strict=True))
         for file, text in knob.writes(old, new):
             path = self.found.layout.file(knob.controller, cgroup.path, file)
-            why = cgroup.rules.get(knob.field, "the kernel's default") + _beyond_a_kubelet(cgroup, knob)
+            why = cgroup.why(knob.field) + _beyond_a_kubelet(cgroup, knob)
             yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during)
             shown[file] = text
 

@@ -171,7 +171,7 @@ def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob) -> Setting | None:
 def _why(cgroup: WantedCgroup, knob: Knob) -> str:
     if knob.field == "cpus" and not knob.given(cgroup.limits):
         return "v1: what the cgroup above has, as no task gets in without"
-    return cgroup.rules.get(knob.field, "the kernel's default")
+    return cgroup.why(knob.field)
 
 
 def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> Iterator[Step]:

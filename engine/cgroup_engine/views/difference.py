@@ -7,7 +7,7 @@ from typing import Any
 
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.views.explain import node_data, pods_of, value_data, values_of
+from cgroup_engine.views.explain import node_data, value_data, values_of
 
 Side = tuple[NodeConfig, Sequence[WantedCgroup]]
 
@@ -43,13 +43,13 @@ def _key(cgroup: WantedCgroup) -> tuple[str, str]:
 
 
 def _described(cgroup: WantedCgroup, side: Side) -> dict[str, Any]:
-    node, wanted = side
+    node, _ = side
     data: dict[str, Any] = {"cgroup": cgroup.path}
     if cgroup.level == "pod":
         data["qos_class"] = cgroup.qos
     if cgroup.oom_score_adj is not None:
         data["oom_score_adj"] = cgroup.oom_score_adj
-    for value in values_of(cgroup, node, pods_of(wanted) if cgroup.pod is None else ()):
+    for value in values_of(cgroup):
         data[value.field] = value_data(value, node)
     return data
 

@@ -6,22 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cgroup_engine.kubelet.cpu_weight import explained, formula_of
 from cgroup_engine.kubelet.node import NodeConfig
-from cgroup_engine.kubelet.qos import oom_score_rule, qos_rule
+from cgroup_engine.kubelet.qos import qos_reason
 from cgroup_engine.model.pod import Pod
+from cgroup_engine.model.reason import Citation, Inputs
 from cgroup_engine.model.wanted_cgroup import WantedCgroup, is_sandbox
 from cgroup_engine.tree.knobs import Knob, knobs_for
 from cgroup_engine.views.busy import cores_under_load
-from cgroup_engine.views.citations import (
-    OOM_SCORE_ADJ,
-    QOS_CLASS,
-    Citation,
-    Inputs,
-    citation,
-    inputs_of,
-    inputs_of_oom_score,
-)
 
 _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
@@ -42,27 +33,20 @@ class Value:
     inputs: Inputs
 
 
-def values_of(cgroup: WantedCgroup, node: NodeConfig, pods: Sequence[Pod]) -> list[Value]:
-    """The values of a cgroup with their rules; values at the kernel's default and without a rule are left out.
-
-    ``pods``: all pods of the node, which the values of QoS classes come from.
-    """
+def values_of(cgroup: WantedCgroup) -> list[Value]:
+    """The values of a cgroup with their reasons; values at the kernel's default and without a reason are left out."""
     values = []
     v1, v2 = ({_shown(knob): knob for knob in knobs_for(version, cgroup.limits)} for version in _VERSIONS)
     for field, knob in {**v1, **v2}.items():
-        rule = cgroup.rules.get(field)
-        if rule is None:
+        reason = cgroup.reasons.get(field)
+        if reason is None:
             continue
         in_v1, in_v2 = (_files(knobs[field], cgroup) if field in knobs else {} for knobs in (v1, v2))
-        if field == "shares" and in_v1:
-            formula = formula_of(cgroup.level, node.weight_formulas, node.version, node.runtime)
-            rule += f"; {explained(cgroup.limits.shares or 0, formula)}"
-            if cgroup.level == "container":
-                newer = "since 1.3.2 and crun since 1.23"
-                rule += f", as runc {newer if formula == 'quadratic' else 'before 1.3.2 and crun before 1.23'} write it"
         if in_v1 or in_v2:
-            inputs = inputs_of(cgroup, field, node, pods)
-            values.append(Value(field, knob.unit(), in_v1, in_v2, rule, citation(cgroup, field), inputs))
+            why = reason.why
+            if field == "shares" and "weight" in cgroup.reasons:
+                why += f"; {cgroup.why('weight')}"
+            values.append(Value(field, knob.unit(), in_v1, in_v2, why, reason.source, reason.inputs))
     return values
 
 
@@ -81,7 +65,6 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
     by_shares = cores_under_load(wanted, node.cpus)
     by_weight = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
     shown = [cgroup for cgroup in wanted if cgroup.level != "root" and (pod is None or cgroup.pod is pod)]
-    all_pods = pods_of(wanted)
     tree: dict[str, Any] = {
         "node": {
             **node_data(node),
@@ -95,7 +78,7 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
     for cgroup in shown:
         entry: dict[str, Any] = {
             "cgroup": cgroup.path,
-            "values": [value_data(value, node) for value in values_of(cgroup, node, all_pods)],
+            "values": [value_data(value, node) for value in values_of(cgroup)],
         }
         if cgroup.path in by_shares:
             entry["cpu_cores_under_load"] = round(by_shares[cgroup.path], 3)
@@ -103,30 +86,24 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
         if cgroup.pod is None:
             tree["cgroups"].append({"owner": cgroup.owner, **entry})
         elif cgroup.container is None:
+            qos = qos_reason(cgroup.pod, node.version)
             head: dict[str, Any] = {
                 "pod": str(cgroup.pod),
                 "uid": cgroup.pod.uid,
                 "qos_class": cgroup.qos,
-                "qos_rule": qos_rule(cgroup.pod, node.version),
-                "qos_source": _source(QOS_CLASS, node),
+                "qos_rule": qos.why,
+                "qos_source": _source(qos.source, node),
             }
             pods[cgroup.pod.uid] = {**head, **entry, "containers": []}
             tree["pods"].append(pods[cgroup.pod.uid])
         else:
-            rule = cgroup.rules.get("oom_score_adj") or oom_score_rule(
-                cgroup.pod, cgroup.container, node.memory, node.version
-            )
-            head = {"container": cgroup.container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": rule}
+            score = cgroup.reasons["oom_score_adj"]
+            head = {"container": cgroup.container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": score.why}
             if not is_sandbox(cgroup):
-                head["oom_source"] = _source(OOM_SCORE_ADJ, node)
-                head["oom_inputs"] = inputs_of_oom_score(cgroup.container, node)
+                head["oom_source"] = _source(score.source, node)
+                head["oom_inputs"] = score.inputs
             pods[cgroup.pod.uid]["containers"].append({**head, **entry})
     return tree
-
-
-def pods_of(wanted: Sequence[WantedCgroup]) -> list[Pod]:
-    """The pods of a wanted tree."""
-    return [cgroup.pod for cgroup in wanted if cgroup.level == "pod" and cgroup.pod is not None]
 
 
 def node_data(node: NodeConfig) -> dict[str, Any]:

@@ -10,17 +10,12 @@ from cgroup_engine.errors import PodError
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
 from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.kubelet.container_values import limits_for_container
 from cgroup_engine.kubelet.cpu_weight import linear, quadratic
 from cgroup_engine.kubelet.memory_qos import container_protection, memory_high, pod_protection
+from cgroup_engine.kubelet.pod_values import limits_for_pod
 from cgroup_engine.kubelet.qos import oom_score_adj, qos_class
-from cgroup_engine.kubelet.resources import (
-    limits_for_container,
-    limits_for_overhead,
-    limits_for_pod,
-    limits_for_sandbox,
-    pod_limits,
-    pod_requests,
-)
+from cgroup_engine.kubelet.resources import limits_for_overhead, limits_for_sandbox, pod_limits, pod_requests
 from cgroup_engine.kubelet.swap import NodeSwap, swap_limit
 from cgroup_engine.model import names
 from cgroup_engine.model.hugepages import hugepage_limits

@@ -116,7 +116,7 @@ def test_reserving_more_than_there_is_leaves_less_than_nothing(make_node, make_p
     node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
     tree = _by_path(wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "9Gi"}))]))
     assert tree["kubepods/burstable"].limits.memory == -1 << 30
-    assert "which the kernel refuses" in tree["kubepods/burstable"].rules["memory"]
+    assert "which the kernel refuses" in tree["kubepods/burstable"].why("memory")
 
 
 def test_every_value_that_is_set_has_its_rule(make_node, make_pod, make_container):
@@ -124,7 +124,7 @@ def test_every_value_that_is_set_has_its_rule(make_node, make_pod, make_containe
     for cgroup in wanted_tree(node, [make_pod(make_container(**GUARANTEED)), make_pod(n=2)]):
         for field in ("shares", "quota", "memory", "pids"):
             if getattr(cgroup.limits, {"quota": "quota_us"}.get(field, field)) is not None:
-                assert cgroup.rules[field], cgroup.path
+                assert cgroup.reasons[field].why, cgroup.path
 
 
 def test_systemd_names_are_slices_and_scopes(make_node, make_pod):
@@ -196,7 +196,7 @@ def test_a_class_with_nothing_left_is_not_limited(make_node, make_pod, make_cont
     node = make_node(featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
     tree = _by_path(wanted_tree(node, [make_pod(make_container(limits={"cpu": "1", "memory": "8Gi"}))]))
     assert tree["kubepods/burstable"].limits.memory is None
-    assert "no limit" in tree["kubepods/burstable"].rules["memory"]
+    assert "no limit" in tree["kubepods/burstable"].why("memory")
 
 
 @pytest.mark.parametrize(("minor", "pids"), [(35, None), (36, 1)])

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cgroup_engine.kubelet.wanted import wanted_tree
-from cgroup_engine.views.citations import citation
-from cgroup_engine.views.explain import explanation, pods_of, values_of
+from cgroup_engine.views.explain import explanation, values_of
 
 ALL = {
     "limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
@@ -47,9 +46,9 @@ def test_every_value_is_cited(make_node, make_pod, make_container, minor, gates)
     ]
     wanted = wanted_tree(node, pods)
     for cgroup in wanted:
-        for value in values_of(cgroup, node, pods_of(wanted)):
+        for value in values_of(cgroup):
             assert all(value.inputs.values())
-            assert citation(cgroup, value.field).file.startswith("pkg/kubelet/")
+            assert value.source.file.startswith("pkg/kubelet/")
 
 
 def test_a_pods_values_come_from_its_containers(explained, make_container):

@@ -168,7 +168,7 @@ class Translation:
         yield from self.files_only(step for step in own if step.path not in covered)
 
     def _writes(self, cgroup: WantedCgroup, knob: Knob, texts: Mapping[str, str]) -> Iterator[Step]:
-        why = cgroup.rules.get(knob.field, "the kernel's default")
+        why = cgroup.why(knob.field)
         for file, text in texts.items():
             path = self.layout.file(knob.controller, cgroup.path, file)
             yield Step("write", path, cgroup.path, why, cgroup.owner, text, "", knob)

@@ -1,0 +1,201 @@
+"""The values of a pod's cgroup, each with its reason.
+
+Sources: ``pkg/kubelet/cm/helpers_linux.go`` (ResourceConfigForPod), ``pkg/kubelet/cm/pod_container_manager_linux.go``
+(EnsureExists).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from cgroup_engine.kubelet.cpu_weight import ruled_weight
+from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, any_exclusive_cpus, pins
+from cgroup_engine.kubelet.memory_qos import pod_protection
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.kubelet.resources import (
+    pod_limits,
+    pod_requests,
+    starting_steps,
+    summed,
+)
+from cgroup_engine.kubelet.shares import (
+    MIN_SHARES,
+    milli_to_quota,
+    milli_to_shares,
+    quota_inputs,
+    quota_rule,
+    shares_rule,
+    systemd_quota,
+)
+from cgroup_engine.model.hugepages import hugepage_limits
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CfsQuota, CgroupLimits
+from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.pod import Pod, Resources
+from cgroup_engine.model.quantity import ZERO
+from cgroup_engine.model.reason import CM, Citation, Inputs, Reason, Ruled, amounts, setting
+from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, written, written_pids
+
+_HELPERS = f"{CM}/helpers_linux.go"
+_CONFIG = Citation("ResourceConfigForPod", _HELPERS)
+_HUGEPAGES = Citation("HugePageLimits", _HELPERS)
+_PIDS = Citation("EnsureExists", f"{CM}/pod_container_manager_linux.go")
+_UNDECLARED = "ResourceConfigForPod: not every container declares a {} limit"
+_UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
+
+
+def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimits, Reasons]:
+    """EnsureExists: what ResourceConfigForPod says, and podPidsLimit; as libcontainer writes it."""
+    requests, limits = pod_requests(pod, node.version), pod_limits(pod, node.version)
+    exclusive = pins(node) and any_exclusive_cpus(pod, qos)
+    shares = _shares(pod, qos, requests)
+    quota = _quota(pod, qos, limits, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd")
+    memory = _memory(pod, qos, limits, node.version)
+    pids = _pids(node)
+    pages = _huge_pages(pod, requests, node.version)
+    pages = {page: pages.get(page, 0) for page in node.huge_pages}
+    weight = ruled_weight(shares.value, "pod", node.weight_formulas, node.version, node.runtime)
+    reasons = {
+        "shares": shares.reason,
+        "quota": quota.reason,
+        "memory": memory.reason,
+        "pids": pids.reason,
+        "weight": weight.reason,
+    }
+    asked, none = "HugePageLimits: PodRequests", "toResources: none are asked for"
+    reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, pod, "requests", name))
+    values = CgroupLimits(
+        shares=shares.value,
+        quota_us=quota.value,
+        period_us=None if quota.value is None else node.cfs.period_us,
+        memory=memory.value,
+        pids=pids.value,
+        hugepages=pages,
+        weight=weight.value,
+    )
+    if node.version.enabled("MemoryQoS"):
+        least, low = _protection(node, pod, qos, requests)
+        values = replace(values, memory_min=least, memory_low=low)
+        for name, number in (("memory_min", least), ("memory_low", low)):
+            if number is not None:
+                why = f"ResourceConfigForPod: MemoryQoS, PodRequests memory = {number} bytes"
+                reasons[name] = Reason(why, _CONFIG, partial(_protection_inputs, pod, node))
+    return written(values, node.version), reasons
+
+
+def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
+    """ResourceConfigForPod: the values of a pod's cgroup.
+
+    Shares come from the requests. The quota and the memory limit are the sums of the limits, for a Guaranteed pod
+    always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
+    limit or spec.resources does, for a BestEffort one never. Huge pages come from the requests (before 1.23 from those
+    of the regular containers).
+    """
+    requests, limits = pod_requests(pod, version), pod_limits(pod, version)
+    quota = _quota(pod, qos, limits, cfs, version)
+    return CgroupLimits(
+        shares=_shares(pod, qos, requests).value,
+        quota_us=quota.value,
+        period_us=None if quota.value is None else cfs.period_us,
+        memory=_memory(pod, qos, limits, version).value,
+        hugepages=_huge_pages(pod, requests, version),
+    )
+
+
+def _shares(pod: Pod, qos: QosClass, requests: Resources) -> Ruled[int]:
+    inputs = partial(_inputs, pod, "requests", "cpu")
+    if qos == "BestEffort":
+        why = f"ResourceConfigForPod: a BestEffort pod has {MIN_SHARES} shares"
+        return Ruled(MIN_SHARES, Reason(why, _CONFIG, inputs))
+    milli = requests.get("cpu", ZERO).milli_value()
+    shares = milli_to_shares(milli)
+    return Ruled(shares, Reason(shares_rule("ResourceConfigForPod: PodRequests cpu", milli, shares), _CONFIG, inputs))
+
+
+def _quota(
+    pod: Pod,
+    qos: QosClass,
+    limits: Resources,
+    cfs: CfsQuota,
+    version: KubeletVersion,
+    *,
+    exclusive: bool = False,
+    systemd: bool = False,
+) -> Ruled[int | None]:
+    """``exclusive``: containers have CPUs of their own. ``systemd``: the driver, which rounds up."""
+
+    def ruled(value: int | None, why: str) -> Ruled[int | None]:
+        return Ruled(value, Reason(why, _CONFIG, partial(_quota_inputs, pod, cfs)))
+
+    if qos == "BestEffort":
+        return ruled(None, _UNLIMITED)
+    if not _declares(pod, qos, "cpu", version):
+        return ruled(None, _UNDECLARED.format("cpu"))
+    if not cfs.enforced:
+        return ruled(-1, "cpuCFSQuota: false")
+    if exclusive:
+        return ruled(-1, NO_QUOTA)
+    milli = limits.get("cpu", ZERO).milli_value()
+    quota = milli_to_quota(milli, cfs.period_us)
+    if quota == 0:
+        return ruled(0, _UNDECLARED.format("cpu"))
+    if systemd and quota > 0:
+        quota = systemd_quota(quota, cfs.period_us)
+    return ruled(quota, quota_rule("ResourceConfigForPod: PodLimits cpu", milli, cfs, quota))
+
+
+def _memory(pod: Pod, qos: QosClass, limits: Resources, version: KubeletVersion) -> Ruled[int | None]:
+    memory: int | None = None
+    why = _UNLIMITED
+    if qos != "BestEffort":
+        memory = limits.get("memory", ZERO).value() if _declares(pod, qos, "memory", version) else None
+        why = f"ResourceConfigForPod: PodLimits memory = {memory} bytes" if memory else _UNDECLARED.format("memory")
+    return Ruled(memory, Reason(why, _CONFIG, partial(_inputs, pod, "limits", "memory")))
+
+
+def _declares(pod: Pod, qos: QosClass, name: Literal["cpu", "memory"], version: KubeletVersion) -> bool:
+    """Is the limit declared for the pod? An init container counts together with the sidecars before it."""
+    if qos == "Guaranteed" or not pod.limits.get(name, ZERO).is_zero():
+        return True
+    every = [c.limits for c in pod.containers]
+    if version.at_least(23):
+        every += [step for _, _, step in starting_steps(pod, [c.limits for c in pod.init_containers])]
+    return all(not limits.get(name, ZERO).is_zero() for limits in every)
+
+
+def _huge_pages(pod: Pod, requests: Resources, version: KubeletVersion) -> dict[int, int]:
+    return hugepage_limits(requests if version.at_least(23) else summed(c.requests for c in pod.containers))
+
+
+def _pids(node: NodeConfig) -> Ruled[int | None]:
+    pids = written_pids(node.pod_pids_limit, node.version)
+    why = f"podPidsLimit = {pids} tasks" if pids is not None else "podPidsLimit is not set"
+    given = node.pod_pids_limit if node.pod_pids_limit is not None else -1
+    return Ruled(pids, Reason(why, _PIDS, lambda: dict([setting("podPidsLimit", given)])))
+
+
+def _protection(node: NodeConfig, pod: Pod, qos: QosClass, requests: Resources) -> tuple[int | None, int | None]:
+    request = requests.get("memory", ZERO).value()
+    return pod_protection(request, qos, node.memory_reservation_policy, node.version)
+
+
+def _inputs(pod: Pod, kind: Literal["requests", "limits"], name: str) -> Inputs:
+    """What the pod's containers, spec.resources and the overhead say of a resource."""
+    inputs: Inputs = {}
+    for container in pod.all_containers:
+        inputs |= amounts(
+            f"{container.name} {kind}", container.limits if kind == "limits" else container.requests, name
+        )
+    inputs |= amounts(f"spec.resources.{kind}", pod.limits if kind == "limits" else pod.requests, name)
+    inputs |= amounts("spec.overhead", pod.overhead, name)
+    return inputs
+
+
+def _quota_inputs(pod: Pod, cfs: CfsQuota) -> Inputs:
+    return {**_inputs(pod, "limits", "cpu"), **quota_inputs(cfs)}
+
+
+def _protection_inputs(pod: Pod, node: NodeConfig) -> Inputs:
+    return {**_inputs(pod, "requests", "memory"), "memoryReservationPolicy": node.memory_reservation_policy}

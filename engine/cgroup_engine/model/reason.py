@@ -1,0 +1,61 @@
+"""Why a value is what it is: the rule with its numbers, the kubelet's function, and what went into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+Inputs = dict[str, str]  # field of a pod or of the node's configuration -> what it says
+
+CM = "pkg/kubelet/cm"
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A function of the kubelet, named as in 1.36, and its file in kubernetes/kubernetes."""
+
+    function: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.function} ({self.file})" if self.file else self.function
+
+
+THE_RUNTIME = Citation("the runtime", "")
+
+
+class Reason(NamedTuple):
+    """``why``: the rule with the numbers filled in. ``source``: where the kubelet has it.
+
+    ``find_inputs`` gives what of pods and node went into the value. It is called when somebody asks.
+    """
+
+    why: str
+    source: Citation
+    find_inputs: Callable[[], Inputs] = dict
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.find_inputs()
+
+
+@dataclass(slots=True)  # not frozen: a node has ten thousands, and freezing takes a third of their time
+class Ruled(Generic[T]):
+    """A value and its reason: what a rule returns."""
+
+    value: T
+    reason: Reason
+
+
+def amounts(what: str, given: Mapping[str, object], name: str) -> Iterator[tuple[str, str]]:
+    """One resource of ``what`` as an input, if it is given."""
+    if name in given:
+        yield f"{what}.{name}", str(given[name])
+
+
+def setting(name: str, value: object) -> tuple[str, str]:
+    """One setting of the node as an input, spelled as in YAML."""
+    return name, str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,28 @@
+"""The reasons of values: what a rule returns beside the value."""
+
+from __future__ import annotations
+
+import pytest
+
+from cgroup_engine.kubelet.wanted import wanted_tree
+
+
+def test_memory_that_is_reserved_comes_from_the_reservation_and_not_from_pods(make_node, make_pod, make_container):
+    node = make_node(
+        featureGates={"MemoryQoS": True},
+        enforceNodeAllocatable=["pods", "kube-reserved"],
+        kubeReserved={"memory": "1Gi"},
+        kubeReservedCgroup="/kube",
+    )
+    pods = [make_pod(make_container(requests={"memory": "64Mi"}))]
+    [reserved] = [cgroup for cgroup in wanted_tree(node, pods) if cgroup.level == "reserved"]
+    assert reserved.limits.memory_min == 1 << 30
+    assert reserved.reasons["memory_min"].inputs == {"kubeReserved.memory": "1Gi"}
+
+
+@pytest.mark.parametrize("minor", [24, 36])
+def test_a_weight_is_reasoned_where_it_is_decided(make_node, make_pod, make_container, minor):
+    pods = [make_pod(make_container(requests={"cpu": "1"}))]
+    for cgroup in wanted_tree(make_node(minor), pods):
+        if cgroup.limits.weight is not None:
+            assert f"= {cgroup.limits.weight}" in cgroup.reasons["weight"].why
