@@ -85,9 +85,9 @@ class Caller(NamedTuple):
         return self.privileges().over_machine(capability)
 
     def remembered(self) -> Caller:
-        """The same with the privileges that it has now, whatever becomes of it (struct file, f_cred)."""
-        found = self.privileges().to_keep()
-        return self._replace(capabilities=lambda: found)
+        """The same with the groups and privileges that it has now, whatever becomes of it (struct file, f_cred)."""
+        privileges, groups = self.privileges().to_keep(), frozenset(self.groups())
+        return self._replace(capabilities=lambda: privileges, groups=lambda: groups)
 
     def in_group(self, gid: int) -> bool:
         """True where `gid` is the caller's group or one of its supplementary ones."""

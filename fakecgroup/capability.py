@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from enum import IntFlag
 
 
@@ -66,7 +65,6 @@ EVERY_ID: Container[int] = _EveryId()
 """The ids that a user namespace has which maps all."""
 
 
-@dataclass(frozen=True, slots=True)
 class Privileges:
     """What someone's capabilities are and how far they reach.
 
@@ -74,11 +72,21 @@ class Privileges:
     tree's initial one, its mounter's; None one that cannot be seen. `uids` and `gids` are the ids that it has.
     """
 
-    effective: Capability = NONE
-    permitted: Capability = NONE
-    namespace: object = 0
-    uids: Container[int] = EVERY_ID
-    gids: Container[int] = EVERY_ID
+    __slots__ = ("effective", "gids", "namespace", "permitted", "uids")
+
+    def __init__(
+        self,
+        effective: int = 0,
+        permitted: int = 0,
+        namespace: object = 0,
+        uids: Container[int] = EVERY_ID,
+        gids: Container[int] = EVERY_ID,
+    ) -> None:
+        self.effective = effective
+        self.permitted = permitted
+        self.namespace = namespace
+        self.uids = uids
+        self.gids = gids
 
     def to_keep(self) -> Privileges:
         """The same, to be looked at when whoever has them may be gone."""

@@ -7,17 +7,15 @@ got the same number. Who made a FUSE request cannot go away, nor can its number 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from fakecgroup.capability import ALL, NO_PRIVILEGES, NONE, Capability, Privileges
+from fakecgroup.capability import ALL, NO_PRIVILEGES, Privileges
 
 Namespace = tuple[int, int]
 """Device and inode number."""
 
-_STATUS = 8192  # bytes; the lines of interest come early
-_OVERFLOW = 65534  # what an id that our user namespace has not is shown as
-_SEEN = ("mnt", "pid", "net", "ipc", "uts")
+_MUCH = 8192  # bytes
+_SEEN = ("ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts")
 
 
 class View(NamedTuple):
@@ -47,25 +45,51 @@ class Ids:
         return next((first for inside, first, _ in self._ranges if inside == 0), None)
 
 
-@dataclass(frozen=True, slots=True)
 class Credentials(Privileges):
-    """Of a thread, as our user namespace has the ids. `held` and `bounding` are the capabilities that it really has and
-    could have, also where the mounter plays root.
-    """
+    """Of a thread, as our user namespace has the ids; made for one answer."""
 
-    pid: int = 0
-    uid: int = _OVERFLOW
-    gid: int = _OVERFLOW
-    groups: tuple[int, ...] = ()
-    held: int = 0
-    bounding: int = 0
-    no_new_privileges: bool = False
-    root: int | None = field(default=0)
-    view: View | None = None
+    __slots__ = ("_status", "pid", "root", "view")
+
+    def __init__(self, pid: int, status: bytes) -> None:
+        super().__init__(_capabilities(status, b"\nCapEff:"), _capabilities(status, b"\nCapPrm:"))
+        self.pid = pid
+        self._status = status
+        self.root: int | None = None
+        """Who is 0 in the user namespace; None where it cannot be seen."""
+        self.view: View | None = None
 
     def to_keep(self) -> Credentials:
         """With its view, which is looked at now."""
-        return replace(self, view=view_of(self.pid))
+        self.view = view_of(self.pid)
+        return self
+
+    @property
+    def uid(self) -> int:
+        """The file system uid."""
+        return _fsid(self._status, b"\nUid:")
+
+    @property
+    def gid(self) -> int:
+        """The file system gid."""
+        return _fsid(self._status, b"\nGid:")
+
+    @property
+    def groups(self) -> list[int]:
+        return _groups(self._status)
+
+    @property
+    def held(self) -> int:
+        """The capabilities that count now, also where the mounter plays root."""
+        return _capabilities(self._status, b"\nCapEff:")
+
+    @property
+    def bounding(self) -> int:
+        """The most that it could have after execve(2)."""
+        return _capabilities(self._status, b"\nCapBnd:")
+
+    @property
+    def no_new_privileges(self) -> bool:
+        return _line(self._status, b"\nNoNewPrivs:") == b"1"
 
 
 def view_of(pid: int | str) -> View | None:
@@ -76,14 +100,20 @@ def view_of(pid: int | str) -> View | None:
         return None
     try:
         status = _read(directory, "status")
-        namespaces = tuple(_namespace(directory, f"ns/{kind}") for kind in _SEEN)
-        return View(
-            _namespace(directory, "root"), namespaces, _line(status, b"Seccomp_filters") or _line(status, b"Seccomp")
-        )
+        filters = _line(status, b"\nSeccomp_filters:") or _line(status, b"\nSeccomp:")
+        return View(_identity(directory, "root"), tuple([_identity(directory, kind) for kind in _SEEN]), filters)
     except OSError:
         return None
     finally:
         os.close(directory)
+
+
+def groups_of(pid: int) -> list[int]:
+    """The supplementary groups of a thread; none once it is gone."""
+    try:
+        return _groups(_read(None, f"/proc/{pid}/status"))
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 class Mounter:
@@ -95,9 +125,10 @@ class Mounter:
     def __init__(self, uid: int, shown_uid: dict[int, int], shown_gid: dict[int, int]) -> None:
         self._uid = uid
         self._shown_uid, self._shown_gid = shown_uid, shown_gid
-        self._namespace = _own_namespace()
+        found = os.stat("/proc/self/ns/user")
+        self._namespace = found.st_dev, found.st_ino
         with open("/proc/self/status", "rb") as file:
-            self._held = int(_line(file.read(), b"CapEff"), 16)
+            self._held = _capabilities(file.read(), b"\nCapEff:")
 
     def privileges(self, pid: int, uid: int | None = None) -> Privileges:
         """What the thread is privileged to; nothing where it cannot be seen, or where it acts for `uid`, another's file
@@ -111,7 +142,8 @@ class Mounter:
         found = self._credentials(pid)
         if found is None:
             return NO_PRIVILEGES
-        return replace(found, effective=found.permitted if uid == found.root else NONE)
+        found.effective = found.permitted if uid == found.root else 0
+        return found
 
     def _credentials(self, pid: int) -> Credentials | None:
         try:
@@ -127,57 +159,55 @@ class Mounter:
 
     def _read(self, pid: int, directory: int) -> Credentials:
         """Raises OSError."""
-        status = _read(directory, "status")
-        uid, gid = (int(_line(status, name).split()[3]) for name in (b"Uid", b"Gid"))
-        held, permitted, bounding = (int(_line(status, name), 16) for name in (b"CapEff", b"CapPrm", b"CapBnd"))
-        found = Credentials(
-            Capability(held),
-            Capability(permitted),
-            pid=pid,
-            uid=uid,
-            gid=gid,
-            groups=tuple(map(int, _line(status, b"Groups").split())),
-            held=held,
-            bounding=bounding,
-            no_new_privileges=_line(status, b"NoNewPrivs") == b"1",
-            root=self._shown_uid.get(0, 0),
-        )
+        found = Credentials(pid, _read(directory, "status"))
         try:
-            namespace = _namespace(directory, "ns/user")
+            namespace = _identity(directory, "ns/user")
         except PermissionError:  # another's, which we may not look at
-            return replace(found, effective=NONE, permitted=NONE, namespace=None, root=None)
+            found.effective = found.permitted = 0
+            found.namespace = None
+            return found
         if namespace == self._namespace:
-            if uid == self._uid:
-                found = replace(
-                    found,
-                    effective=found.effective if self._held & ~held else ALL,
-                    permitted=found.permitted if self._held & ~permitted else ALL,
-                )
+            found.root = self._shown_uid.get(0, 0)
+            if found.uid == self._uid:
+                found.effective = found.effective if self._held & ~found.effective else ALL
+                found.permitted = found.permitted if self._held & ~found.permitted else ALL
             return found
         uids = Ids(_read(directory, "uid_map"), self._shown_uid)
-        gids = Ids(_read(directory, "gid_map"), self._shown_gid)
-        return replace(found, namespace=namespace, uids=uids, gids=gids, root=uids.root)
+        found.namespace, found.root = namespace, uids.root
+        found.uids, found.gids = uids, Ids(_read(directory, "gid_map"), self._shown_gid)
+        return found
 
 
-def _own_namespace() -> Namespace:
-    found = os.stat("/proc/self/ns/user")
-    return found.st_dev, found.st_ino
-
-
-def _namespace(directory: int, name: str) -> Namespace:
+def _identity(directory: int, name: str) -> Namespace:
     found = os.stat(name, dir_fd=directory)
     return found.st_dev, found.st_ino
 
 
-def _read(directory: int, name: str) -> bytes:
+def _read(directory: int | None, name: str) -> bytes:
     file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
     try:
-        return os.read(file, _STATUS)
+        text = part = os.read(file, _MUCH)
+        while part:  # as a list of groups or a map may be long
+            part = os.read(file, _MUCH)
+            text += part
+        return text
     finally:
         os.close(file)
 
 
 def _line(status: bytes, name: bytes) -> bytes:
     """What follows a name; nothing where the kernel has no such line."""
-    _, found, rest = status.partition(b"\n" + name + b":")
-    return rest.partition(b"\n")[0].strip() if found else b""
+    start = status.find(name)
+    return status[start + len(name) : status.find(b"\n", start + 1)].strip() if start >= 0 else b""
+
+
+def _groups(status: bytes) -> list[int]:
+    return [int(group) for group in _line(status, b"\nGroups:").split()]
+
+
+def _capabilities(status: bytes, name: bytes) -> int:
+    return int(_line(status, name), 16)
+
+
+def _fsid(status: bytes, name: bytes) -> int:
+    return int(_line(status, name).rpartition(b"\t")[2])

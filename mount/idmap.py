@@ -9,7 +9,7 @@ from fakecgroup import Caller
 from fakecgroup.inode import Inode
 from fakecgroup.permission import MAY_EXEC
 
-from .credentials import Mounter
+from .credentials import Mounter, groups_of
 from .pid_numbers import numbers_of
 
 
@@ -52,13 +52,6 @@ def _groups_of(pid: int, played: dict[int, int]) -> Callable[[], Collection[int]
     """The supplementary groups of a thread: none once it is gone (proc_pid_status(5), Groups)."""
 
     def groups() -> Collection[int]:
-        try:
-            with open(f"/proc/{pid}/status", "rb") as status:
-                for line in status:
-                    if line.startswith(b"Groups:"):
-                        return [played.get(gid, gid) for gid in map(int, line.split()[1:])]
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-        return ()
+        return [played.get(gid, gid) for gid in groups_of(pid)]
 
     return groups

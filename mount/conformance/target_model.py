@@ -112,9 +112,9 @@ class _Actor:
     @property
     def by_real_ids(self) -> Caller:
         """As access(2) judges: root has what it is permitted, nobody else has a capability."""
-        found = self.privileges()
         root = self.namespace or not self.uid
-        return self.caller._replace(capabilities=lambda: replace(found, effective=found.permitted if root else NONE))
+        judged = replace(self, effective=self.permitted if root else NONE)
+        return self.caller._replace(capabilities=judged.privileges)
 
     def file(self, descriptor: int) -> object:
         """What a descriptor is open on, by the number that `_descriptor` gives a handle; 0 to 2 are always open."""

@@ -79,6 +79,20 @@ def test_what_whoever_opened_a_file_was_privileged_to_counts_for_good(v1: Kernel
     assert v1.read("pids/release_agent") == "/agent\n"
 
 
+def test_the_groups_of_whoever_opened_cgroup_procs_count_for_good(v2: Kernel) -> None:
+    v2.mkdir("/b")
+    pid = v2.processes.add(uid=1000)  # type: ignore[attr-defined]
+    v2.write("/a/cgroup.procs", str(pid))
+    for path in ("/cgroup.procs", "/b/cgroup.procs"):
+        v2.chown(path, 0, 7)
+        v2.chmod(path, 0o664)
+    groups = {7}
+    file = v2.open("/b/cgroup.procs", os.O_WRONLY, Caller(1000, 1000, groups=lambda: groups))
+    groups.clear()
+    file.write(str(pid).encode(), Caller(1000, 1000))
+    assert v2.read("/b/cgroup.procs") == f"{pid}\n"
+
+
 def test_a_release_is_told_with_who_set_the_agent(v1: Kernel) -> None:
     told = []
     v1.on_release = lambda agent, path, setter: told.append((setter.uid, setter.privileges().effective))

@@ -248,6 +248,19 @@ def test_a_release_agent_runs_as_the_mounter(as_user: As, transport: str) -> Non
     assert said == f"{some_user()}\n", complaint
 
 
+@pytest.mark.hostile("root of the mounter's own user namespace sets a release agent")
+def test_root_of_the_mounters_user_namespaces_sets_no_release_agent(as_user: As) -> None:
+    status, said, complaint = as_user(
+        "unshare -Ur true 2>/dev/null || exit 9\n"
+        "fakecgroup mount tree --layout=v1 >&2; unshare -Ur sh -c 'echo /agent >tree/pids/release_agent' 2>/dev/null\n"
+        "cat tree/pids/release_agent; echo /own >tree/pids/release_agent; cat tree/pids/release_agent\n"
+        "unshare -Ur sh -c 'mkdir tree/pids/a && rmdir tree/pids/a && echo made'; fakecgroup umount tree"
+    )
+    if status == 9:
+        pytest.skip("no user namespaces here")
+    assert said == "\n/own\nmade\n", complaint
+
+
 def test_a_file_that_is_read_only_is_opened_by_the_mounter_as_by_root(as_user: As, transport: str) -> None:
     _, said, complaint = as_user(
         f"fakecgroup mount tree --transport={transport} >&2; cd tree; mkdir a; chmod 0 a/cgroup.max.depth\n"
