@@ -9,14 +9,18 @@ from collections.abc import Iterable
 from .case import Case, Op
 
 _ATTRIBUTES = ("setxattr", "getxattr", "removexattr")
+_CREDENTIALS = {
+    "as": "act as another user",
+    "capabilities": "have other capabilities",
+    "user_namespace": "make a user namespace",
+}
 
 
 def why(op: Op) -> str:
     """Why an operation needs root; "" if it does not."""
-    while op[0] == "in":
-        op = op[2:]
-    if op[0] == "as":
-        return "act as another user"
+    op = _innermost(op)
+    if op[0] in _CREDENTIALS:
+        return _CREDENTIALS[op[0]]
     if op[0] in ("stat", "fstat"):
         return "tell the owner, which is root"
     if (op[0] in _ATTRIBUTES and str(op[2]).startswith("trusted.")) or op[0] == "listxattr":
@@ -39,14 +43,19 @@ def counted(cases: Iterable[Case]) -> Counter[str]:
 
 def ends(op: Op) -> bool:
     """Whether what follows in the case needs root too."""
+    return _innermost(op)[0] in _CREDENTIALS
+
+
+def _innermost(op: Op) -> Op:
     while op[0] == "in":
         op = op[2:]
-    return str(op[0]) == "as"
+    return op
 
 
 def acts_as_others(cases: Iterable[Case]) -> bool:
     """Whether this process may become each user that the cases name, asked of the kernel by a child that tries."""
-    users = {tuple(map(int, op[-2:])) for case in cases for op in case.ops if ends(op)}
+    operations = (_innermost(op) for case in cases for op in case.ops)
+    users = {(int(op[1]), int(op[2])) for op in operations if op[0] == "as"}
     child = os.fork()
     if child == 0:
         status = 1
