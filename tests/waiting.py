@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], limit: float = 20) -> T:
+def wait_until(condition: Callable[[], T], limit: float = 60) -> T:
     """Asks again and again until the condition holds, and returns what it gave; fails the test after `limit` seconds.
 
     Only a test that fails takes that long, so the limit is generous.

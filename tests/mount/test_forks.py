@@ -19,7 +19,7 @@ from mount.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import OTHER_UID, Mount, is_alive, needs_root, run, shell
-from .test_processes import eventually, procs
+from .test_processes import procs
 
 RLIMIT_LOCKS = 10
 
@@ -52,7 +52,7 @@ class Family:
             except ProcessLookupError:
                 pass
         self.end_parent()
-        eventually(lambda: not any(map(is_alive, self.children)))
+        wait_until(lambda: not any(map(is_alive, self.children)))
         self.shell.stdin.close()
         self.shell.stdout.close()
 
@@ -138,7 +138,7 @@ def test_cgroup_kill_ends_children_too(group: Path, family: Family) -> None:
     (group / "cgroup.procs").write_text(str(family.pid))
     family.fork()
     (group / "cgroup.kill").write_text("1")
-    assert eventually(lambda: procs(group) == [])
+    wait_until(lambda: procs(group) == [])
 
 
 def test_a_shell_sees_its_children_in_its_cgroup(group: Path) -> None:
@@ -238,7 +238,7 @@ def test_nothing_is_looked_at_any_more_once_the_last_process_has_gone(family: Fa
         kernel.read("/a/cgroup.procs")
         return bool(asked)
 
-    assert wait_until(lambda: not looks())
+    wait_until(lambda: not looks())
 
 
 def test_a_child_that_is_a_zombie_counts_as_a_pid_and_populates_nothing(processes: HostProcesses) -> None:

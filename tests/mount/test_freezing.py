@@ -13,9 +13,9 @@ import pytest
 from mount.idmap import IdMap
 from mount.processes import HostProcesses
 
+from ..waiting import wait_until
 from .conftest import Mount, daemon_of, run, shell
 from .test_forks import Family
-from .test_processes import eventually
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -25,11 +25,11 @@ def state(pid: int) -> str:
 
 
 def stops(pid: int) -> bool:
-    return eventually(lambda: state(pid) == "T")
+    return wait_until(lambda: state(pid) == "T")
 
 
 def runs(pid: int) -> bool:
-    return eventually(lambda: state(pid) == "S")
+    return wait_until(lambda: state(pid) == "S")
 
 
 @pytest.fixture

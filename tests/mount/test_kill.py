@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from ..waiting import wait_until
 from .conftest import is_alive
-from .test_processes import EVENT, eventually, procs
+from .test_processes import EVENT, procs
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -52,8 +53,8 @@ def forkers(native_group: Path) -> Iterator[subprocess.Popen[str]]:
 def test_nobody_escapes_by_forking(native_group: Path, forkers: subprocess.Popen[str]) -> None:
     before = set(procs(native_group))
     (native_group / "cgroup.kill").write_text("1")
-    assert eventually(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
-    assert eventually(lambda: not any(map(is_alive, before)))
+    wait_until(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
+    wait_until(lambda: not any(map(is_alive, before)))
     assert (len(before) >= 32, procs(native_group)) == (True, [])
     native_group.rmdir()
 
@@ -75,7 +76,7 @@ def test_nobody_escapes_into_a_child(native_group: Path, forkers: subprocess.Pop
     mover.start()
     try:
         (native_group / "cgroup.kill").write_text("1")
-        assert eventually(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
+        wait_until(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
     finally:
         stop.set()
         mover.join()
@@ -104,7 +105,7 @@ def test_a_whole_subtree_is_one_wake_for_each_cgroup(native_group: Path, sleeper
             file.read()
             epoll.register(file, select.EPOLLPRI | select.EPOLLET)
         (native_group / "cgroup.kill").write_text("1")
-        assert eventually(lambda: os.pread(above.fileno(), 11, 0) == b"populated 0")
+        wait_until(lambda: os.pread(above.fileno(), 11, 0) == b"populated 0")
         woken = epoll.poll(1)
         while more := epoll.poll(0.1):
             woken += more
@@ -116,7 +117,7 @@ def test_zombies_are_gone_from_the_tree(native_group: Path, sleeper: Sleeper) ->
     process = sleeper()
     (native_group / "cgroup.procs").write_text(str(process.pid))
     (native_group / "cgroup.kill").write_text("1")
-    assert eventually(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
+    wait_until(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
     assert procs(native_group) == []
     (native_group / "cgroup.kill").write_text("1")  # nobody is left to kill
     native_group.rmdir()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mount.pid_numbers import Inner, numbers_of
 
+from ..waiting import wait_until
 from .conftest import needs_fuse, needs_root, shell
-from .test_processes import eventually
 
 pytestmark = [needs_fuse, needs_root]
 
@@ -31,10 +31,10 @@ def test_of_a_v1_hierarchy(v1: Path) -> None:
 def test_numbers_are_found_without_the_kernels_help_too() -> None:
     with subprocess.Popen(["unshare", "-pf", "--kill-child", "sleep", "100"]) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        assert eventually(lambda: children.read_text() != "")
+        wait_until(lambda: children.read_text() != "")
         child = int(children.read_text())
         numbers = numbers_of(child)
-        assert eventually(lambda: (numbers.number(child), numbers.tid(1)) == (1, child))
+        wait_until(lambda: (numbers.number(child), numbers.tid(1)) == (1, child))
         assert (numbers.number(os.getpid()), numbers.tid(2), numbers.tid(1 << 40)) == (0, 0, 0)
         assert isinstance(numbers, Inner)
         assert numbers.search(1) == child

@@ -8,24 +8,15 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ..waiting import wait_until
 from .conftest import OTHER_UID, needs_root, shell
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
-
-
-def eventually(holds: Callable[[], bool], patience: float = 5) -> bool:
-    deadline = time.monotonic() + patience
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def procs(group: Path) -> list[int]:
@@ -162,7 +153,7 @@ def test_a_process_with_threads_leaves_as_a_whole(group: Path, threaded: subproc
     (group / "cgroup.procs").write_text(str(threaded.pid))
     threaded.kill()
     threaded.wait()
-    assert eventually(lambda: "populated 0" in (group / "cgroup.events").read_text())
+    wait_until(lambda: "populated 0" in (group / "cgroup.events").read_text())
 
 
 @pytest.mark.parametrize("program", ["cat", "busybox cat", "dd bs=100 status=none", "dd bs=1M status=none <"])
@@ -211,7 +202,7 @@ def test_v1_lists_threads_in_tasks(cpu_group: Path) -> None:
     finally:
         stop.set()
         thread.join()
-        eventually(lambda: (cpu_group / "tasks").read_text() == "")  # join returns a little before it is gone
+        wait_until(lambda: (cpu_group / "tasks").read_text() == "")  # join returns a little before it is gone
 
 
 def test_v1_forgets_a_thread_that_has_ended(cpu_group: Path) -> None:
@@ -221,7 +212,7 @@ def test_v1_forgets_a_thread_that_has_ended(cpu_group: Path) -> None:
     (cpu_group / "tasks").write_text(str(thread.native_id))
     stop.set()
     thread.join()
-    assert eventually(lambda: (cpu_group / "tasks").read_text() == "")
+    wait_until(lambda: (cpu_group / "tasks").read_text() == "")
 
 
 def test_kthreadd_stays_in_the_root(group: Path) -> None:

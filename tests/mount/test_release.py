@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ..waiting import wait_until
 from .conftest import Mount, daemon_of, is_alive, run, shell
-from .test_processes import eventually
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -52,7 +52,7 @@ def release(group: Path) -> None:
 
 def lines(told: Path, count: int) -> list[str]:
     """What agents have written, once there are so many lines."""
-    assert eventually(lambda: told.exists() and len(told.read_text().splitlines()) >= count, patience=20)
+    wait_until(lambda: told.exists() and len(told.read_text().splitlines()) >= count)
     return told.read_text().splitlines()
 
 
@@ -103,7 +103,7 @@ def test_the_agent_can_remove_the_cgroup(pids: Path, tmp_path: Path) -> None:
     agent(pids, tmp_path, f'rmdir "{pids}$1"')
     (pids / "a").mkdir()
     release(pids / "a" / "b")
-    assert eventually(lambda: not (pids / "a").exists())  # it is told of a, once a/b is gone
+    wait_until(lambda: not (pids / "a").exists())  # it is told of a, once a/b is gone
 
 
 def test_the_agent_is_a_process_as_the_kernel_makes_it(pids: Path, tmp_path: Path, told: Path) -> None:
@@ -169,7 +169,7 @@ def test_no_zombie_is_left(pids: Path, tmp_path: Path, told: Path) -> None:
     agent(pids, tmp_path, f"echo $$ >>{told}")
     for name in "abc":
         release(pids / name)
-    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in lines(told, 3)))
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in lines(told, 3)))
 
 
 @pytest.mark.parametrize("path", ["/no/such/agent", "{tree}/pids/release_agent", "{tree}/pids/a", "/dev/null"])
@@ -178,7 +178,7 @@ def test_an_agent_that_cannot_be_started_is_logged_once(pids: Path, state_home: 
     release(pids / "a")
     release(pids / "b")
     written = state_home / "fakecgroup" / "daemon.log"
-    assert eventually(written.exists)
+    wait_until(written.exists)
     assert sorted(entry.name for entry in pids.iterdir() if entry.is_dir()) == ["a", "b"]
     text = written.read_text()
     written.unlink()
@@ -202,7 +202,7 @@ def test_nothing_runs_once_the_tree_is_unmounted(pids: Path, tmp_path: Path, tol
     (pids / "a" / "tasks").write_text(str(process.pid))
     assert run("umount", pids.parent).returncode == 0
     process.kill()
-    assert eventually(lambda: not is_alive(starter))
+    wait_until(lambda: not is_alive(starter))
     time.sleep(0.1)
     assert lines(told, 1) == ["/a"]
 

@@ -17,7 +17,7 @@ import pytest
 
 from mount import fork_events, task_ends
 
-from .test_processes import eventually
+from ..waiting import wait_until
 
 FAMILY = Path(__file__).with_name("family.py")
 MIB = 1 << 20
@@ -127,7 +127,7 @@ def test_time_stays_where_it_was_used(group: Path, start: Start) -> None:
     assert program.process.stdin is not None
     program.process.stdin.write("go\n")
     program.process.stdin.flush()
-    assert eventually(lambda: cpu(group / "a") + cpu(group / "b") > 0.45)
+    wait_until(lambda: cpu(group / "a") + cpu(group / "b") > 0.45)
     assert 0.29 < cpu(group / "a") < 0.4
 
 
@@ -171,7 +171,7 @@ def test_memory_that_is_touched_is_charged(group: Path, start: Start) -> None:
     assert freed - before < MIB
     assert number(group, "memory.peak") >= touched
     program.end()
-    assert eventually(lambda: number(group, "memory.current") == 0)
+    wait_until(lambda: number(group, "memory.current") == 0)
 
 
 def test_what_is_shared_after_a_fork_is_charged_once(group: Path, start: Start) -> None:
@@ -179,7 +179,7 @@ def test_what_is_shared_after_a_fork_is_charged_once(group: Path, start: Start) 
     start(script + "print(1, flush=True); os.read(0, 1)", group).says()
     assert 32 * MIB < number(group, "memory.current") < 44 * MIB
     (group / "cgroup.kill").write_text("1")
-    assert eventually(lambda: "populated 0" in (group / "cgroup.events").read_text())
+    wait_until(lambda: "populated 0" in (group / "cgroup.events").read_text())
 
 
 def test_v1_memory_is_charged_and_a_lower_limit_is_busy(memory_group: Path, start: Start) -> None:
@@ -190,7 +190,7 @@ def test_v1_memory_is_charged_and_a_lower_limit_is_busy(memory_group: Path, star
     with pytest.raises(OSError, match="busy"):
         (memory_group / "memory.limit_in_bytes").write_text("16M")
     program.end()
-    assert eventually(lambda: number(memory_group, "memory.usage_in_bytes") == 0)
+    wait_until(lambda: number(memory_group, "memory.usage_in_bytes") == 0)
     assert number(memory_group, "memory.max_usage_in_bytes") >= used
 
 
@@ -264,7 +264,7 @@ def test_the_short_lived_in_a_v1_cgroup_are_counted(told_of_ends: None, cpu_grou
 def test_the_memory_of_a_short_lived_process_is_in_the_peak(told_of_ends: None, group: Path, runs: str) -> None:
     program = f"'{sys.executable}' -S -c 'b\"x\" * (50 << 20)'"
     subprocess.run(["sh", "-c", f"echo 0 >cgroup.procs; {runs.format(program)}"], cwd=group, check=True)
-    assert eventually(lambda: number(group, "memory.peak") > 50 * MIB, 20)
+    wait_until(lambda: number(group, "memory.peak") > 50 * MIB)
 
 
 # -- tasks --------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def test_a_thread_made_after_the_last_look_is_there(group: Path, start: Start) -
         counts.append((listed, number(group / "a", "pids.current"), number(group, "pids.current")))
     program.told("end")
     assert counts == [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
-    assert eventually(lambda: (number(group, "pids.current"), number(group / "a", "pids.current")) == (1, 1))
+    wait_until(lambda: (number(group, "pids.current"), number(group / "a", "pids.current")) == (1, 1))
 
 
 def test_the_pids_of_a_parent_count_threads_that_nobody_looked_at(group: Path, start: Start) -> None:
@@ -312,7 +312,7 @@ def test_v1_tasks_has_a_new_thread(cpu_group: Path, start: Start) -> None:
     program.told("thread")
     assert len((cpu_group / "tasks").read_text().split()) == 2
     program.end()
-    assert eventually(lambda: (cpu_group / "tasks").read_text() == "")
+    wait_until(lambda: (cpu_group / "tasks").read_text() == "")
 
 
 # -- storms -------------------------------------------------------------------------------------------
@@ -343,17 +343,17 @@ def storm(group: Path, start: Start) -> Iterator[Path]:
     (group / "cgroup.subtree_control").write_text("+pids")
     start(JOIN + STORM, directory)
     try:
-        assert eventually(lambda: number(directory, "pids.current") > 8)
+        wait_until(lambda: number(directory, "pids.current") > 8)
         yield directory
     finally:
         (directory / "cgroup.kill").write_text("1")
         (directory / "cgroup.freeze").write_text("0")
-        eventually(lambda: number(directory, "pids.current") == 0)
+        wait_until(lambda: "populated 0" in (directory / "cgroup.events").read_text())
 
 
 def test_a_kill_kills_all_that_forks(storm: Path) -> None:
     (storm / "cgroup.kill").write_text("1")
-    assert eventually(lambda: "populated 0" in (storm / "cgroup.events").read_text(), 2)
+    wait_until(lambda: "populated 0" in (storm / "cgroup.events").read_text())
     time.sleep(0.05)
     assert (storm / "cgroup.procs").read_text() == ""
 
@@ -368,6 +368,6 @@ def test_a_freeze_stops_all_that_forks(storm: Path) -> None:
         before = (storm / "cgroup.procs").read_text().split()
         time.sleep(0.15)
         assert (storm / "cgroup.procs").read_text().split() == before
-        assert eventually(partial(are_stopped, before), 20)
+        wait_until(partial(are_stopped, before))
         (storm / "cgroup.freeze").write_text("0")
         time.sleep(0.05)

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from errno import EAGAIN
 from pathlib import Path
@@ -20,17 +19,9 @@ from mount.errors import MountError
 from mount.run.filter import program
 from mount.run.sandbox import Hierarchies, Sandbox, enter
 
+from ...waiting import wait_until
 from ..conftest import COMMAND, REPOSITORY, is_alive, run
 from .conftest import Sandboxed, said
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def heed_signals() -> None:
@@ -143,7 +134,7 @@ def test_signals_are_passed_on(started: Callable[[str], subprocess.Popen[str]], 
 
 def test_we_stop_and_go_on_with_the_command(started: Callable[[str], subprocess.Popen[str]]) -> None:
     process = started("echo ready; kill -STOP $$; echo again")
-    assert wait_until(lambda: "\nState:\tT" in Path(f"/proc/{process.pid}/status").read_text())
+    wait_until(lambda: "\nState:\tT" in Path(f"/proc/{process.pid}/status").read_text())
     process.send_signal(signal.SIGCONT)
     output, _ = process.communicate(timeout=60)
     assert (process.returncode, output) == (0, "again\n")
@@ -177,7 +168,7 @@ def test_a_killed_front_leaves_nothing(started: Callable[[str], subprocess.Popen
     pids = [*pids_of(process), *servers_of(process.pid)]
     assert len(pids) == 4
     process.kill()
-    assert wait_until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 def test_a_sandbox_that_nobody_waits_for_ends_at_once() -> None:
@@ -203,12 +194,14 @@ def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str],
     _, complaint = process.communicate(timeout=60)
     assert complaint.startswith("fakecgroup run: the daemon behind the tree has ended")
     assert complaint.count("\n") == 1
-    assert wait_until(lambda: not any(map(is_alive, pids_of(process))))
+    wait_until(lambda: not any(map(is_alive, pids_of(process))))
 
 
 ASKS_THE_TREE = f"""
 d=/sys/fs/cgroup/a/b/c/d; mkdir -p $d
-for _ in 1 2; do {sys.executable} -c "import os; print(os.getpid(), flush=True)\nwhile True: os.statvfs('$d')" & done
+for _ in 1 2; do
+    {sys.executable} -c "import os; os.write(1, b'%d\\n' % os.getpid())\nwhile True: os.statvfs('$d')" &
+done
 """
 
 
@@ -221,7 +214,7 @@ def test_a_server_that_is_killed_while_it_waits_for_itself_leaves_nothing(
     threads = [f"/proc/{server}/task/{tid}" for tid in os.listdir(f"/proc/{server}/task")]
     os.kill(server, signal.SIGKILL)
     process.communicate(timeout=8)
-    assert wait_until(lambda: not any(map(os.path.exists, threads)))
+    wait_until(lambda: not any(map(os.path.exists, threads)))
 
 
 def servers_of(front: int) -> list[int]:

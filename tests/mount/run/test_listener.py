@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from errno import ENOENT
 
 import pytest
@@ -14,6 +13,8 @@ from mount.errors import MountError
 from mount.run import syscalls
 from mount.run.filter import install, program
 from mount.run.listener import Listener, later
+
+from ...waiting import wait_until
 
 PR_SET_NO_NEW_PRIVS = 38
 
@@ -81,7 +82,4 @@ def test_who_may_have_to_wait_is_answered_even_where_there_can_be_no_second_thre
 def test_nobody_listens_on_when_nobody_is_left_to_be_heard() -> None:
     before = set(threading.enumerate())
     Listener(listener_of_a_process_that_has_ended(), {}).start()
-    end = time.monotonic() + 5
-    while set(threading.enumerate()) - before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert set(threading.enumerate()) - before == set()
+    wait_until(lambda: set(threading.enumerate()) <= before)

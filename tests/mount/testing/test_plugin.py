@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from mount.errors import MountError
 from mount.mountinfo import mounts
 from mount.testing.trees import Trees
 
+from ...waiting import wait_until
 from ..conftest import needs_fuse, needs_root
 
 PREFIX = "fakecgroup-pytest-"
@@ -38,10 +38,7 @@ def left_in(place: Path) -> list[str]:
 
 
 def assert_nothing_left_soon(place: Path) -> None:
-    end = time.monotonic() + 10
-    while left_in(place) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert left_in(place) == []
+    wait_until(lambda: not left_in(place))
 
 
 @needs_fuse
