@@ -20,7 +20,7 @@ The rule of this page: it lists tests that must pass before a change lands. A te
 lost or shows through, so nothing was lost by what is listed. A test that lacks something on a machine, such as root or
 another program, is skipped there.
 
-"How often" is what one run of a test tries; one with parameters is counted once, and tries more.
+"How often" is the least that a run of the test tries.
 
 | tried | how often | by | lost |
 |---|---|---|---|

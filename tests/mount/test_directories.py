@@ -44,11 +44,13 @@ def test_a_name_may_be_longer_than_on_other_file_systems(group: Path, length: in
     assert (group / ("n" * length) / "cgroup.procs").exists()
 
 
+@pytest.mark.hostile("a cgroup with a newline in its name")
 def test_a_newline_in_a_name_is_refused(group: Path) -> None:
     with pytest.raises(OSError, match="Invalid argument"):
         (group / "a\nb").mkdir()
 
 
+@pytest.mark.hostile("names of blanks, backslashes and bytes of no character set", times=6)
 @pytest.mark.parametrize("name", ["käse", "日本", os.fsdecode(b"\xff\xfe"), " ", "-", "a\\040b"])
 def test_a_name_is_bytes(group: Path, name: str) -> None:
     (group / name).mkdir()

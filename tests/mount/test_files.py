@@ -63,6 +63,7 @@ def test_a_page_is_taken_and_one_byte_more_is_too_big(pids_max: Path) -> None:
         os.close(fd)
 
 
+@pytest.mark.hostile("a write of up to 3 MB", times=4)
 @pytest.mark.parametrize("size", [65536, 65537, 200_000, 3_000_000])
 def test_a_huge_write_is_too_big_as_a_whole(pids_max: Path, size: int) -> None:
     fd = os.open(pids_max, os.O_WRONLY)

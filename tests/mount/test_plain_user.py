@@ -269,6 +269,7 @@ def test_a_file_that_is_read_only_is_opened_by_the_mounter_as_by_root(as_user: A
     assert said == "max\n", complaint
 
 
+@pytest.mark.hostile("a plain user opens a tree to all others")
 def test_allow_other_needs_the_administrators_word(as_user: As) -> None:
     if "\nuser_allow_other" in Path("/etc/fuse.conf").read_text():
         pytest.skip("/etc/fuse.conf says user_allow_other")
