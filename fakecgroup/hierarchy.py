@@ -455,6 +455,8 @@ class Hierarchy:
         members = self.members(cgroup)
         live = [tid for tid, tgid in members if tid == tgid]
         among = {tgid for _, tgid in members} if cgroup.parent is None else cgroup.zombies.keys()
+        if not among:
+            return live
         ended = sorted(tgid for tgid in among - set(live) if self.cgroup_of(tgid) is cgroup)
         return [*live, *(tgid for tgid in ended if self.processes.threads(tgid))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from errno import E2BIG, EBADF, EINVAL, ENODEV
+from itertools import islice
 from os import O_ACCMODE, O_RDONLY, O_WRONLY
 from select import POLLERR, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM
 from typing import TYPE_CHECKING
@@ -70,10 +71,13 @@ class OpenFile:
         self._buffer = self._buffer[len(taken) :]
         if not self._buffer and len(taken) < size:
             try:
+                made, length = [], len(taken)
                 for record in self._records():
-                    self._buffer += record
-                    if len(taken) + len(self._buffer) >= size:
+                    made.append(record)
+                    length += len(record)
+                    if length >= size:
                         break
+                self._buffer = b"".join(made)
             except OSError:
                 self._buffer = b""
                 if not taken:
@@ -109,11 +113,10 @@ class OpenFile:
             raise refuse(ENODEV)
         row = inode.row
         if row.show_records is not None:
-            for number, text in enumerate(row.show_records(inode.subject, self)):
-                if number >= self._index:
-                    self._index += 1
-                    self._event = inode.events
-                    yield text.encode("latin-1")
+            for text in islice(row.show_records(inode.subject, self), self._index, None):
+                self._index += 1
+                self._event = inode.events
+                yield text.encode("latin-1")
         elif self._index == 0:
             self._event = inode.events
             if row.show is not None:

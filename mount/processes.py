@@ -287,9 +287,18 @@ class HostProcesses:
             self._judge_new()
         else:
             self._take_told(self._told)
-        tasks = [(self.find(tgid), tgid, places) for tgid, places in self._found.items()]
+        tasks = self._take_found() if self._found else []
+        if self._marks.forget_old():
+            self._newcomers.forget_all_but(self._marks.places())
+        if not (self._marks or self._told):
+            self._stop()
+        return tasks
+
+    def _take_found(self) -> list[tuple[TaskInfo, Places]]:
+        """Those that are still there; they get a mark of their own."""
+        found = [(self.find(tgid), tgid, places) for tgid, places in self._found.items()]
         self._found = {}
-        for task, tgid, places in tasks:
+        for task, tgid, places in found:
             if task is not None:
                 self._marks.give(tgid, places)
                 continue
@@ -298,11 +307,7 @@ class HostProcesses:
                 self._told.ended(tgid)
             if self._ends is not None:
                 self._ends.passed(tgid, places)
-        if self._marks.forget_old():
-            self._newcomers.forget_all_but(self._marks.places())
-        if not (self._marks or self._told):
-            self._stop()
-        return [(task, places) for task, _, places in tasks if task is not None]
+        return [(task, places) for task, _, places in found if task is not None]
 
     def ended(self) -> Iterable[End] | None:
         """`Processes.ended`; asked of the kernel together with forks alone."""
@@ -323,7 +328,7 @@ class HostProcesses:
                 self._found[tgid] = places
             elif tgid in self._exited or tgid in self.dead or tgid in self._polled:
                 told.put_back(tgid, places)  # until the other one of this number is gone
-        self._restless.update(told.take_threads() & self._tids.keys())
+        self._restless.update(tgid for tgid in told.take_threads() if tgid in self._tids)
         try:
             self._admit(self._newcomers.judge(self._siblings(told.take_strangers()), siblings=True))
             if told.lost:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, idling, interruption, measure, planning, report, running, waking
+from . import applying, idling, interruption, measure, planning, procs, report, running, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measure import OPERATIONS, Plan
@@ -62,6 +62,11 @@ start, beside the same job without it.
 cgroups, and with N that sleep. The ratio is its CPU time divided by that of a bare loop that reads their clocks once a
 second.
 
+--procs N,... measures a cgroup with so many processes: a read of cgroup.procs, from open to close, beside one of
+cgroup.stat (a ratio is how many of the first are done while one of the second is); and 5,000 forks (50 times --ops),
+one after the other, in a cgroup and outside (a ratio is time inside divided by time outside). The same in a cgroup of
+this machine.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -84,6 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _wakes(options), waking.table
         elif options.run:
             result, table = _run(options), running.table
+        elif options.procs:
+            result, table = _procs(options), procs.table
         elif options.idle:
             result, table = _idle(options), idling.table
         else:
@@ -110,7 +117,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
-        "--rounds", type=_positive, metavar="N", help="rounds (default 41; with --pods 5, --apply 3, --run 11)"
+        "--rounds",
+        type=_positive,
+        metavar="N",
+        help="rounds (default 41; with --pods 5, --apply and --procs 3, --run 11)",
     )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
@@ -121,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
     other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
     other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
+    other.add_argument("--procs", type=_counts, metavar="N,...", help="cgroups with so many processes instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
@@ -206,6 +217,11 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
 def _idle(options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return idling.measure(options.idle, options.seconds or 10, Path(directory))
+
+
+def _procs(options: argparse.Namespace) -> dict[str, Any]:
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return procs.measure(options.procs, options.rounds or 3, options.ops, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

@@ -121,3 +121,14 @@ def test_idle_tells_of_the_daemon_and_of_the_loop_beside_it(tmp_path: Path) -> N
     assert (result["run"], list(result["idle"])) == ({"processes": 3, "seconds": 0.2}, ["0", "3"])
     assert list(result["idle"]["0"]) == ["cpu_ms", "wakes"]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("fuse")
+def test_procs_are_listed_and_forks_made_beside_the_machines(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--procs", "2", "--rounds", "1", "--ops", "1", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert list(result["trees"]["native"]["reads"]) == ["2"]
+    assert {"cgroup.procs", "cgroup.stat", "ratio"} == result["trees"]["native"]["reads"]["2"].keys()
+    assert result["trees"]["native"]["forks"]["inside_s"] > 0
+    assert not list(tmp_path.iterdir())
