@@ -277,10 +277,34 @@ class Hierarchy:
                 self._adopt_threads(task.tgid, self.processes.threads(task.tgid), leaders)
         return self.cgroup_of(task.tid)
 
+    def adopt_threads(self, tgid: int, live: Iterable[int]) -> None:
+        """Threads that nobody told of are where their maker is."""
+        leaders = self.cgroup_of(tgid)
+        if leaders.parent is not None or self.membership.maker(tgid) != tgid:
+            self._adopt_threads(tgid, live, leaders)
+
+    def pin_threads(self, tgid: int, live: Iterable[int]) -> list[int]:
+        """Threads that nobody told of are where their leader is, in the root too; returns those in the root."""
+        leaders = self.cgroup_of(tgid)
+        if leaders.parent is not None:
+            self._adopt_threads(tgid, live, leaders)
+            return []
+        pinned = [tid for tid in live if tid != tgid and tid not in self._where]
+        self._where.update(dict.fromkeys(pinned, leaders))
+        return pinned
+
+    def unpin_threads(self, pinned: Iterable[int]) -> None:
+        for tid in pinned:
+            if self._where.get(tid) is self.root:
+                del self._where[tid]
+
     def _adopt_threads(self, tgid: int, live: Iterable[int], cgroup: Cgroup) -> None:
+        """They are where their leader is, in `cgroup`, but for one whose maker is known."""
+        cgroup = self._where.get(self.membership.maker(tgid), cgroup)
         for tid in live:
-            if tid not in self._where:
-                self._charge(cgroup, 1)
+            if tid != tgid and tid not in self._where:
+                if cgroup.parent is not None:
+                    self._charge(cgroup, 1)
                 self._enter(tid, tgid, cgroup)
 
     def place_of(self, tid: int, tgid: int) -> Cgroup:
@@ -390,6 +414,7 @@ class Hierarchy:
     def task_exited(self, tid: int) -> None:
         """The task is dead: it is listed no more, but is charged until it is reaped."""
         self._back.pop(tid, None)
+        self.membership.apart.discard(tid)
         cgroup = self._where.get(tid)
         if cgroup is None:
             return

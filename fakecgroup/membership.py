@@ -29,6 +29,9 @@ class Membership:
         self.memory = MemoryCharges(processes, _memory_changed)
         self.awaited: set[Css] = set()  # what is to be looked at often
         self.limits_tasks = False  # whether there ever was a pids.max
+        self.apart: set[int] = set()  # threads that were moved to other places than their leader's
+        self._makers: dict[int, int] = {}  # process -> the thread that is about to make another
+        self._pinned: dict[int, list[list[int]]] = {}  # process -> in each hierarchy, its threads in the root
         self._newest = 0
         self._woken = 0.0  # in how many seconds at most the next look comes; 0: none does
 
@@ -54,16 +57,45 @@ class Membership:
         threads = self.processes.threads(tgid)
         if threads == [tgid]:
             return
-        home = self._places(tgid, tgid)
+        home = self.places(tgid, tgid)
         for tid in threads:
-            places = self._places(tid, tgid)
+            places = self.places(tid, tgid)
             if tid != tgid:
                 apart = None if places == home else places
+                (self.apart.discard if apart is None else self.apart.add)(tid)
                 self.processes.follow_thread(tid, apart)
                 self.cpu.move_thread(tid, tgid, apart)
         self.look_in(_RUNNING)
 
-    def _places(self, tid: int, tgid: int) -> Places:
+    def maker(self, tgid: int) -> int:
+        """Who has made a thread of this process that is seen for the first time; the leader where nobody knows."""
+        return self._makers.get(tgid, tgid)
+
+    def expect_thread(self, tgid: int, maker: int) -> set[int]:
+        """The next thread that is seen of a process is made by this one; returns those that there are."""
+        threads = self.processes.threads(tgid)
+        self._pinned[tgid] = [hierarchy.pin_threads(tgid, threads) for hierarchy in self.hierarchies]
+        self._makers[tgid] = maker
+        return set(threads)
+
+    def expect_no_thread(self, tgid: int) -> None:
+        """It was made, or will not be."""
+        self.adopt_threads(tgid)
+        self._makers.pop(tgid, None)
+        for hierarchy, pinned in zip(self.hierarchies, self._pinned.pop(tgid, ()), strict=False):
+            hierarchy.unpin_threads(pinned)
+
+    def adopt_threads(self, tgid: int) -> set[int]:
+        """Puts new threads of a process where their maker is; returns all of its threads."""
+        threads = self.processes.threads(tgid)
+        for hierarchy in self.hierarchies:
+            hierarchy.adopt_threads(tgid, threads)
+        if tgid in self._makers:
+            self.place_threads(tgid)
+        return set(threads)
+
+    def places(self, tid: int, tgid: int) -> Places:
+        """Where a thread of a process is."""
         return tuple(hierarchy.place_of(tid, tgid) for hierarchy in self.hierarchies)
 
     def adopt_forked(self) -> None:
@@ -76,6 +108,8 @@ class Membership:
                     self.memory.start(task.tgid, cgroup)
             self.cpu.start(task.tgid, places)
             self.freeze(task.tgid)
+        for tgid in list(self._makers):
+            self.adopt_threads(tgid)
         self._take_ends()
 
     def _take_ends(self) -> None:

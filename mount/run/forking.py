@@ -16,10 +16,11 @@ from fakecgroup.controllers.pids import Pids
 from fakecgroup.hierarchy import Hierarchy
 
 from ..processes import HostProcesses
+from .apart_threads import ApartThreads
 from .cgroup_namespaces import CgroupNamespaces
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes, Later
-from .process import children
+from .process import A_FORK, children, ran
 from .syscalls import (
     CLONE_FS,
     CLONE_NEWCGROUP,
@@ -35,7 +36,6 @@ from .syscalls import (
 from .tree import Places, Tree
 
 _CALLS = frozenset(b"%d" % HERE.numbers[name] for name in ("clone", "clone3", "fork", "vfork") if name in HERE.numbers)
-_ALL_OF_IT = 50_000_000  # ns on a CPU, for which no fork takes long enough
 _PATIENCE = 1.0  # seconds for others' forks, when they have what room there is
 _PAUSE = 0.0005
 _MOST = 1000  # forks that are not known to be over
@@ -59,7 +59,7 @@ class _Fork:
                 number = file.read(256).split()[0]
         except OSError:
             return True
-        return _ran(self.tid) - self.ran > _ALL_OF_IT if number == b"running" else number not in _CALLS
+        return ran(self.tid) - self.ran > A_FORK if number == b"running" else number not in _CALLS
 
 
 class Forking:
@@ -70,6 +70,7 @@ class Forking:
         self._namespaces = namespaces
         self._processes = processes
         self._lending = lending
+        self._apart = ApartThreads(tree, processes, lending)
         self._under_way: list[_Fork] = []
         self._latest: dict[int, _Fork] = {}  # by tid, of those under way
         self._counting = threading.Lock()
@@ -83,7 +84,7 @@ class Forking:
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """As `start`, but where there are no limits, as in the roots, nobody need wait."""
         limited = self._tree.kernel.membership.limits_tasks and self._processes.heir_places(call.tid) is not None
-        if self._lending.any or flags & CLONE_NEWCGROUP or limited:
+        if self._lending.any or flags & CLONE_NEWCGROUP or limited or self._apart.has(call.tid):
             return Later(lambda call: self.start(call, flags))
         return GOES
 
@@ -96,6 +97,8 @@ class Forking:
                 both = zip(self._tree.kernel.hierarchies, heirs, strict=True)
                 places = tuple(_place(hierarchy, call.tid, heir) for hierarchy, heir in both)
             self.admit(call.tid, places, flags)
+        if self._apart.has(call.tid) and not flags & CLONE_NEWCGROUP:
+            return self._apart.start(call, flags)
         return Goes(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else GOES
 
     def admit(self, tid: int, places: Places, flags: int) -> None:
@@ -161,7 +164,7 @@ class Forking:
         if not csses:
             return
         own = None if flags & (CLONE_THREAD | CLONE_PARENT) else children(tid)
-        fork = self._latest[tid] = _Fork(tid, csses, own, _ran(tid))
+        fork = self._latest[tid] = _Fork(tid, csses, own, ran(tid))
         self._under_way.append(fork)
         for css in csses:
             css.coming += 1
@@ -171,15 +174,6 @@ def _place(hierarchy: Hierarchy, tid: int, heir: Cgroup) -> Cgroup:
     """Where a child of a thread starts, which may be apart from the process, or with it in `heir`."""
     own = hierarchy.cgroup_of(tid)
     return heir if own.parent is None else own
-
-
-def _ran(tid: int) -> int:
-    """ns that a thread has been on a CPU (Documentation/scheduler/sched-stats.rst)."""
-    try:
-        with open(f"/proc/{tid}/schedstat", "rb", buffering=0) as file:
-            return int(file.read(64).split()[0])
-    except OSError:
-        return 0
 
 
 def _is_wrong(flags: int) -> bool:

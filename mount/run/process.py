@@ -10,6 +10,7 @@ from typing import NamedTuple
 from . import syscalls
 
 PROC_SUPER_MAGIC = 0x9FA0
+A_FORK = 50_000_000  # ns on a CPU, for which no fork takes long enough
 _AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
 _STATX_MNT_ID_UNIQUE = 0x4000  # include/uapi/linux/stat.h
 _STATX_SIZE, _STATX_INO, _STATX_DEV, _STATX_MNT_ID = 256, 32, 136, 144  # of a struct statx, and where in it
@@ -67,6 +68,15 @@ def children(tid: int) -> frozenset[bytes]:
             return frozenset(file.read().split())
     except OSError:
         return frozenset()
+
+
+def ran(tid: int) -> int:
+    """ns that a thread has been on a CPU (Documentation/scheduler/sched-stats.rst)."""
+    try:
+        with open(f"/proc/{tid}/schedstat", "rb", buffering=0) as file:
+            return int(file.read(64).split()[0])
+    except OSError:
+        return 0
 
 
 def is_in_call(tid: int, number: int) -> bool:
