@@ -31,8 +31,7 @@ class ToldForks:
 
     @property
     def lost(self) -> bool:
-        """Whether the kernel could not tell of some forks."""
-        self._drain()
+        """Whether the kernel could not tell of some of those that were taken."""
         return self._events.lost
 
     def move(self, tgid: int, places: Places | None) -> None:
