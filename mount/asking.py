@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from .errors import MountError
+from .shortage import explained
 
 _GIVEN, _FAILED = b"+", b"-"
 
@@ -27,7 +28,7 @@ class Question:
         except OSError as error:
             os.close(self._reading)
             os.close(writing)
-            raise MountError(f"cannot start a process: {error.strerror} (ulimit -u?)") from None
+            raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
         if self._pid == 0:
             _answer(ask, writing)
         os.close(writing)

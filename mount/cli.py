@@ -10,7 +10,7 @@ from collections.abc import Callable
 from errno import ENOTCONN
 from typing import NoReturn
 
-from . import daemon
+from . import daemon, own_proc, shortage
 from .asking import ask
 from .attach import detach
 from .daemons import daemon_of
@@ -47,9 +47,13 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        own_proc.check()
         return int(options.run(options))
-    except MountError as error:
-        print(f"fakecgroup {options.command}: {error}", file=sys.stderr)
+    except (MountError, OSError, RuntimeError, MemoryError) as error:
+        why = error if isinstance(error, MountError) else shortage.explained(error)
+        if why is None:
+            raise
+        print(f"fakecgroup {options.command}: {why}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
@@ -149,6 +153,7 @@ def _mount(options: argparse.Namespace) -> int:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
         return 2
     path = real_path(options.dir)
+    shortage.require_descriptors()
     _make_way(path)
     tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
     message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"

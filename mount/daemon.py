@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .errors import MountError
 from .logs import log_to
+from .shortage import explained
 
 log = logging.getLogger(__name__)
 
@@ -35,14 +36,17 @@ def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None)
     try:
         child = os.fork()
     except OSError as error:
-        raise MountError(f"cannot start a daemon: {error.strerror} (ulimit -u?)") from None
+        raise MountError(f"cannot start a daemon: {explained(error) or error.strerror}") from None
     if child == 0:
         try:
             if os.fork() == 0:
                 os.close(reading)
                 os._exit(_daemon(run, writing, keep))
             os._exit(0)
-        except BaseException:
+        except BaseException as error:
+            why = explained(error)
+            if why is not None:
+                os.write(writing, f"cannot start a daemon: {why}".encode())
             os._exit(1)
     os.close(writing)
     os.waitpid(child, 0)
@@ -78,8 +82,9 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
                     pass  # the one that listed the others
         run(lambda: say(_READY + b"%d" % os.getpid()))
     except BaseException as error:
-        if isinstance(error, MountError) and not heard:
-            say(str(error).encode())
+        why = error if isinstance(error, MountError) else explained(error)
+        if why is not None and not heard:
+            say(str(why).encode())
             return 1
         log.exception("the daemon ends")
         if not heard:

@@ -9,10 +9,21 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 log = logging.getLogger(__name__)
 
 _CONTINUER = Path(__file__).with_name("continuer.py")
+
+
+class Keeper(Protocol):
+    """Who is told of processes that a freezer stops."""
+
+    def add(self, tgid: int, pidfd: int, start: str) -> None:
+        """The process is about to be stopped; `start` is as /proc/PID/stat says it, a negative `pidfd` none."""
+
+    def remove(self, tgid: int) -> None:
+        """It goes on, or has ended."""
 
 
 class Frozen:

@@ -26,7 +26,7 @@ from fakecgroup import CpuTime, CpuUse, End, Kernel, MemoryUse, ProcessMemory, T
 from . import usage
 from .alarm import Alarm
 from .fork_events import ForkEvents
-from .frozen import Frozen
+from .frozen import Keeper
 from .idmap import IdMap
 from .marks import LOCKS, Limit, Marks
 from .new_numbers import NewNumbers
@@ -54,15 +54,17 @@ class HostProcesses:
 
     `watched` has a pidfd for each process in a cgroup, or NO_PIDFD where there may be no more of them; `exits` is an
     epoll of them, for a transport to wait on beside its requests: when it is ready, `report` tells the model. Uids are
-    those of the model (`IdMap.played_uid`). `inside` says which processes cannot touch marks; `listen` opens the
-    kernel's events, None where there are none for us; with them, `listen_to_ends` what it tells of the ends of tasks.
+    those of the model (`IdMap.played_uid`). Who is `spared` is never frozen. `inside` says which processes cannot touch
+    marks; `listen` opens the kernel's events, None where there are none for us; with them, `listen_to_ends` what it
+    tells of the ends of tasks.
     """
 
     def __init__(
         self,
         ids: IdMap,
-        kept: Frozen | None = None,
+        kept: Keeper | None = None,
         *,
+        spared: frozenset[int] = frozenset(),
         inside: Callable[[int], bool] = lambda tgid: False,
         listen: Callable[[], ForkEvents | None] = lambda: None,
         listen_to_ends: Callable[[], TaskEnds | None] = lambda: None,
@@ -94,6 +96,7 @@ class HostProcesses:
         self._restless: set[int] = set()  # those of the watched that may have threads which come and go untold
         self._frozen: set[int] = set()  # those that we have stopped
         self._kept = kept  # is told of them
+        self._spared = {_INIT, os.getpid(), *spared}
         self._usage = Usage()
 
     def find(self, tid: int) -> TaskInfo | None:
@@ -395,14 +398,15 @@ class HostProcesses:
     def freeze(self, tgid: int, frozen: bool) -> None:
         """SIGSTOP, and later SIGCONT.
 
-        Never for this process, init, or a kernel thread; one that was stopped before by someone else stays so after.
+        Never for this process, init, one that is spared, or a kernel thread; one that was stopped before by someone
+        else stays so after.
         """
         if not frozen:
             if tgid in self._frozen:
-                self._thawed(tgid)
                 self._signal(tgid, signal.SIGCONT)
+                self._thawed(tgid)  # only now: whoever finds it stopped before shall know why
             return
-        if tgid in self._frozen or tgid in (_INIT, os.getpid()):
+        if tgid in self._frozen or tgid in self._spared:
             return
         stat = stat_of(tgid)
         if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:

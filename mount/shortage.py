@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import gc
 import mmap
+import os
 import resource
+import threading
 import time
 from errno import EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC
 
 from fakecgroup import Kernel
 
+from .errors import MountError
+
+_LEAST = 32  # descriptors
 _RESERVED = 32  # descriptors for answers, or half of what there may be
 _HEADROOM = 4 << 20  # bytes that there have to be left when the tree grows: for answers, and for what a message takes
 _LISTED = 512  # bytes that a cgroup takes in a list of them
@@ -28,6 +33,13 @@ def allow_all_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def require_descriptors() -> None:
+    """Raises MountError where there may be fewer than what works."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _LEAST:
+        raise MountError(f"ulimit -n is {soft}: at least {_LEAST} open files are needed")
+
+
 def may_keep(fd: int) -> bool:
     """Whether a descriptor that is not there for one answer alone leaves enough for answers."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -37,6 +49,37 @@ def may_keep(fd: int) -> bool:
 def is_shortage(error: BaseException) -> bool:
     """Whether something failed because of a limit, and may work later."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORT)
+
+
+def explained(error: BaseException) -> str | None:
+    """What there is too little of, in words and which limit says so; None where it failed for another cause."""
+    if isinstance(error, RuntimeError) and "thread" in str(error):
+        return "no more threads can be started: a limit of processes (ulimit -u) or of memory (ulimit -v) is reached"
+    if isinstance(error, MemoryError):
+        return "there is too little memory (ulimit -v)"
+    if not isinstance(error, OSError):
+        return None
+    return {
+        EAGAIN: f"{os.strerror(EAGAIN)}: no more processes can be started (ulimit -u)",
+        EMFILE: f"{os.strerror(EMFILE)} (ulimit -n)",
+        ENFILE: f"{os.strerror(ENFILE)} (sysctl fs.file-max)",
+        ENOMEM: f"{os.strerror(ENOMEM)} (ulimit -v)",
+    }.get(error.errno or 0)
+
+
+def require_threads(number: int) -> None:
+    """Raises RuntimeError where so many more cannot be started."""
+    enough = threading.Event()
+    started = []
+    try:
+        for _ in range(number):
+            started.append(threading.Thread(target=enough.wait))
+            started[-1].start()
+    finally:
+        enough.set()
+        for thread in started:
+            if thread.ident is not None:
+                thread.join()
 
 
 def told(error: OSError) -> int:

@@ -11,6 +11,7 @@ from fakecgroup import Kernel
 from fakecgroup.inode import Symlink, TopDirectory
 from fakecgroup.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 
+from ..shortage import require_descriptors
 from ..tree_options import add_tree_options, make_kernel
 from . import front, syscalls
 from .filter import program
@@ -42,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"fakecgroup run: {error}", file=sys.stderr)
         return 2
     syscalls.check_machine()
+    require_descriptors()
     os.environ[VARIABLE] = options.layout
     hierarchies, code = _hierarchies(kernel), program(TRAPPED, REFUSED)
     return front.run(

@@ -13,9 +13,12 @@ from typing import NamedTuple
 from fakecgroup import Kernel, Processes
 
 from .. import daemon
+from ..daemons import is_stopped
 from ..errors import MountError
+from ..shortage import explained
 from . import server
 from .connection import Connection
+from .frozen_command import FrozenCommand
 from .identities import write_maps
 from .namespaces import Namespaces
 from .sandbox import LISTENER, Sandbox, enter
@@ -25,6 +28,7 @@ from .user_namespaces import Namespace, namespace_of
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 )
+_TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
 _HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _SI_USER = 0  # and below: sent by a process, not by the terminal to all of us
 _PATIENCE = 10_000  # ms for the server's end
@@ -39,14 +43,18 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            daemon.start(lambda ready: server.serve(theirs, make_kernel, ready), keep=theirs.fileno())
+            front_pid, frozen = os.getpid(), FrozenCommand()
+            daemon.start(
+                lambda ready: server.serve(theirs, make_kernel, ready, front=front_pid, frozen=frozen),
+                keep=theirs.fileno(),
+            )
         front, child = socket.socketpair()
         with front:
             with child:
                 try:
                     pid = os.fork()
                 except OSError as error:
-                    raise MountError(f"cannot start a process: {error.strerror} (ulimit -u?)") from None
+                    raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
                 if pid == 0:
                     front.close()
                     enter(make_sandbox(mask), child, ours)
@@ -56,7 +64,7 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 raise
-        status = _wait(pid, sandbox, ours)
+        status = _wait(pid, sandbox, ours, frozen)
         ours.shutdown(socket.SHUT_WR)
         poller = select.poll()
         poller.register(ours, select.POLLIN)
@@ -102,8 +110,9 @@ def _start(pid: int, front: socket.socket) -> _Started:
     return _Started(outer, connection)
 
 
-def _wait(pid: int, sandbox: _Started, server: socket.socket) -> int:
-    """The command's end. Signals to us are passed on to it; when it stops, so do we.
+def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenCommand) -> int:
+    """The command's end. Signals to us are passed on to it; when it stops, so do we, but not when it is frozen: then a
+    signal to end, as Ctrl-C is one, ends all.
 
     Raises MountError where the server has ended before.
     """
@@ -116,10 +125,16 @@ def _wait(pid: int, sandbox: _Started, server: socket.socket) -> int:
             raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done and os.WIFSTOPPED(status):
+            if frozen.is_frozen or not is_stopped(pid):
+                continue  # by its cgroup's freezer, which may have been told otherwise since
             os.kill(os.getpid(), signal.SIGSTOP)  # the shell that waits for us takes the terminal back
         elif done:
             return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         else:
             told = signal.sigwaitinfo(_HELD)
+            if told.si_signo in _TO_END and frozen.is_frozen:
+                sandbox.end()
+                os.waitpid(pid, 0)
+                return 128 + told.si_signo
             if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
                 os.kill(pid, told.si_signo)

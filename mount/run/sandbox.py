@@ -18,6 +18,7 @@ from ..attach import open_device
 from ..daemon import log_path
 from ..errors import MountError
 from ..mountinfo import FSTYPE, SOURCE, device_at
+from ..shortage import explained
 from . import inherited, syscalls
 from .covers import cover
 from .filter import install
@@ -67,7 +68,7 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
     try:
         _enter(sandbox, front, server)
     except BaseException as error:
-        said = str(error) if isinstance(error, MountError) else f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, MountError) else explained(error) or f"{type(error).__name__}: {error}"
         if isinstance(error, ConnectionError):
             said = f"the daemon behind the tree has ended; see {log_path()}"
         try:
@@ -92,7 +93,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         inherited.check(device_at(CGROUP_ROOT) or "")
         _mount(sandbox.hierarchies, server)
     except OSError as error:
-        if isinstance(error, ConnectionError):
+        if isinstance(error, ConnectionError) or explained(error):
             raise
         why = hint("a container's security module may forbid it (Docker: --security-opt apparmor=unconfined)")
         if error.errno == ENOENT:
@@ -136,8 +137,23 @@ def _unshare(flags: int) -> None:
             "a chroot forbids it, and a container's seccomp profile may (Docker: --security-opt seccomp=unconfined)"
         )
         if error.errno == ENOSPC:
-            why = "sysctl user.max_user_namespaces is at its limit; as root: sysctl user.max_user_namespaces=10000"
+            name = f"user.max_{_exhausted(flags)}_namespaces"
+            why = f"sysctl {name} is at its limit; as root: sysctl {name}=10000"
         raise MountError(f"cannot make a user namespace: {error.strerror}: {why}") from None
+
+
+def _exhausted(flags: int) -> str:
+    """The kind of namespace that there may be no more of, of those that were not made."""
+    for name, flag in (
+        ("user", syscalls.CLONE_NEWUSER),
+        ("mnt", syscalls.CLONE_NEWNS),
+        ("cgroup", syscalls.CLONE_NEWCGROUP),
+    ):
+        try:
+            syscalls.unshare(flags & flag)
+        except OSError:
+            return name
+    return "user"
 
 
 def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:

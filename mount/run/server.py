@@ -24,9 +24,10 @@ from ..native import Session
 from ..processes import HostProcesses
 from ..release import ReleaseAgents, Sandbox
 from ..serve import collect_seldom
-from ..shortage import allow_all_descriptors
+from ..shortage import allow_all_descriptors, require_threads
 from . import syscalls
 from .filter import program
+from .frozen_command import FrozenCommand
 from .identities import write_inner_maps
 from .listener import Listener
 from .namespaces import Namespaces
@@ -35,6 +36,8 @@ from .supervisor import REFUSED, TRAPPED, handlers
 from .sweep import sweep
 from .tree import Tree
 from .user_namespaces import Namespace, lineage, namespace_of
+
+_THREADS = 12  # that are there from the beginning, and some
 
 
 class _Mounted(NamedTuple):
@@ -68,9 +71,20 @@ def _joined(sandbox: socket.socket) -> bool:
     return True
 
 
-def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], ready: Callable[[], None]) -> None:
-    """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it."""
+def serve(
+    sandbox: socket.socket,
+    make_kernel: Callable[[Processes], Kernel],
+    ready: Callable[[], None],
+    *,
+    front: int,
+    frozen: FrozenCommand,
+) -> None:
+    """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it.
+
+    `front` is the process of the front, which is told by `frozen` when the command is.
+    """
     allow_all_descriptors()
+    require_threads(_THREADS)
     ready()
     if not _joined(sandbox):
         return
@@ -86,8 +100,9 @@ def serve(sandbox: socket.socket, make_kernel: Callable[[Processes], Kernel], re
     except (FileNotFoundError, ProcessLookupError):  # it has failed since
         return
     syscalls.forbid_tracing()
+    frozen.begin(first)
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
-    processes = HostProcesses(ids, inside=partial(_is_inside, namespace))
+    processes = HostProcesses(ids, frozen, spared=frozenset({front}), inside=partial(_is_inside, namespace))
     kernel = make_kernel(processes)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     collect_seldom()

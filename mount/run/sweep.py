@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import select
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from .user_namespaces import Namespace, lineage, namespace_of
 
 _ROUNDS = 1000  # a process that forks faster than it can be found is not hunted for ever
 _LONG = 20  # rounds
+_AT_ONCE = 8  # descriptors that are kept
 _PATIENCE = 10  # ms for the end of one that is killed, before all are looked at again
 
 
@@ -19,17 +21,20 @@ def sweep(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None
     be killed.
     """
     for turn in range(_ROUNDS):
-        found = [pidfd for _, pidfd in inside(namespace)]
-        if not found:
-            return
-        if turn == _LONG:
-            free()
-        for pidfd in found:
+        killed: deque[int] = deque()
+        for _, pidfd in inside(namespace):
             try:
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             except OSError:
                 pass
-        for pidfd in found:
+            killed.append(pidfd)
+            if len(killed) > _AT_ONCE:
+                os.close(killed.popleft())
+        if not killed:
+            return
+        if turn == _LONG:
+            free()
+        for pidfd in killed:
             _has_ended(pidfd, _PATIENCE)
             os.close(pidfd)
 
