@@ -220,7 +220,11 @@ class CpuAccounts:
         if use is account.seen and not account.gone:
             account.at = self._now()
             return False
-        if use is not None and use.children.run != account.seen.children.run:
+        # A child that is being looked at further up may be gone and not known to be: there is a later look.
+        put_off = any(self._accounts[child].busy for child in self._children.get(tgid, ()))
+        if use is not None and put_off:
+            use = use._replace(children=account.seen.children)
+        elif use is not None and use.children.run != account.seen.children.run:
             use = self._look_at_children(tgid, account, use)
         if use is None or use.start != account.seen.start:
             self._close(tgid, account)
@@ -229,7 +233,7 @@ class CpuAccounts:
         self._see(tgid, account, use)
         if use is not seen:
             self._count_own(account, use.own.less(seen.own))
-        if use is not seen or account.gone:
+        if not put_off and (use is not seen or account.gone):
             self._count_children(account, use.children.less(seen.children))
         account.at = self._now()
         if account.places is not None and tgid not in self._waiters:

@@ -244,6 +244,25 @@ def test_a_thread_that_has_ended_in_another_cgroup_is_counted_there(machine: Mac
     assert [kernel.read(f"cpu/{path}/cpuacct.usage") for path in ("a", "b")] == [f"{2 * SECOND}\n", f"{3 * SECOND}\n"]
 
 
+def test_a_child_is_counted_once_while_its_orphan_leads_back_to_its_parent(machine: Machine, kernel: Kernel) -> None:
+    top = machine.process()
+    parent = machine.process(top)
+    child = machine.process(parent)
+    orphan = machine.process(child)
+    for pid in (parent, child, orphan):
+        kernel.write("a/cgroup.procs", str(pid))
+    machine.runs(orphan, 1)
+    machine.runs(child, 2)
+    kernel.membership.ends([], child, 0)
+    machine.used[orphan] = machine.used[orphan]._replace(parent=top)
+    machine.goes(child)
+    machine.runs(parent, 0, children=2)
+    machine.runs(top, 0, children=0.5)
+    kernel.task_exited(child)
+    kernel.look()
+    assert seconds(kernel, "a") == 3
+
+
 @pytest.mark.parametrize("which", ["parent", "child"])
 def test_the_parent_of_a_known_process_is_told_of_by_its_end(machine: Machine, kernel: Kernel, which: str) -> None:
     place = (cgroup(kernel, "a"),)
