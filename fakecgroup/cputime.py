@@ -308,6 +308,10 @@ class CpuAccounts:
         ever saw, which were where their parent is.
         """
         total = account.seen.children.run
+        if total > account.waited + sum(child.counted for child in account.gone):
+            account.busy = True
+            self._look_at_orphans()
+            account.busy = False
         gone, account.gone = account.gone, []
         counted = account.waited + sum(child.counted for child in gone)
         fresh = total - counted
@@ -325,6 +329,15 @@ class CpuAccounts:
             _count(child.places, _part(new, share), account.seen.cpu)
         _count(account.places, _part(new, fresh), account.seen.cpu)
 
+    def _look_at_orphans(self) -> None:
+        """Finds those that are gone and had parents which cannot have waited for them."""
+        for parent, children in list(self._children.items()):
+            if parent in self._accounts:
+                use = self._processes.cpu(parent, exact=True)
+                if use is None or use.zombie:
+                    for child in list(children):
+                        self.look(child, exact=True)
+
     def _without_orphans(self, fresh: int) -> int:
         """What is left of the time that a process has waited for and nobody explains, without those that fit in."""
         left = []
@@ -337,6 +350,14 @@ class CpuAccounts:
         self._orphans = left
         return fresh
 
+    def _cannot_have_waited(self, tgid: int, parent: Account, end: Gone) -> bool:
+        """Whether a process was a zombie before it could wait for a child that is gone."""
+        use = self._processes.cpu(tgid, exact=True)
+        if use is None or not use.zombie:
+            return False
+        known = parent.waited + sum(child.counted for child in parent.gone)
+        return use.children.run < known + end.counted
+
     def _close(self, tgid: int, account: Account) -> None:
         """A process is gone. What of its children was counted is in what its parent has waited for, like itself."""
         account.busy = True
@@ -348,7 +369,7 @@ class CpuAccounts:
         known = account.waited + sum(child.counted for child in account.gone)
         end = Gone(account.seen.own.run + known, account.places, account.at, account.rest)
         parent = self._accounts.get(account.seen.parent)
-        if parent is None or parent.rest is not None:
+        if parent is None or parent.rest is not None or self._cannot_have_waited(account.seen.parent, parent, end):
             self._orphans.append(end)
             return
         if waiter and not account.gone:

@@ -44,7 +44,8 @@ class CpuTime(NamedTuple):
 
 class CpuUse(NamedTuple):
     """What a process has used since its start: it alone, and the `children` that it has waited for (proc_pid_stat(5),
-    cutime). `start` tells it from a later process of the same number, `cpu` is where it ran last.
+    cutime). `start` tells it from a later process of the same number, `cpu` is where it ran last. A `zombie` waits for
+    nobody any more.
     """
 
     start: int
@@ -52,6 +53,7 @@ class CpuUse(NamedTuple):
     own: CpuTime
     children: CpuTime
     cpu: int = 0
+    zombie: bool = False
 
 
 class End(NamedTuple):

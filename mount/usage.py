@@ -22,7 +22,16 @@ _STACK = 16 << 10  # bytes of kernel stack per thread on x86-64 and, with pages 
 _WHOLE_PAGES = -4096
 _BIG = 16 << 20  # bytes of a process from which on it is not divided at each look
 _SPARING = 20  # between two such divisions, times the time that one takes
-_PARENT, _CUTIME, _CSTIME, _NICE, _START, _CPU = 1, 13, 14, 16, 19, 36  # from the third field of proc_pid_stat(5) on
+_PARENT, _CUTIME, _CSTIME, _NICE, _THREADS, _START, _CPU = (
+    1,
+    13,
+    14,
+    16,
+    17,
+    19,
+    36,
+)  # from the third field of proc_pid_stat(5) on
+_ZOMBIE = "Z"
 _DEAD = "X"  # its parent has its time already, though it can still be seen
 _IMAGE = (slice(23, 26), slice(42, 49))  # where code, stack and data begin and end: others for each execve(2)
 _STATUS = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
@@ -71,6 +80,7 @@ class Usage:
             CpuTime(run, user, both - user, user if int(stat[_NICE]) > 0 else 0),
             children._replace(run=children.user + children.system),
             int(stat[_CPU]),
+            stat[0] == _ZOMBIE and int(stat[_THREADS]) < 2,
         )
         if known != use:
             self._cpu[tgid] = use
