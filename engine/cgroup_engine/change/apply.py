@@ -14,13 +14,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
+from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.bus import Systemd
 from cgroup_engine.change.systemd.units import UnitStep, with_file
 from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, shown
 from cgroup_engine.plan.steps import Plan, Step
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout
+
+if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+    from cgroup_engine.change.systemd.bus import Systemd
+
 
 #: Seconds that systemd has to do in the tree what it was told.
 _PATIENCE = 2.0

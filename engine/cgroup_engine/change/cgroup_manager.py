@@ -23,8 +23,9 @@ from errno import EBUSY, EEXIST, ENODEV, ENOENT
 from typing import Literal
 
 from cgroup_engine.change.apply import execute
-from cgroup_engine.change.systemd.bus import THE_MACHINES_OWN, Systemd, is_booted
+from cgroup_engine.change.systemd.bus import Systemd, is_booted
 from cgroup_engine.change.systemd.properties import slice_properties
+from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
 from cgroup_engine.change.systemd.units import Translation, UnitStep
 from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, shown
 from cgroup_engine.kubelet.shares import weight_to_shares

@@ -7,12 +7,12 @@ import argparse
 from cgroup_engine.change.systemd.units import plan_by
 from cgroup_engine.cli.claim import add_claim, claim_of
 from cgroup_engine.cli.execution import execute_and_tell
-from cgroup_engine.cli.inputs import found_at_root, inputs, systemd_of
+from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.system_cgroups import set_kubelets_oom_score_adj, with_moves
 
-SUMMARY = "make it so and read every write back"
 EPILOG = (
     "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
     "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"

@@ -9,7 +9,6 @@ from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
 from cgroup_engine.errors import EngineError
 
-SUMMARY = "move running processes into a container's cgroup"
 EPILOG = (
     "A process moves with its threads, in every hierarchy, and gets the container's oom_score_adj; its children stay\n"
     "where they are. Where a hierarchy refuses it, it goes back where it was.\n\n"

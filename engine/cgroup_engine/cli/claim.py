@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cgroup_engine.change.claim import Claim, claimed, kubepods_path
 from cgroup_engine.change.record import VARIABLE, state_directory
-from cgroup_engine.change.systemd.bus import THE_MACHINES_OWN
+from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.tree.found import FoundTree

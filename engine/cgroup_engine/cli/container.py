@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from cgroup_engine.change.record import RecordedContainer, RecordedPod, recorded_pods, records_at
 from cgroup_engine.cli.claim import add_state_dir, state_dir
-from cgroup_engine.cli.inputs import found_at_root, inputs
+from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.options import add_node_options, add_root
+from cgroup_engine.cli.root import found_at_root
 from cgroup_engine.errors import RecordError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.tree.fs import CgroupFs, OsFs

@@ -7,13 +7,13 @@ import argparse
 from cgroup_engine.change.systemd.units import down_over_dbus
 from cgroup_engine.cli.claim import add_claim, claim_of
 from cgroup_engine.cli.execution import execute_and_tell
-from cgroup_engine.cli.inputs import found_at_root, node_of, systemd_of
+from cgroup_engine.cli.inputs import node_of
 from cgroup_engine.cli.options import add_node_options, add_root
+from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.steps import Plan
 
-SUMMARY = "remove the hierarchy and nothing else"
 EPILOG = (
     "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
     "holds a cgroup that is someone else's. cgroupRoot is removed if it is empty then. Values written to the\n"

@@ -12,7 +12,6 @@ from cgroup_engine.change.entering import enter, set_oom_score_adj
 from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
 
-SUMMARY = "run a command in a container's cgroup"
 EPILOG = (
     "This process itself enters the cgroup, in every hierarchy, takes the container's oom_score_adj, and becomes CMD:\n"
     "its exit code, signals and terminal are CMD's. If a hierarchy refuses it, it goes back where it was, and CMD is\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cgroup_engine.change.apply import Outcome, execute
-from cgroup_engine.change.systemd.bus import Systemd
 from cgroup_engine.cli.messages import complain, warn_of
 from cgroup_engine.plan.steps import Plan, Step
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.views.render import step_line
+
+if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+    from cgroup_engine.change.systemd.bus import Systemd
 
 
 def execute_and_tell(plan: Plan, fs: CgroupFs, idle: str, systemd: Systemd | None) -> int:

@@ -19,7 +19,6 @@ from cgroup_engine.views.explain import explanation
 from cgroup_engine.views.picture import picture
 from cgroup_engine.views.render import Printer, print_difference, print_explanation
 
-SUMMARY = "QoS class, every value with its rule, and CPU under load"
 EPILOG = (
     "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n"
     "Each value is followed by the kubelet's function (named as in 1.36), and what goes into it.\n\n"

@@ -1,18 +1,15 @@
-"""What a command works on: the node and its pods from the options, the tree at the root, the machine's systemd."""
+"""What a command works on: the node and its pods, from the options."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cgroup_engine.change.systemd.bus import THE_MACHINES_OWN, Systemd, connect
 from cgroup_engine.cli import machine
 from cgroup_engine.cli.messages import warn_of
-from cgroup_engine.errors import RootError
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config, static_pod_path
 from cgroup_engine.inputs.pod_checks import overflows
 from cgroup_engine.inputs.pods import read_pods
@@ -21,12 +18,6 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.hugepages import huge_pages_of_machine
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.sources.apiserver import apiserver_pods, apiserver_source
-from cgroup_engine.sources.files import pod_source
-from cgroup_engine.sources.source import PodSource
-from cgroup_engine.tree.found import FoundTree
-from cgroup_engine.tree.fs import CgroupFs, OsFs
-from cgroup_engine.tree.layout import detect
 
 
 def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
@@ -63,7 +54,9 @@ def inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeC
     asked = asks_apiserver(options, pod_paths)
     node, manifests = node_of(options)
     if asked:
-        pods = apiserver_pods(_kubeconfig(options), manifests.node_name, node.version)
+        from cgroup_engine.sources.apiserver import apiserver_pods  # what a laptop need not have
+
+        pods = apiserver_pods(kubeconfig_of(options), manifests.node_name, node.version)
     else:
         pods = read_pods([Path(path) for path in pod_paths], node.version, manifests)
     warn_of(
@@ -71,17 +64,6 @@ def inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeC
     )
     warn_of([line for pod in pods for line in overflows(pod)])
     return node, pods
-
-
-def pod_source_of(options: argparse.Namespace, node: NodeConfig, manifests: Manifests) -> PodSource:
-    """Where the node's pods come and go.
-
-    :raises PodError: a path does not exist.
-    :raises ApiServerError: there is no usable configuration for the API server.
-    """
-    if asks_apiserver(options, options.pods):
-        return apiserver_source(_kubeconfig(options), manifests.node_name, node.version)
-    return pod_source([Path(path) for path in options.pods], node.version, manifests)
 
 
 def asks_apiserver(options: argparse.Namespace, pod_paths: Sequence[str]) -> bool:
@@ -96,59 +78,8 @@ def asks_apiserver(options: argparse.Namespace, pod_paths: Sequence[str]) -> boo
     return asked
 
 
-def _kubeconfig(options: argparse.Namespace) -> Path | None:
+def kubeconfig_of(options: argparse.Namespace) -> Path | None:
     return None if options.kubeconfig is None else Path(options.kubeconfig)
-
-
-def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
-    """The tree at --root; warns where a kubelet would not start on it.
-
-    :raises RootError: it is no cgroup tree, or read-only and to be changed.
-    """
-    fs: CgroupFs = options.open_root(options.root)
-    layout = detect(fs, options.root)
-    if layout.version == 1 and node.fail_cgroup_v1:
-        warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
-    if layout.version == 1 and node.single_process_oom_kill is False:
-        warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
-    changes = options.command in ("apply", "down") or (options.command == "run" and not options.dry_run)
-    if isinstance(fs, OsFs) and changes:
-        # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
-        for tree in layout.trees:
-            path = os.path.join(options.root, tree) if tree else options.root
-            if os.statvfs(path).f_flag & os.ST_RDONLY:
-                raise RootError(f"{path}: is mounted read-only", path=path, todo="mount it read-write")
-    return FoundTree(fs, layout)
-
-
-def at_root(node: NodeConfig, found: FoundTree) -> NodeConfig:
-    """A node with what its root tells of it."""
-    return replace(node, cgroup_version=found.layout.version, cpu_list=found.layout.cpus)
-
-
-def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundTree, NodeConfig]:
-    """``found_tree``, and the node with what it tells.
-
-    :raises RootError: as ``found_tree``.
-    """
-    found = found_tree(options, node)
-    return found, at_root(node, found)
-
-
-def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
-    """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
-    own = os.path.realpath(options.root) == THE_MACHINES_OWN
-    return node.driver == "systemd" and own and not options.systemd_names_only
-
-
-@contextmanager
-def systemd_of(options: argparse.Namespace, node: NodeConfig) -> Iterator[Systemd | None]:
-    """The machine's systemd if the units are its to make, else None."""
-    if not by_systemd(options, node):
-        yield None
-        return
-    with closing(connect(options.root)) as systemd:
-        yield systemd
 
 
 def _huge_pages_at(options: argparse.Namespace) -> dict[int, int]:

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from cgroup_engine.change.claim import Claim, kubepods_path
 from cgroup_engine.cli.claim import claim_of
-from cgroup_engine.cli.inputs import at_root, node_of, systemd_of
+from cgroup_engine.cli.inputs import node_of
+from cgroup_engine.cli.root import at_root, systemd_of
 from cgroup_engine.errors import InputError
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.run.events import Complaint

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from cgroup_engine.change.systemd.units import plan_by
-from cgroup_engine.cli.inputs import found_at_root, found_tree, inputs, systemd_of
+from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
+from cgroup_engine.cli.root import found_at_root, found_tree, systemd_of
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
@@ -22,7 +23,6 @@ from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.views.render import Printer, print_plan
 
-SUMMARY = "what would be written, in order, and why; changes nothing"
 EPILOG = (
     "With --from the plan resizes pods in place, in the kubelet's order, if an API server and a kubelet would.\n"
     "PODS are the same pods with other CPU and memory. Without --root it is the plan for cgroup v2; with it,\n"

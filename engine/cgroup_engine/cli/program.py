@@ -9,10 +9,10 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Protocol, cast
 
-from cgroup_engine.cli import apply, attach, down, exec, explain, plan, run, status
 from cgroup_engine.cli.messages import PROGRAM, complain
 from cgroup_engine.errors import EngineError, RootError
 from cgroup_engine.gc_pause import gc_paused
@@ -27,7 +27,6 @@ Exit codes: 0 done, 1 it failed, 2 the command line is wrong.
 class _Command(Protocol):
     """A module of one command."""
 
-    SUMMARY: str
     EPILOG: str
 
     def add_options(self, command: argparse.ArgumentParser) -> None: ...
@@ -35,16 +34,21 @@ class _Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-_COMMANDS: dict[str, _Command] = {
-    "plan": plan,
-    "apply": apply,
-    "run": run,
-    "status": status,
-    "explain": explain,
-    "exec": exec,
-    "attach": attach,
-    "down": down,
+_COMMANDS = {
+    "plan": "what would be written, in order, and why; changes nothing",
+    "apply": "make it so and read every write back",
+    "run": "keep it so: follow the pods, repair drift, until a signal ends it",
+    "status": "wanted against found, drift marked",
+    "explain": "QoS class, every value with its rule, and CPU under load",
+    "exec": "run a command in a container's cgroup",
+    "attach": "move running processes into a container's cgroup",
+    "down": "remove the hierarchy and nothing else",
 }
+
+
+def _module(command: str) -> _Command:
+    """Imports the module of one command. The others may need what this machine has not."""
+    return cast(_Command, import_module(f"cgroup_engine.cli.{command}"))
 
 
 def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:
@@ -63,12 +67,13 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for µ and × in locales without them
-    command_line = parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command_line = parser([word for word in arguments if word in _COMMANDS][:1])
     try:
         options = command_line.parse_args(arguments)
         options.open_root = open_root
         with gc_paused():
-            return _COMMANDS[options.command].run(options)
+            return _module(options.command).run(options)
     except SystemExit as done:  # argparse has said what is wrong
         return done.code if isinstance(done.code, int) else 2
     except EngineError as error:
@@ -82,8 +87,8 @@ def _open_root(path: str) -> CgroupFs:
     return OsFs(path)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line, all commands with their options."""
+def parser(commands: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
+    """The command line; ``commands``: those that get their options, where the others only have their names."""
     program = argparse.ArgumentParser(
         prog=PROGRAM,
         description="The kubelet's cgroup hierarchy, computed from pods and node configuration, planned, applied and "
@@ -91,14 +96,16 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in _COMMANDS.items():
-        command = commands.add_parser(
+    parsers = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in _COMMANDS.items():
+        command = parsers.add_parser(
             name,
-            help=module.SUMMARY,
-            description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
-            epilog=module.EPILOG,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.add_options(command)
+        if name in commands:
+            module = _module(name)
+            command.epilog = module.EPILOG
+            module.add_options(command)
     return program

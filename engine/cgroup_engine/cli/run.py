@@ -10,9 +10,11 @@ from contextlib import closing
 
 from cgroup_engine.change.claim import kubepods_path
 from cgroup_engine.cli.claim import add_claim
-from cgroup_engine.cli.inputs import asks_apiserver, found_tree, node_of, pod_source_of
+from cgroup_engine.cli.inputs import asks_apiserver, node_of
 from cgroup_engine.cli.kept_root import KeptRoot
 from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.cli.pod_source import pod_source_of
+from cgroup_engine.cli.root import found_tree
 from cgroup_engine.cli.watching import add_watching_options, watched
 from cgroup_engine.run.events import Started
 from cgroup_engine.run.keeper import Keeper
@@ -20,7 +22,6 @@ from cgroup_engine.run.loop import Loop
 from cgroup_engine.run.signals import Signals
 from cgroup_engine.run.tree import Control
 
-SUMMARY = "keep it so: follow the pods, repair drift, until a signal ends it"
 EPILOG = (
     "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
     "else changes is put right and told. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP makes it look\n"

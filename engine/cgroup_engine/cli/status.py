@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cgroup_engine.cli.inputs import by_systemd, found_at_root, inputs
+from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
+from cgroup_engine.cli.root import by_systemd, found_at_root
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.status import compare, differs
 from cgroup_engine.views.render import Printer, print_status
 
-SUMMARY = "wanted against found, drift marked"
 EPILOG = (
     'The exit code is 0 with and without drift; with --check it is 1 if anything differs. "drift" in the JSON output\n'
     "says which as well. Containers that wait for their runtime are no drift.\n\n"

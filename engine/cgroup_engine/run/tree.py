@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.bus import Systemd
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.run.events import Complaint
 from cgroup_engine.tree.found import FoundTree
+
+if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+    from cgroup_engine.change.systemd.bus import Systemd
 
 
 @dataclass(frozen=True)

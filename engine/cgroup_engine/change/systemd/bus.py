@@ -6,7 +6,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jeepney import DBusAddress, DBusErrorResponse, MatchRule, message_bus, new_method_call
@@ -14,12 +13,11 @@ from jeepney.auth import AuthenticationError
 from jeepney.io.blocking import DBusConnection, Proxy, open_dbus_connection
 
 from cgroup_engine.change.systemd.properties import Property, is_limit
+from cgroup_engine.change.systemd.unit import Unit
 from cgroup_engine.errors import RootError, SystemdError, shown
 
 _NAME = "org.freedesktop.systemd1"
 _MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=_NAME, interface=f"{_NAME}.Manager")
-#: The cgroup tree that a running systemd manages.
-THE_MACHINES_OWN = "/sys/fs/cgroup"
 _BOOTED = "/run/systemd/system"  # sd_booted(3)
 #: Seconds to wait for a reply or for a job (opencontainers/cgroups waits as long for a job).
 _PATIENCE = 30.0
@@ -27,18 +25,6 @@ _ADVICE = {
     "org.freedesktop.DBus.Error.AccessDenied": "run as root",
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired": "run as root",
 }
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A unit that is active. ``transient``: made over D-Bus, not from a file of the operator or by systemd itself.
-
-    ``cgroup``: its path below the cgroup root, without a leading "/".
-    """
-
-    name: str
-    cgroup: str
-    transient: bool
 
 
 class Systemd:

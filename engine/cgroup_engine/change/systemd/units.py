@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.bus import Systemd, Unit
 from cgroup_engine.change.systemd.properties import (
     NO_PROPERTY,
     V1_TREES,
@@ -25,6 +25,7 @@ from cgroup_engine.change.systemd.properties import (
     shown_properties,
     slice_properties,
 )
+from cgroup_engine.change.systemd.unit import Unit
 from cgroup_engine.errors import UnsafeNameError
 from cgroup_engine.model.names import Driver, expand_slice
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
@@ -33,6 +34,9 @@ from cgroup_engine.plan.steps import Plan, Step, make_plan, settings_of
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob
 from cgroup_engine.tree.layout import Layout
+
+if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+    from cgroup_engine.change.systemd.bus import Systemd
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""What a command works on: the tree at --root, and the machine's systemd where it makes the cgroups."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
+from cgroup_engine.cli.messages import warn_of
+from cgroup_engine.errors import RootError
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import CgroupFs, OsFs
+from cgroup_engine.tree.layout import detect
+
+if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+    from cgroup_engine.change.systemd.bus import Systemd
+
+
+def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
+    """The tree at --root; warns where a kubelet would not start on it.
+
+    :raises RootError: it is no cgroup tree, or read-only and to be changed.
+    """
+    fs: CgroupFs = options.open_root(options.root)
+    layout = detect(fs, options.root)
+    if layout.version == 1 and node.fail_cgroup_v1:
+        warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
+    if layout.version == 1 and node.single_process_oom_kill is False:
+        warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
+    changes = options.command in ("apply", "down") or (options.command == "run" and not options.dry_run)
+    if isinstance(fs, OsFs) and changes:
+        # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
+        for tree in layout.trees:
+            path = os.path.join(options.root, tree) if tree else options.root
+            if os.statvfs(path).f_flag & os.ST_RDONLY:
+                raise RootError(f"{path}: is mounted read-only", path=path, todo="mount it read-write")
+    return FoundTree(fs, layout)
+
+
+def at_root(node: NodeConfig, found: FoundTree) -> NodeConfig:
+    """A node with what its root tells of it."""
+    return replace(node, cgroup_version=found.layout.version, cpu_list=found.layout.cpus)
+
+
+def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundTree, NodeConfig]:
+    """``found_tree``, and the node with what it tells.
+
+    :raises RootError: as ``found_tree``.
+    """
+    found = found_tree(options, node)
+    return found, at_root(node, found)
+
+
+def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
+    """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
+    own = os.path.realpath(options.root) == THE_MACHINES_OWN
+    return node.driver == "systemd" and own and not options.systemd_names_only
+
+
+@contextmanager
+def systemd_of(options: argparse.Namespace, node: NodeConfig) -> Iterator[Systemd | None]:
+    """The machine's systemd if the units are its to make, else None."""
+    if not by_systemd(options, node):
+        yield None
+        return
+    from cgroup_engine.change.systemd.bus import connect
+
+    with closing(connect(options.root)) as systemd:
+        yield systemd
