@@ -1,5 +1,7 @@
 """The model, ``fakecgroup.Kernel``, as a target: no mount, no real processes.
 
+Time stands still but for `settle`: what a kernel tells a little later is told then.
+
 What the system call layer above kernfs adds (file positions, buffer sizes, umask) is added here.  Processes exist only
 in the model's own table; no memory is allocated, and signals other than KILL do nothing.
 """
@@ -38,6 +40,7 @@ from .target import UnsupportedError
 
 _AGENT = "/agent"
 _OVERFLOW = 65534  # stands for an id that a user namespace has not (/proc/sys/kernel/overflowuid)
+_BEGIN = 1_000_000_000_000_000_000  # ns: long after any event before
 
 
 @dataclass
@@ -161,6 +164,8 @@ class ModelTarget:
 
     def start(self, case: Case) -> None:
         self.table = _Table()
+        self.now = _BEGIN
+        self.later: list[tuple[int, CgroupFile]] = []
         self.kernel = Kernel(
             self._layout,
             self._version,
@@ -170,11 +175,13 @@ class ModelTarget:
             swap=self._machine.get("swap", 0),
             block_devices=self._machine["block_devices"],
             processes=self.table,
+            clock=lambda: self.now,
         )
         self.table.kernel = self.kernel
         self.released: list[str] = []
         self.kernel.on_release = self._release
         self.kernel.on_notify = self._notify
+        self.kernel.on_notify_later = lambda file, wait: self.later.append((self.now + wait, file))
         self.epolls: dict[str, dict[str, _Item]] = {}  # by name of the epoll and of the handle
         self.vfs = self.kernel.vfs
         self.actor = _Actor(self.table.add())
@@ -628,7 +635,14 @@ class ModelTarget:
         return sorted(_text(os.fsencode(path)) for path in found)
 
     def _do_settle(self, milliseconds: int) -> None:
-        """Nothing takes time here."""
+        """The one thing that takes time here."""
+        end = self.now + milliseconds * 1_000_000
+        due = sorted((entry for entry in self.later if entry[0] <= end), key=lambda entry: entry[0])
+        self.later = [entry for entry in self.later if entry[0] > end]
+        for when, file in due:
+            self.now = when
+            file.cgroup.notify_now(file)
+        self.now = end
 
 
 def _outside(given: int, own: int) -> int:

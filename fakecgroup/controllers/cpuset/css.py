@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...capability import Capability
 from ...refuse import refuse
+from .domains import SchedulerDomains
 from .partition_v5_10 import RefusedPartitions
 from .partition_v6_1 import InvalidPartitions
 from .partition_v6_12 import ExclusivePartitions
@@ -41,12 +42,14 @@ class Cpuset(CpusetState):
             self.mems = self.effective_mems = (1 << self.machine.numa_nodes) - 1
             self.cpu_exclusive = self.mem_exclusive = True
             self.partition = ROOT
+            self.domains = SchedulerDomains(self.cpus)
             return
         parent = self.parent
         if self.on_dfl:
             self.effective_cpus, self.effective_mems = parent.effective_cpus, parent.effective_mems
             if not self.kernel.at_least(6, 12):
                 self.follows_parent = True
+            self.sched_load_balance = parent.sched_load_balance
             return
         self.spread_page, self.spread_slab = parent.spread_page, parent.spread_slab
         if self.cgroup.clone_children and not any(

@@ -30,12 +30,15 @@ def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
 
 
 def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
-    """Tasks here or below, but for those of partitions below and of `leaving` itself (partition_is_populated)."""
+    """Tasks here or below, but for those of partitions below and of `leaving` itself (partition_is_populated).
+
+    6.12 looks no further where no child is a local partition, so that the tasks of a remote one count.
+    """
     if css.has_own_tasks():
         return True
-    below = list(css.children())
-    if not below:
+    if leaving is None and not css.nr_subparts and not css.kernel.at_least(7, 2):
         return css.populated()
+    below = list(css.children())
     while below:
         member = below.pop()
         if member is leaving:

@@ -27,11 +27,12 @@ REMOTE_BELOW = "Have remote partition underneath"
 class ExclusivePartitions(PartitionRules):
     """6.12.
 
-    `last` is the set of effective CPUs that was worked out last. The kernel keeps it in one place for all, so that a
-    partition that takes or returns CPUs while its parent is updated ends up with what its last sibling has.
+    `last` is the set of CPUs that was worked out last (tmpmasks.new_cpus). The kernel keeps it in one place for all, so
+    that a partition that takes or returns CPUs while its parent is updated ends up with what its last sibling has.
     """
 
     last: int = 0
+    redraws: bool = False  # the scheduler's domains are to be drawn anew in the end (force_sd_rebuild)
     taken_by_others = INVALID_CPUS  # why a remote partition cannot have CPUs of another partition
 
     # -- CPUs change hands ------------------------------------------------------------------------
@@ -62,6 +63,7 @@ class ExclusivePartitions(PartitionRules):
     @staticmethod
     def _reset(css: CpusetState) -> None:
         """It is no working partition (any more) (reset_partition_data)."""
+        css.nr_subparts = 0
         if not css.exclusive:
             css.exclusive_effective = 0
             css.cpu_exclusive = False
@@ -130,16 +132,27 @@ class ExclusivePartitions(PartitionRules):
                 reason = NOT_EXCLUSIVE
             else:
                 taken = cpus & parent.effective_cpus
-        self._settle_update(css, reason, given=given, taken=taken)
+        self._settle_update(css, reason, given=given, taken=taken, revised=True)
 
-    def _settle_update(self, css: CpusetState, reason: str, *, given: int = 0, taken: int = 0) -> None:
+    def _settle_update(
+        self, css: CpusetState, reason: str, *, given: int = 0, taken: int = 0, revised: bool = False
+    ) -> None:
         if reason:
             css.reason = reason
         state = css.partition
         new = state.turned() if state.valid == bool(reason) else state
-        self._settle(css, new, given=given, taken=taken, update=True)
+        self._settle(css, new, given=given, taken=taken, update=True, revised=revised)
 
-    def _settle(self, css: CpusetState, new: Partition, *, given: int = 0, taken: int = 0, update: bool = False) -> str:
+    def _settle(
+        self,
+        css: CpusetState,
+        new: Partition,
+        *,
+        given: int = 0,
+        taken: int = 0,
+        update: bool = False,
+        revised: bool = False,
+    ) -> str:
         """Moves CPUs between the parent and the partition, and takes the siblings along."""
         old, parent = css.partition, css.above
         if not given and not taken and new == old:
@@ -147,14 +160,20 @@ class ExclusivePartitions(PartitionRules):
         if new != old and not update and not self._mark_exclusive(css, new):
             return NOT_EXCLUSIVE
         css.partition = new
+        if not new.valid and new != old:
+            css.nr_subparts = 0
         if given:
             self._give_back(old, parent, given)
         if taken:
             self._take(new, parent, taken)
+        if parent.partition.valid:
+            parent.nr_subparts += new.valid - old.valid
         if new != old and update:
             self._mark_exclusive(css, new)
         if given or taken:
             self._update_children(parent, css)
+        if revised:
+            self._balance(css, old)
         notify_partition(css, old)
         return ""
 
@@ -180,7 +199,7 @@ class ExclusivePartitions(PartitionRules):
         css.remote = True
         css.exclusive_effective = cpus
         css.reason = ""
-        self._update_children(top, None)
+        self._update_all(top)
         return ""
 
     def _disable_remote(self, css: CpusetState) -> None:
@@ -189,7 +208,7 @@ class ExclusivePartitions(PartitionRules):
         css.partition = css.partition.turned() if css.reason else MEMBER
         css.exclusive_effective = granted(css)
         self._reset(css)
-        self._update_children(css.top, None)
+        self._update_all(css.top)
 
     def _resize_remote(self, css: CpusetState, cpus: int, exclusive: int | None = None) -> None:
         """Another set of CPUs for it, or none any more (remote_cpus_update)."""
@@ -211,6 +230,12 @@ class ExclusivePartitions(PartitionRules):
         css.exclusive_effective = cpus
         if exclusive is not None:
             css.exclusive = exclusive
+        self._update_all(top, redraws=bool(added or removed))
+
+    def _update_all(self, top: CpusetState, *, redraws: bool = True) -> None:
+        """The root's CPUs have changed hands."""
+        self.redraws |= redraws
+        self.last = top.effective_cpus
         self._update_children(top, None)
 
     # -- down the tree ----------------------------------------------------------------------------
@@ -218,13 +243,13 @@ class ExclusivePartitions(PartitionRules):
     def _update_children(self, parent: CpusetState, but: CpusetState | None) -> None:
         """The parent's effective CPUs have changed (update_sibling_cpumasks)."""
         for child in parent.children():
-            if child is not but and not child.remote and self._concerned(child):
+            if child is not but and self._concerned(child):
                 self._update_tree(child)
 
     def _concerned(self, child: CpusetState) -> bool:
-        """A partition always, another cpuset if it is to have other CPUs than it has."""
+        """A local partition always, a remote one never, another cpuset if it is to have other CPUs than it has."""
         if child.partition.valid:
-            return True
+            return not child.remote
         self.last = self._shared(child)
         return self.last != child.effective_cpus
 
@@ -236,7 +261,7 @@ class ExclusivePartitions(PartitionRules):
         """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
         parent, old, remote = css.above, css.partition, css.remote
         if remote and not changed:
-            cpus = granted(css)
+            cpus = self.last = granted(css)
             if cpus == css.exclusive_effective:
                 return False
             self._resize_remote(css, cpus)
@@ -245,12 +270,14 @@ class ExclusivePartitions(PartitionRules):
             effective = self._left_over(css)
         else:
             effective = self._shared(css)
+        self.last = effective
         new = css.partition
         if not remote:
             revise = css.partition.valid and not effective
             if not revise:
                 effective = self.last = effective or parent.effective_cpus
-                if css.partition == MEMBER and not force and effective == css.effective_cpus:
+                same = effective == css.effective_cpus and css.sched_load_balance == parent.sched_load_balance
+                if css.partition == MEMBER and not force and same:
                     return False
             if not changed and old != MEMBER:
                 if parent.partition.valid:
@@ -266,6 +293,11 @@ class ExclusivePartitions(PartitionRules):
         css.partition = new
         self._update_exclusive(css, changed)
         notify_partition(css, old)
+        if css.has_own_tasks():
+            self.last = css.effective_cpus
+        if not css.partition.valid:
+            css.sched_load_balance = parent.sched_load_balance
+        self.redraws |= bool(css.cpus and css.sched_load_balance and css.partition.valid)
         return True
 
     def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
@@ -293,10 +325,27 @@ class ExclusivePartitions(PartitionRules):
             if child.reason:
                 old = child.partition
                 child.partition = old.turned()
+                css.nr_subparts -= 1
+                child.nr_subparts = 0
                 notify_partition(child, old)
             else:
                 cpus &= ~child.exclusive_effective
         return cpus
+
+    # -- the scheduler's domains ------------------------------------------------------------------
+
+    def _balance(self, css: CpusetState, old: Partition) -> None:
+        """Whether the scheduler balances load among its CPUs: a partition decides, others follow the parent
+        (update_partition_sd_lb).
+        """
+        new = css.partition.kind != "isolated" if css.partition.valid else css.above.sched_load_balance
+        self.redraws |= css.partition.valid or old.valid or new != css.sched_load_balance
+        css.sched_load_balance = new
+
+    def _redraw(self, css: CpusetState) -> None:
+        if self.redraws:
+            self.redraws = False
+            css.top.domains.redraw(css.top)
 
     # -- what is written --------------------------------------------------------------------------
 
@@ -325,8 +374,8 @@ class ExclusivePartitions(PartitionRules):
                 if sibling.partition.valid and claimed(trial) & sibling.exclusive_effective:
                     self._invalidate(sibling)
         old, grant = css.partition, css.exclusive_effective
-        wanted = trial.exclusive_effective or (trial.cpus if old.invalid else 0)
-        if css.remote:
+        wanted = trial.exclusive_effective or (trial.cpus if css.partition.invalid else 0)
+        if css.remote and (css.partition.valid or works):
             self._resize_remote(css, wanted)
         elif old.valid and not works:
             self._invalidate(css)
@@ -334,6 +383,7 @@ class ExclusivePartitions(PartitionRules):
             self._resize(css, wanted)
         self._adopt(css, trial, old)
         self._update_tree(css, force=grant != trial.exclusive_effective)
+        self._finish(css, old)
 
     def set_exclusive(self, css: CpusetState, cpus: int) -> None:
         """cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
@@ -348,6 +398,12 @@ class ExclusivePartitions(PartitionRules):
         force = grant != trial.exclusive_effective
         if css.partition.valid or force:
             self._update_tree(css, force)
+        self._finish(css, old)
+
+    def _finish(self, css: CpusetState, old: Partition) -> None:
+        if css.partition != MEMBER:
+            self._balance(css, old)
+        self._redraw(css)
 
     def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
         """What the cpuset would get with its new sets; True where siblings hold some of it."""
@@ -408,7 +464,9 @@ class ExclusivePartitions(PartitionRules):
         elif switched:
             self._isolate(css, new.kind, css.exclusive_effective)
         self._update_tree(css, force=not new.valid and new == MEMBER)
+        self._balance(css, before)
         notify_partition(css, before)
+        self._redraw(css)
 
     def _start(self, css: CpusetState, kind: str) -> str:
         """A member becomes a partition; returns why it cannot."""

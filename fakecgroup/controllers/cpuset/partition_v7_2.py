@@ -25,6 +25,7 @@ class UnclaimedPartitions(ExclusivePartitions):
         self._change_partition(css, trial)
         self._adopt(css, trial, old)
         self._update_tree(css, force=grant != trial.exclusive_effective)
+        self._finish(css, old)
 
     def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
         claim = trial.exclusive if css.partition == MEMBER else claimed(trial)

@@ -13,6 +13,7 @@ from ...css import Css
 
 if TYPE_CHECKING:
     from ...cgroup import Cgroup
+    from .domains import SchedulerDomains
 
 
 class Partition(NamedTuple):
@@ -44,6 +45,7 @@ class CpusetState(Css):
     effective_mems: int = 0
     cpu_exclusive: bool = False  # v1's flag; on v2, that of a working partition
     alive: bool = True
+    sched_load_balance: bool = True  # v1's flag; on v2, cleared in isolated partitions
     # partitions
     partition: Partition = MEMBER
     reason: str = ""  # why it is invalid, in the words of the kernel
@@ -55,13 +57,14 @@ class CpusetState(Css):
     exclusive: int = 0  # as written to cpuset.cpus.exclusive
     exclusive_effective: int = 0
     remote: bool = False
+    nr_subparts: int = 0  # local partitions among the children, as the kernel counts them
+    domains: SchedulerDomains  # the root's
     # v1
     mem_exclusive: bool = False
     mem_hardwall: bool = False
     memory_migrate: bool = False
     spread_page: bool = False
     spread_slab: bool = False
-    sched_load_balance: bool = True
     relax_domain_level: int = -1
     memory_pressure_enabled: bool = False
 

@@ -50,14 +50,14 @@ def _check_tasks(css: CpusetState, trial: CpusetState) -> None:
 
 
 def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
-    """A balanced partition's deadline server cannot do without a CPU (cpuset_cpumask_can_shrink)."""
-    if not css.kernel.at_least(6, 12) or css.partition != ROOT:
+    """A partition's deadline servers cannot do without a CPU (cpuset_cpumask_can_shrink)."""
+    if not css.on_dfl or not css.kernel.at_least(6, 12) or not css.cpu_exclusive:
         return
     if css.kernel.at_least(7, 2):
-        emptied = css.effective_cpus and not (trial.exclusive or trial.cpus)
+        refused = css.partition == ROOT and css.effective_cpus and not (trial.exclusive or trial.cpus)
     else:
-        emptied = css.cpus and not trial.cpus
-    if emptied and css.cpu_exclusive:
+        refused = css.cpus and not trial.cpus and css.top.domains.reserved(css.cpus)
+    if refused:
         raise refuse(EBUSY)
 
 

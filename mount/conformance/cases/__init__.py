@@ -30,6 +30,7 @@ FAMILIES = (
     "kernel_memory",
     "pids",
     "cpuset",
+    "partitions",
     "io",
     "hugetlb",
     "rdma_misc",
