@@ -15,7 +15,7 @@ from .capability import Capability, Privileges
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
-from .tasks import CpuTime, CpuUse, End, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
+from .tasks import CpuTime, CpuUse, End, Faults, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
 
 __all__ = [
     "ROOT",
@@ -25,6 +25,7 @@ __all__ = [
     "CpuUse",
     "End",
     "EventFd",
+    "Faults",
     "Kernel",
     "MemoryUse",
     "OpenFile",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .css import Csses
 from .inode import DT_DIR, DT_REG, CgroupFile, Directory, Inode
 from .namehash import name_hash
-from .tasks import CpuTime, MemoryUse
+from .tasks import CpuTime, Faults, MemoryUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,6 +49,8 @@ class Cgroup(Directory):
     cpu_shown: tuple[int, int] = (0, 0)  # ns of user and system time in the last cpu.stat
     memory: MemoryUse = MemoryUse()  # what processes have charged here and below
     memory_here: MemoryUse = MemoryUse()
+    faults: Faults = Faults()  # of processes that were here or below at the time
+    faults_here: Faults = Faults()
     freeze: bool = False  # told so here: by cgroup.freeze, or by v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:

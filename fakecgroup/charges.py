@@ -2,14 +2,14 @@
 
 Memory is charged to the cgroup in which its process was when it began to use it, and stays there when the process
 moves on, until it is given back. Which page is given back nobody tells: the latest is assumed. A process that executes
-another program gives all of it back.
+another program gives all of it back. Page faults count where a process is at the time, and stay there.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .tasks import MemoryUse
+from .tasks import Faults, MemoryUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .tasks import Processes
 
 NOTHING = MemoryUse()
+#: What memory.move_charge_at_immigrate has move (MOVE_ANON, MOVE_FILE); shared memory is a file's.
+ANON, FILE = 1, 2
 
 
 class Charge:
@@ -31,15 +33,18 @@ class Charge:
 
 
 class Account:
-    """A process: its program, what it has charged, the latest last, what is resident, and the most that ever was."""
+    """A process: its program, what it has charged, the latest last, what is resident, the most that ever was, and those
+    of its page faults that are counted.
+    """
 
-    __slots__ = ("charges", "image", "peak", "resident")
+    __slots__ = ("charges", "faults", "image", "peak", "resident")
 
     def __init__(self, image: object, cgroup: Cgroup, peak: int) -> None:
         self.image = image
         self.charges = [Charge(cgroup)]
         self.peak = peak
         self.resident = 0
+        self.faults = Faults()
 
 
 class MemoryCharges:
@@ -63,9 +68,9 @@ class MemoryCharges:
             self._accounts[tgid] = Account(memory.image, cgroup, 0)
             self.look(tgid)
 
-    def move(self, tgid: int, cgroup: Cgroup, *, takes_along: bool = False) -> None:
-        """A process is about to be in this cgroup; what it has stays charged where it is, unless it `takes_along`
-        (memory.move_charge_at_immigrate).
+    def move(self, tgid: int, cgroup: Cgroup, takes: int = 0) -> None:
+        """A process is about to be in this cgroup; what it has stays charged where it is, but for what it `takes` along
+        of what the cgroup has in which it was: ANON, FILE (memory.move_charge_at_immigrate, get_mctgt_type).
         """
         account = self._accounts.get(tgid)
         if account is None:
@@ -74,14 +79,18 @@ class MemoryCharges:
                 return
             account = self._accounts[tgid] = Account(memory.image, cgroup.hierarchy.root, memory.peak)
             account.charges[0].use = memory.use
+            account.faults = memory.faults
         elif account.charges[-1].cgroup is cgroup:
             return
         self.look(tgid)
-        if takes_along:
-            for charge in account.charges:
-                self._apply(charge, NOTHING.less(charge.use))
-            account.charges.clear()
-        account.charges.append(Charge(cgroup))
+        here = account.charges[-1].cgroup if account.charges else None
+        moved = Charge(cgroup)
+        for charge in account.charges:
+            if takes and charge.cgroup is here:
+                part = _movable(charge.use, takes)
+                self._apply(charge, NOTHING.less(part))
+                self._apply(moved, part)
+        account.charges.append(moved)
         self._spread.add(tgid)
         self.look(tgid)
 
@@ -116,6 +125,7 @@ class MemoryCharges:
         if account is None:
             return
         memory = self._processes.memory(tgid)
+        self._count_faults(account, memory.faults)
         if not memory.resident:
             self.end(tgid)
             return
@@ -141,9 +151,27 @@ class MemoryCharges:
                 self._apply(charge, part, spike)
             spike = 0
 
+    @staticmethod
+    def _count_faults(account: Account, faults: Faults) -> None:
+        fresh = faults.less(account.faults)
+        if any(fresh):
+            account.faults = account.faults.plus(fresh)
+            here = account.charges[-1].cgroup
+            here.faults_here = here.faults_here.plus(fresh)
+            for cgroup in here.lineage():
+                cgroup.faults = cgroup.faults.plus(fresh)
+
     def _apply(self, charge: Charge, change: MemoryUse, spike: int = 0) -> None:
         charge.use = charge.use.plus(change)
         charge.cgroup.memory_here = charge.cgroup.memory_here.plus(change)
         for cgroup in charge.cgroup.lineage():
             cgroup.memory = cgroup.memory.plus(change)
             self._changed(cgroup, spike)
+
+
+def _movable(use: MemoryUse, kinds: int) -> MemoryUse:
+    """The pages of these kinds; kernel stacks and page tables never move. Locked ones are taken to be among them."""
+    anon = use.anon if kinds & ANON else 0
+    file, shmem = (use.file, use.shmem) if kinds & FILE else (0, 0)
+    locked = min(use.locked, anon + file + shmem)
+    return MemoryUse(anon, file, shmem, huge=use.huge if anon else 0, locked=locked)

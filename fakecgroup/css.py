@@ -25,7 +25,7 @@ class Css:
     """
 
     owner: tuple[int, int] = (0, 0)
-    takes_memory = False  # whether a process that comes here takes along what it has charged elsewhere
+    takes_memory = 0  # what a process that comes here takes along of what it has charged: charges.ANON, FILE
 
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         self.cgroup = cgroup

@@ -49,7 +49,7 @@ class Membership:
         self.cpu.move(tgid, somewhere)
         if "memory" in cgroup.hierarchy.controllers:
             css = cgroup.effective_css("memory")
-            self.memory.move(tgid, cgroup, takes_along=css is not None and css.takes_memory)
+            self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
         self.look_in(_RUNNING)
 
     def place_threads(self, tgid: int) -> None:

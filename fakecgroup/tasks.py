@@ -75,7 +75,8 @@ class End(NamedTuple):
 class MemoryUse(NamedTuple):
     """What is in memory, in bytes: anonymous, mapped from files, shared (tmpfs and such), kernel stacks, page tables.
 
-    `huge` is the part of `anon` in huge pages.
+    `huge` is the part of `anon` in huge pages, `locked` that of `anon`, `file` and `shmem` that is kept in memory
+    (mlock(2)).
     """
 
     anon: int = 0
@@ -84,6 +85,7 @@ class MemoryUse(NamedTuple):
     stacks: int = 0
     tables: int = 0
     huge: int = 0
+    locked: int = 0
 
     def plus(self, other: MemoryUse) -> MemoryUse:
         return MemoryUse(*map(int.__add__, self, other))
@@ -100,15 +102,30 @@ class MemoryUse(NamedTuple):
         return self.anon + self.file + self.shmem + self.kernel
 
 
+class Faults(NamedTuple):
+    """Page faults, and those of them that had to read from a disk, `major`."""
+
+    total: int = 0
+    major: int = 0
+
+    def plus(self, other: Faults) -> Faults:
+        return Faults(self.total + other.total, self.major + other.major)
+
+    def less(self, other: Faults) -> Faults:
+        """What is left without `other`, nothing negative."""
+        return Faults(max(0, self.total - other.total), max(0, self.major - other.major))
+
+
 class ProcessMemory(NamedTuple):
     """The memory of a process. `image` changes when it executes another program; `resident` and the most that there
-    ever was of it, `peak`, are in bytes and count all that is mapped, shared or not.
+    ever was of it, `peak`, are in bytes and count all that is mapped, shared or not. `faults` are all since its start.
     """
 
     use: MemoryUse
     image: object = None
     resident: int = 0
     peak: int = 0
+    faults: Faults = Faults()
 
 
 @runtime_checkable
@@ -180,13 +197,16 @@ class Processes(Protocol):
         """ns that a live thread has run; 0 where that is not known."""
 
     def memory(self, tgid: int) -> ProcessMemory:
-        """The memory of a process: nothing for one that has exited."""
+        """The memory of a process: for one that has exited only its faults, and not even these if it is gone."""
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         """What all of the machine has used, by CPU; empty where nobody counts."""
 
     def machine_memory(self) -> MemoryUse:
         """What all of the machine has in memory."""
+
+    def machine_faults(self) -> Faults:
+        """The page faults of all of the machine."""
 
     def wake(self, seconds: float | None) -> None:
         """The model wants `Kernel.look` to be called in this time; with None it need not be."""
@@ -261,6 +281,9 @@ class ProcessTable:
 
     def machine_memory(self) -> MemoryUse:
         return MemoryUse()
+
+    def machine_faults(self) -> Faults:
+        return Faults()
 
     def wake(self, seconds: float | None) -> None:
         pass

@@ -21,7 +21,7 @@ from errno import EINVAL, ESRCH
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakecgroup import CpuTime, CpuUse, End, Kernel, MemoryUse, ProcessMemory, TaskInfo
+from fakecgroup import CpuTime, CpuUse, End, Faults, Kernel, MemoryUse, ProcessMemory, TaskInfo
 
 from . import usage
 from .alarm import Alarm
@@ -456,6 +456,9 @@ class HostProcesses:
 
     def machine_memory(self) -> MemoryUse:
         return usage.machine_memory()
+
+    def machine_faults(self) -> Faults:
+        return usage.machine_faults()
 
     def wake(self, seconds: float | None) -> None:
         """`exits` is ready in this time too, and `report` then looks."""

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from fakecgroup import CpuTime, CpuUse, MemoryUse, ProcessMemory
+from fakecgroup import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
@@ -34,9 +34,13 @@ _PARENT, _CUTIME, _CSTIME, _NICE, _THREADS, _START, _CPU = (
 _ZOMBIE = "Z"
 _DEAD = "X"  # its parent has its time already, though it can still be seen
 _IMAGE = (slice(23, 26), slice(42, 49))  # where code, stack and data begin and end: others for each execve(2)
-_STATUS = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
+_MINFLT, _MAJFLT = 7, 9
+_STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
 _ROLLUP = re.compile(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
-_MEMINFO = re.compile(rb"^(Buffers|Cached|AnonPages|Shmem|KernelStack|PageTables|AnonHugePages):\s+(\d+)", re.M)
+_MEMINFO = re.compile(
+    rb"^(Buffers|Cached|AnonPages|Shmem|KernelStack|PageTables|AnonHugePages|Unevictable):\s+(\d+)", re.M
+)
+_VMSTAT = re.compile(rb"^(pgfault|pgmajfault) (\d+)", re.M)
 _NO_USE = ProcessMemory(MemoryUse())
 
 
@@ -93,15 +97,17 @@ class Usage:
         if known is not None and known[0] == run and len(self._images.get(known[1].image, ())) < 2:
             return known[1]
         status = _numbers(f"/proc/{tgid}/status", _STATUS)
-        if run is None or not status.get(b"VmRSS"):  # gone, a zombie, a kernel thread
+        stat = stat_of(tgid)
+        faults = _faults(stat)
+        if run is None or not stat or not status.get(b"VmRSS"):  # gone, a zombie, a kernel thread
             self.forget(tgid)
-            return _NO_USE
-        image = _image(tgid)
+            return _NO_USE._replace(faults=faults)
+        image = _image(stat)
         if known is not None and known[1].image != image:
             self.forget(tgid)
         self._images.setdefault(image, set()).add(tgid)
         use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)
-        memory = ProcessMemory(use, image, status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB)
+        memory = ProcessMemory(use, image, status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB, faults)
         self._memory[tgid] = run, memory
         return memory
 
@@ -125,7 +131,9 @@ class Usage:
         else:
             file, shmem = int(file * known.file), int(shmem * known.shmem)
         anon, file, shmem = (amount & _WHOLE_PAGES for amount in (anon, file, shmem))
-        return MemoryUse(anon, file, shmem, status.get(b"Threads", 1) * _STACK, status.get(b"VmPTE", 0) * _KIB, huge)
+        stacks, tables = status.get(b"Threads", 1) * _STACK, status.get(b"VmPTE", 0) * _KIB
+        locked = min(status.get(b"VmLck", 0) * _KIB, anon + file + shmem)
+        return MemoryUse(anon, file, shmem, stacks, tables, huge, locked)
 
     def forget(self, tgid: int) -> None:
         """The process is gone, or runs another program."""
@@ -171,7 +179,14 @@ def machine_memory() -> MemoryUse:
         info.get(b"KernelStack", 0),
         info.get(b"PageTables", 0),
         info.get(b"AnonHugePages", 0),
+        info.get(b"Unevictable", 0),
     )
+
+
+def machine_faults() -> Faults:
+    """`Processes.machine_faults`: /proc/vmstat."""
+    counts = _numbers("/proc/vmstat", _VMSTAT)
+    return Faults(counts.get(b"pgfault", 0), counts.get(b"pgmajfault", 0))
 
 
 def stat_of(tid: int) -> list[str]:
@@ -191,9 +206,16 @@ def parent_of(tid: int) -> int:
     return int(stat[_PARENT]) if stat else 0
 
 
-def _image(tgid: int) -> object:
+def _faults(stat: list[str]) -> Faults:
+    """Those of all of its threads."""
+    if not stat:
+        return Faults()
+    major = int(stat[_MAJFLT])
+    return Faults(int(stat[_MINFLT]) + major, major)
+
+
+def _image(stat: list[str]) -> object:
     """What execve(2) changes; None where we may not know, and it is all 0 or 1."""
-    stat = stat_of(tgid)
     image = tuple(field for part in _IMAGE for field in stat[part])
     return image if any(len(field) > 1 for field in image) else None
 

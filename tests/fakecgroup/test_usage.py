@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakecgroup import Caller, CpuTime, CpuUse, End, EventFd, Kernel, MemoryUse, ProcessMemory, ProcessTable
+from fakecgroup import Caller, CpuTime, CpuUse, End, EventFd, Faults, Kernel, MemoryUse, ProcessMemory, ProcessTable
 from fakecgroup.cgroup import Cgroup
 
 SECOND = 1_000_000_000
@@ -515,10 +515,82 @@ def test_a_process_takes_its_memory_along_where_that_is_told(machine: Machine) -
         kernel.mkdir(f"memory/{path}")
     kernel.write("memory/b/memory.move_charge_at_immigrate", "1")
     pid = machine.process()
-    machine.has(pid, 5)
-    for path, kept in (("a", 0), ("b", 5)):
-        kernel.write(f"memory/{path}/cgroup.procs", str(pid))
-        assert int(kernel.read(f"memory/{path}/memory.usage_in_bytes")) == kept * MIB
+    machine.has(pid, 2)  # charged to the root, where it stays
+    kernel.write("memory/a/cgroup.procs", str(pid))
+    machine.has(pid, 7)
+    kernel.write("memory/b/cgroup.procs", str(pid))
+    assert [int(kernel.read(f"memory/{path}/memory.usage_in_bytes")) // MIB for path in "ab"] == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("bits", "anon", "file", "shmem"), [(1, True, False, False), (2, False, True, True), (3, True, True, True)]
+)
+def test_each_bit_has_its_kind_of_memory_move(machine: Machine, bits: int, anon: bool, file: bool, shmem: bool) -> None:
+    kernel = Kernel("v1", "6.1", processes=machine)
+    for path in ("a", "b"):
+        kernel.mkdir(f"memory/{path}")
+    kernel.write("memory/b/memory.move_charge_at_immigrate", str(bits))
+    pid = machine.process()
+    machine.has(pid, 1)
+    kernel.write("memory/a/cgroup.procs", str(pid))
+    use = MemoryUse(anon=8 * MIB, file=4 * MIB, shmem=2 * MIB, stacks=1 << 14, tables=1 << 15)
+    machine.kept[pid] = ProcessMemory(use, "cat", 14 * MIB, 14 * MIB)  # started here, so charged here
+    kernel.write("memory/b/cgroup.procs", str(pid))
+    moved = 8 * MIB * anon + 4 * MIB * file + 2 * MIB * shmem
+    assert int(kernel.read("memory/b/memory.usage_in_bytes")) == moved
+    assert int(kernel.read("memory/a/memory.usage_in_bytes")) == use.total - moved
+
+
+def test_only_what_the_cgroup_has_that_it_leaves_moves(machine: Machine) -> None:
+    """As 6.1 has it: 8 MiB, 4 MiB and then 8, 0, 4."""
+    kernel = Kernel("v1", "6.1", processes=machine)
+    for path in ("a", "b", "c"):
+        kernel.mkdir(f"memory/{path}")
+    kernel.write("memory/c/memory.move_charge_at_immigrate", "1")
+    pid = machine.process()
+    machine.has(pid, 1)
+    kernel.write("memory/a/cgroup.procs", str(pid))
+    machine.has(pid, 9)
+    kernel.write("memory/b/cgroup.procs", str(pid))
+    machine.has(pid, 13)
+    kernel.write("memory/c/cgroup.procs", str(pid))
+    assert [int(kernel.read(f"memory/{path}/memory.usage_in_bytes")) // MIB for path in "abc"] == [8, 0, 4]
+
+
+def test_locked_memory_is_on_no_other_list(machine: Machine, kernel: Kernel) -> None:
+    pid = machine.process()
+    machine.has(pid, 1)
+    kernel.write("a/cgroup.procs", str(pid))
+    for locked, lists in ((3, [5, 4, 3]), (10, [0, 2, 10])):
+        use = MemoryUse(anon=8 * MIB, file=4 * MIB, locked=locked * MIB)
+        machine.runs(pid, 1e-6)
+        machine.kept[pid] = ProcessMemory(use, "cat", 12 * MIB, 12 * MIB)
+        stat = dict(line.split() for line in kernel.read("a/memory.stat").splitlines())
+        assert [int(stat[name]) // MIB for name in ("inactive_anon", "active_file", "unevictable")] == lists
+        assert int(stat["anon"]) == 8 * MIB
+
+
+def test_faults_count_where_the_process_was_and_stay(machine: Machine, kernel: Kernel) -> None:
+    def faults(path: str) -> list[int]:
+        stat = dict(line.split() for line in kernel.read(f"{path}/memory.stat").splitlines())
+        return [int(stat["pgfault"]), int(stat["pgmajfault"])]
+
+    def faulted(total: int, major: int) -> None:
+        machine.runs(pid, 1e-6)
+        machine.kept[pid] = ProcessMemory(MemoryUse(anon=MIB), "sh", MIB, MIB, Faults(total, major))
+
+    pid = machine.process()
+    faulted(100, 7)
+    kernel.write("a/cgroup.procs", str(pid))
+    faulted(150, 9)
+    assert faults("a") == [50, 2]
+    kernel.write("b/cgroup.procs", str(pid))
+    machine.kept[pid] = ProcessMemory(MemoryUse(), faults=Faults(152, 10))  # it is a zombie
+    machine.exit(pid)
+    kernel.task_exited(pid)
+    machine.goes(pid)
+    kernel.task_reaped(pid)
+    assert (faults("a"), faults("b")) == ([50, 2], [2, 1])
 
 
 def test_a_v1_limit_below_what_processes_have_is_busy(machine: Machine) -> None:

@@ -371,3 +371,32 @@ def test_a_freeze_stops_all_that_forks(storm: Path) -> None:
         wait_until(partial(are_stopped, before))
         (storm / "cgroup.freeze").write_text("0")
         time.sleep(0.05)
+
+
+LOCK = """
+import ctypes, mmap
+open("cgroup.procs", "w").write("0")
+memory = mmap.mmap(-1, 4 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.write(bytes(1) * (4 << 20))
+address = ctypes.addressof((ctypes.c_char * (4 << 20)).from_buffer(memory))
+libc = ctypes.CDLL(None)
+print(libc.mlock(ctypes.c_void_p(address), ctypes.c_size_t(1 << 20)), flush=True)
+input()
+libc.munlock(ctypes.c_void_p(address), ctypes.c_size_t(1 << 20))
+print("unlocked", flush=True)
+input()
+"""
+
+
+def test_locked_memory_and_page_faults_are_in_memory_stat(memory_group: Path, start: Start) -> None:
+    program = start(LOCK, memory_group)
+    if program.says() != "0":
+        pytest.skip("nobody may lock 1 MiB here")
+    wait_until(lambda: stat(memory_group)["unevictable"] == MIB)
+    assert stat(memory_group)["pgfault"] >= 4 * MIB // resource.getpagesize()
+    program.told("go")
+    wait_until(lambda: stat(memory_group)["unevictable"] == 0)
+    before = stat(memory_group)["pgfault"]
+    program.end()
+    wait_until(lambda: not (memory_group / "cgroup.procs").read_text())
+    assert stat(memory_group)["pgfault"] >= before

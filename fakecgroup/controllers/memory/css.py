@@ -17,7 +17,7 @@ from ...css import Css
 from ...parse import memparse, strstrip
 from ...personality import Personality, Version
 from ...refuse import refuse
-from ...tasks import MemoryUse
+from ...tasks import Faults, MemoryUse
 from .watermark import Peak, Threshold
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
@@ -126,9 +126,9 @@ class Memory(Css):
     # -- what processes use -----------------------------------------------------------------------
 
     @property
-    def takes_memory(self) -> bool:  # type: ignore[override]
-        """memory.move_charge_at_immigrate, as far as pages of processes' own go (mem_cgroup_can_attach)."""
-        return bool(self.move_charge & 1)
+    def takes_memory(self) -> int:  # type: ignore[override]
+        """memory.move_charge_at_immigrate (mem_cgroup_can_attach)."""
+        return self.move_charge
 
     def used(self) -> MemoryUse:
         """What processes have in memory here and below now; in the root, all of the machine."""
@@ -141,6 +141,16 @@ class Memory(Css):
         """What processes have in memory, not that of the groups below."""
         used = self.used()
         return used if self.parent is None else self.cgroup.memory_here
+
+    def faults(self) -> Faults:
+        """The page faults here and below up to the last look; in the root, all of the machine's."""
+        if self.parent is None:
+            return self.cgroup.hierarchy.processes.machine_faults()
+        return self.cgroup.faults if self.use_hierarchy else self.cgroup.faults_here
+
+    def faults_here(self) -> Faults:
+        """The page faults up to the last look, not those of the groups below."""
+        return self.faults() if self.parent is None else self.cgroup.faults_here
 
     @property
     def last_used(self) -> MemoryUse:

@@ -11,6 +11,7 @@ from ...refuse import refuse
 from ...tasks import MemoryUse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 from .events import write_event_control
+from .statistics import fault_counts, lists
 
 _MOVE_MASK = 3
 
@@ -127,7 +128,8 @@ def show_stat(css: Memory) -> str:
         memory, memsw = min(memory, level.max), min(memsw, level.memsw_max)
         level = level.parent
     names = _stat_names(css)
-    below, here = _amounts(css.used()), _amounts(css.used_here())
+    below = _amounts(css.used()) | fault_counts(css.faults())
+    here = _amounts(css.used_here()) | fault_counts(css.faults_here())
     lines = [f"{name} {here.get(name, 0)}" for name in names]
     lines += [f"hierarchical_memory_limit {memory * PAGE_SIZE}", f"hierarchical_memsw_limit {memsw * PAGE_SIZE}"]
     lines += [f"total_{name} {below.get(name, 0)}" for name in names]
@@ -142,8 +144,7 @@ def _amounts(use: MemoryUse) -> dict[str, int]:
         "rss_huge": use.huge,
         "shmem": use.shmem,
         "mapped_file": use.file + use.shmem,
-        "inactive_anon": use.anon + use.shmem,
-        "active_file": use.file,
+        **lists(use),
     }
 
 
@@ -152,8 +153,9 @@ def show_numa_stat(css: Memory) -> str:
     others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
     lines = []
     for prefix, use in (("", css.used_here()), ("hierarchical_", css.used())):
-        file, anon = use.file // PAGE_SIZE, (use.anon + use.shmem) // PAGE_SIZE
-        for name, pages in (("total", file + anon), ("file", file), ("anon", anon), ("unevictable", 0)):
+        pages_on = {name: amount // PAGE_SIZE for name, amount in lists(use).items()}
+        file, anon, locked = pages_on["active_file"], pages_on["inactive_anon"], pages_on["unevictable"]
+        for name, pages in (("total", file + anon + locked), ("file", file), ("anon", anon), ("unevictable", locked)):
             lines.append(f"{prefix}{name}={pages} N0={pages}{others}\n")
     return "".join(lines)
 

@@ -5,7 +5,7 @@ memcg_vm_event_stat). Added items and changed orders are the most frequent diffe
 from __future__ import annotations
 
 from ...personality import Personality, Version
-from ...tasks import MemoryUse
+from ...tasks import Faults, MemoryUse
 
 _STAT: dict[Version, list[str]] = {
     (5, 10): """
@@ -90,10 +90,7 @@ def numa_stat_items(kernel: Personality) -> list[str]:
 
 
 def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
-    """The items of both that are known, in bytes; `groups` is what the kernel has for the groups below.
-
-    New pages of a process are inactive, its program and libraries are in use.
-    """
+    """The items of both that are known, in bytes; `groups` is what the kernel has for the groups below."""
     return {
         "anon": use.anon,
         "file": use.file + use.shmem,
@@ -103,6 +100,25 @@ def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
         "shmem": use.shmem,
         "file_mapped": use.file + use.shmem,
         "anon_thp": use.huge,
-        "inactive_anon": use.anon + use.shmem,
-        "active_file": use.file,
+        **lists(use),
     }
+
+
+def lists(use: MemoryUse) -> dict[str, int]:
+    """On which list pages are, in bytes: new ones of a process are inactive, its program and libraries are in use.
+
+    Locked pages are on none of these but unevictable; anonymous ones are taken to be locked first.
+    """
+    anon = use.anon + use.shmem
+    locked = min(use.locked, anon + use.file)
+    locked_anon = min(locked, anon)
+    return {
+        "inactive_anon": anon - locked_anon,
+        "active_file": use.file - (locked - locked_anon),
+        "unevictable": locked,
+    }
+
+
+def fault_counts(faults: Faults) -> dict[str, int]:
+    """The events that are known."""
+    return {"pgfault": faults.total, "pgmajfault": faults.major}
