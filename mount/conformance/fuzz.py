@@ -22,6 +22,7 @@ from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
 
 from .case import Case
+from .fuzz_capabilities import capability_ops
 from .fuzz_notifications import notification_ops
 from .fuzz_partitions import partition_ops
 from .fuzz_threads import thread_ops
@@ -90,6 +91,10 @@ def _threads(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
     return thread_ops(chance, length, chance.choice(roots))
 
 
+def _capabilities(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
+    return capability_ops(chance, length, "" if kernel.layout == "v2" else "pids")
+
+
 def _notifications(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
     return notification_ops(chance, length)
 
@@ -101,6 +106,7 @@ _Subject = tuple[Callable[[Kernel], bool], int, Callable[[random.Random, Kernel,
 _SUBJECTS: dict[str, _Subject] = {
     "partitions": (lambda kernel: kernel.layout == "v2", 120, _partitions),
     "threads": (lambda kernel: kernel.layout != "hybrid", 60, _threads),
+    "capabilities": (lambda kernel: kernel.layout != "hybrid", 60, _capabilities),
     "notifications": (lambda kernel: kernel.layout == "v2", 60, _notifications),
 }
 

@@ -463,8 +463,13 @@ class ModelTarget:
     def _do_epoll(self, name: str) -> None:
         self.epolls[name] = {}
 
+    def _epoll(self, name: str) -> dict[str, _Item]:
+        if name not in self.epolls:
+            raise OSError(EBADF, "")
+        return self.epolls[name]
+
     def _do_epoll_add(self, epoll: str, name: str, events: int) -> None:
-        handle, items = self._handle(name), self.epolls[epoll]
+        handle, items = self._handle(name), self._epoll(epoll)
         if handle.file is None:
             raise OSError(EBADF if handle.flags & os.O_PATH else EPERM, "")
         if name in items:
@@ -472,7 +477,7 @@ class ModelTarget:
         items[name] = _Item(handle, events)
 
     def _do_ready(self, epoll: str) -> list[str]:
-        asked = ((name, item.ready()) for name, item in self.epolls[epoll].items())
+        asked = ((name, item.ready()) for name, item in self._epoll(epoll).items())
         return sorted(ready_text(name, bits) for name, bits in asked if bits)
 
     def _notify(self, file: CgroupFile) -> None:

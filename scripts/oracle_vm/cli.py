@@ -89,7 +89,10 @@ def _parser() -> argparse.ArgumentParser:
     random.add_argument("--operations", type=int, default=20000, metavar="N", help="about so many (default: 20000)")
     random.add_argument("--seed", type=int, default=1, metavar="S", help="another seed gives other cases (default: 1)")
     random.add_argument(
-        "--about", metavar="SUBJECT", default="", help="all cases are about partitions, threads or notifications"
+        "--about",
+        metavar="SUBJECT",
+        default="",
+        help="all cases are about partitions, threads, capabilities or notifications",
     )
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     random.set_defaults(run=_fuzz)

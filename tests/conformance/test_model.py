@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from mount.conformance import recording
+from mount.conformance.case import Case
 from mount.conformance.cases import all_cases
 from mount.conformance.known_gaps import MODEL
 from mount.conformance.recording import MACHINES, Recording
@@ -50,3 +51,20 @@ def test_every_known_gap_is_one() -> None:
         if (layout, one.case.name) in MODEL and replay(one, ModelTarget(layout, kernel, machine)).differences
     }
     assert open_gaps == set(MODEL)
+
+
+def test_an_event_soon_after_another_is_told_when_time_passes() -> None:
+    target = ModelTarget("v2", "6.1")
+    ops = [
+        ("mkdir", "a"),
+        ("open", "h", "a/cgroup.events"),
+        ("write", "a/cgroup.freeze", "1"),
+        ("write", "a/cgroup.freeze", "0"),
+        ("fpread", "h", 100, 0),
+        ("poll", "h", "PRI"),
+        ("settle", 30),
+        ("poll", "h", "PRI"),
+    ]
+    target.start(Case("x", "v2", tuple(ops)))
+    answers = [target.do(op) for op in ops]
+    assert [value for (_, value), op in zip(answers, ops, strict=True) if op[0] == "poll"] == [[], ["PRI", "ERR"]]
