@@ -25,6 +25,7 @@ class _Writer:
         self._root = root
         self._processes: list[str] = []
         self._threads: dict[str, str] = {}  # with the process of each
+        self._own: list[str] = []  # children of the writer, who alone can wait for them
         self._places = [f"{root}/{name}".lstrip("/") for name in _DIRECTORIES]
         self._threaded = not root and chance.random() < 0.9
 
@@ -82,6 +83,8 @@ class _Writer:
         others = [*self._processes[:-1], *self._threads]
         if others and chance.random() < 0.4:
             operation = ("in", chance.choice(others), *operation)
+        else:
+            self._own.append(left[0])
         return [operation, *self._look()]
 
     def _thread(self) -> _Ops:
@@ -114,9 +117,10 @@ class _Writer:
         return [("in", name, "exit"), ("settle", _DEATH), *self._look()]
 
     def _kill(self) -> _Ops:
-        if not self._processes:
+        if not self._own:
             return []
-        name = self._chance.choice(self._processes)
+        name = self._chance.choice(self._own)
+        self._own.remove(name)
         self._processes.remove(name)
         self._threads = {thread: process for thread, process in self._threads.items() if process != name}
         return [("kill", name), ("settle", _DEATH), *self._look(), ("wait", name), ("settle", _DEATH), *self._look()]
