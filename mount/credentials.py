@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from fakecgroup.capability import ALL, NO_PRIVILEGES, Privileges
+from fakecgroup.capability import ALL, ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
 
 Namespace = tuple[int, int]
 """Device and inode number."""
@@ -118,13 +118,16 @@ def groups_of(pid: int) -> list[int]:
 
 class Mounter:
     """Whoever mounted a tree: us. In our user namespace the mounter is root with all capabilities, and so is who has
-    our uid and the capabilities that we have. `shown_uid` and `shown_gid` lead from the model's ids to those of
-    programs.
+    our uid and the capabilities that we have, or our uid where /proc tells of others than ours. `shown_uid` and
+    `shown_gid` lead from the model's ids to those of programs.
     """
 
     def __init__(self, uid: int, shown_uid: dict[int, int], shown_gid: dict[int, int]) -> None:
         self._uid = uid
         self._shown_uid, self._shown_gid = shown_uid, shown_gid
+        self._blind = os.readlink("/proc/self") != str(
+            os.getpid()
+        )  # it is another pid namespace's, and so are its numbers
         found = os.stat("/proc/self/ns/user")
         self._namespace = found.st_dev, found.st_ino
         with open("/proc/self/status", "rb") as file:
@@ -135,17 +138,21 @@ class Mounter:
         system uid (setfsuid(2)), which a kernel thread does for its clients.
         """
         found = self._credentials(pid)
-        return NO_PRIVILEGES if found is None or uid not in (None, found.uid) else found
+        if found is None or uid not in (None, found.uid):
+            return ALL_PRIVILEGES if self._blind and uid == self._uid else NO_PRIVILEGES
+        return found
 
     def by_real_ids(self, pid: int, uid: int) -> Privileges:
         """What counts for access(2), which asks for the real uid: root has what it is permitted, others nothing."""
         found = self._credentials(pid)
         if found is None:
-            return NO_PRIVILEGES
+            return self.privileges(pid, uid)
         found.effective = found.permitted if uid == found.root else 0
         return found
 
     def _credentials(self, pid: int) -> Credentials | None:
+        if self._blind:
+            return None
         try:
             directory = os.open(f"/proc/{pid}", os.O_PATH | os.O_CLOEXEC)
         except OSError:

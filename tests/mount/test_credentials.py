@@ -46,6 +46,14 @@ def test_who_cannot_be_seen_has_no_privilege(mounter: Mounter) -> None:
     assert mounter.privileges(2**22 + 1) is NO_PRIVILEGES
 
 
+def test_where_proc_is_of_another_pid_namespace_the_uid_alone_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    pid, own = os.getpid(), os.geteuid()
+    monkeypatch.setattr("os.getpid", lambda: pid + 1)
+    mounter = Mounter(own, {}, {})
+    assert mounter.privileges(pid, own).effective == mounter.by_real_ids(pid, own).effective == ALL
+    assert mounter.privileges(pid, own + 1) is mounter.privileges(pid) is NO_PRIVILEGES
+
+
 def test_who_acts_for_another_uid_has_no_privilege(mounter: Mounter) -> None:
     assert mounter.privileges(os.getpid(), 1234567) is NO_PRIVILEGES
 
