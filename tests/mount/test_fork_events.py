@@ -115,6 +115,21 @@ threading.Thread(target=work).start()
 """
 
 
+THREAD_BY_A_THREAD = """
+import sys, threading, time
+def sleeper():
+    print(threading.get_native_id(), flush=True)
+    time.sleep(300)
+def work():
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+    threading.Thread(target=sleeper).start()
+    time.sleep(300)
+sys.stdin.readline()
+threading.Thread(target=work).start()
+"""
+
+
 def listed(kernel: Kernel, group: str) -> list[int]:
     return [int(pid) for pid in kernel.read(f"/{group}/cgroup.procs").split()]
 
@@ -164,3 +179,17 @@ def test_what_a_thread_forks_starts_where_the_thread_is(kernel: Kernel) -> None:
         kernel.write("/a/t/cgroup.threads", str(thread))
         child = parent.numbers()
         assert kernel.read("/a/t/cgroup.threads").split() == [str(thread), *map(str, child)]
+
+
+@pytest.mark.xfail(strict=True, reason="the kernel tells the parent of the process as the maker of a thread")
+def test_a_thread_starts_where_its_maker_is(kernel: Kernel) -> None:
+    kernel.write("/a/cgroup.type", "threaded")
+    kernel.mkdir("/a/t")
+    kernel.write("/a/t/cgroup.type", "threaded")
+    with Script(THREAD_BY_A_THREAD) as parent:
+        (maker,) = parent.numbers()
+        kernel.write("/a/cgroup.threads", str(parent.pid))
+        kernel.write("/a/t/cgroup.threads", str(maker))
+        (thread,) = parent.numbers()
+        parent.made.clear()
+        assert kernel.read("/a/t/cgroup.threads").split() == [str(maker), str(thread)]
