@@ -7,11 +7,12 @@ import os
 import select
 import threading
 from collections.abc import Callable
-from errno import EINTR, EIO, ENOENT
+from errno import EINTR, EIO, ENOENT, ENOMEM
 from fcntl import ioctl
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
+from ..shortage import told
 from .memory import Memory
 
 log = logging.getLogger(__name__)
@@ -200,7 +201,9 @@ def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
     try:
         return work(call)
     except OSError as error:
-        return -(error.errno or EIO)
+        return -told(error)
+    except MemoryError:
+        return -ENOMEM
     except Exception:
         log.exception("system call %d of %d", call.number, call.tid)
         return -EIO

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from errno import ENOENT
+from errno import EMFILE, ENOENT, ENOMEM
 
 import pytest
 
 from mount.errors import MountError
 from mount.run import syscalls
 from mount.run.filter import install, program
-from mount.run.listener import Listener, later
+from mount.run.listener import Call, Listener, later
 
 from ...waiting import wait_until
 
@@ -37,8 +37,8 @@ def listener_of_a_process_that_has_ended() -> int:
     return descriptors[0]
 
 
-def listener_of_a_process_that_asks() -> tuple[int, int]:
-    """The process calls fstatfs(2), which is trapped, and ends with 0 if that has failed with ENOENT."""
+def listener_of_a_process_that_asks(expected: int = ENOENT) -> tuple[int, int]:
+    """The process calls fstatfs(2), which is trapped, and ends with 0 if that has failed as expected."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         child = os.fork()
@@ -52,8 +52,8 @@ def listener_of_a_process_that_asks() -> tuple[int, int]:
                 os.fstatvfs(0)
             except MountError as error:
                 theirs.send(str(error).encode())
-            except FileNotFoundError:
-                status = 0
+            except OSError as error:
+                status = 0 if error.errno == expected else 2
             finally:
                 os._exit(status)
         said, descriptors, _, _ = socket.recv_fds(ours, 4096, 1)
@@ -76,6 +76,16 @@ def test_who_may_have_to_wait_is_answered_even_where_there_can_be_no_second_thre
 
     monkeypatch.setattr(threading.Thread, "start", start_one)
     Listener(fd, syscalls.HERE.by_number({"fstatfs": later(lambda call: -ENOENT)})).start()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(EMFILE, os.strerror(EMFILE))], ids=["memory", "files"])
+def test_a_shortage_of_the_servers_is_enomem(error: Exception) -> None:
+    def short(call: Call) -> int:
+        raise error
+
+    child, fd = listener_of_a_process_that_asks(ENOMEM)
+    Listener(fd, syscalls.HERE.by_number({"fstatfs": short})).start()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
