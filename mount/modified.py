@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 
 from fakecgroup import Kernel
@@ -21,11 +22,15 @@ from .own_files import leave_files
 class Modifications:
     """Tells watchers of files in the mount at `path`, from a thread of its own, as the server must answer meanwhile.
 
-    Changes that come while one is told are told once.
+    Changes that come while one is told are told once. `nodes` says how many nodes a file has: each may be watched, and
+    each LOOKUP by `tid` gives the next one.
     """
 
-    def __init__(self, path: str, kernel: Kernel) -> None:
+    def __init__(self, path: str, kernel: Kernel, nodes: Callable[[CgroupFile], int]) -> None:
+        self.tid = 0
+        """The thread's number, once it runs."""
         self._path = path
+        self._nodes = nodes
         self._kernel = kernel
         self._waiting: dict[CgroupFile, None] = {}
         self._queue: SimpleQueue[CgroupFile] | None = None
@@ -47,11 +52,13 @@ class Modifications:
 
     def _tell(self, changed: SimpleQueue[CgroupFile]) -> None:
         leave_files()
+        self.tid = threading.get_native_id()
         while True:
             file = changed.get()
             self._waiting.pop(file, None)
             with contextlib.suppress(OSError):  # removed or unmounted meanwhile
-                os.truncate(self._path_of(file), 0)
+                for _ in range(self._nodes(file)):
+                    os.truncate(self._path_of(file), 0)
 
     def _path_of(self, file: CgroupFile) -> str:
         """Raises FileNotFoundError for a file that is gone."""

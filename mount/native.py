@@ -55,6 +55,7 @@ from .mountinfo import device_at
 from .processes import HostProcesses
 from .put_off import PutOff
 from .shortage import Headroom, is_shortage, told
+from .splicing import APART, READABLE_SIZE, Copied, Forgetting, enlarging, outdating, tell
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
@@ -67,10 +68,6 @@ MAX_WRITE = 64 << 10
 """Bytes in one WRITE. No cgroup file takes as many (the longest value is a cpuset's list for 8192 CPUs, 49252 bytes),
 so a longer write is E2BIG in its first part as it is whole."""
 
-READABLE_SIZE = 1 << 20
-"""The size in bytes that LOOKUP gives a file; GETATTR says 0 as the real kernel does. sendfile(2) and splice(2) read
-up to the size that the kernel module heard last, and an open(2) by path begins with a LOOKUP."""
-
 _OPEN_FLAGS = wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH
 _WANTED = (
     wire.ATOMIC_O_TRUNC
@@ -80,6 +77,9 @@ _WANTED = (
     | wire.CACHE_SYMLINKS
     | wire.HANDLE_KILLPRIV_V2  # without it a GETXATTR of security.capability precedes every write, not one per LOOKUP
 )
+_CHANGING = frozenset((wire.WRITE, wire.MKDIR, wire.RMDIR))
+"""Requests after which a file may read otherwise."""
+_COPIED = 64  # files, before those that were not copied lately are looked for
 _PAGE = 4096
 _NS = 1_000_000_000
 _ENCODING = sys.getfilesystemencoding()
@@ -95,6 +95,7 @@ _OUT = wire.OUT_SIZE
 _ENTRY = Struct("=IiQQQQQII")  # an entry or attr reply up to its struct fuse_attr
 _ATTR = Struct("=IiQQII")
 _DATA = Struct("=QqI")  # fh offset size: of READ, READDIR and WRITE
+_READ = Struct("=QqII")  # and read_flags
 _WRITTEN = _IN + wire.WRITE_IN.size  # where the data of a WRITE begins
 _NAME = _IN + wire.GETXATTR_IN.size  # where the name of a GETXATTR begins
 _CAPABILITY = b"security.capability\0"  # asked for before a write, to take the file's capabilities away
@@ -104,14 +105,15 @@ _FH = Struct("=Q")
 class Node:
     """An inode that the kernel module knows, and how many of our replies have named it.
 
-    `packed` is `stat` as a LOOKUP shows it: most are asked for again before they change.
+    `packed` is `stat` as a LOOKUP shows it: most are asked for again before they change. `files` have it open.
     """
 
-    __slots__ = ("id", "inode", "lookups", "packed", "stat")
+    __slots__ = ("files", "id", "inode", "lookups", "packed", "stat")
 
     def __init__(self, node_id: int, inode: Inode) -> None:
         self.id = node_id
         self.inode = inode
+        self.files = 0
         self.lookups = 0
         self.stat: Stat | None = None
         self.packed = b""
@@ -139,6 +141,11 @@ class Session:
         root = Node(wire.ROOT_ID, kernel.vfs.root)
         self._nodes = {root.id: root}
         self._node_of = {root.inode: root}
+        self._apart: dict[Inode, list[Node]] = {}  # further nodes of a file that is or was copied
+        self._copied_at: dict[Inode, float] = {}
+        self._copied: dict[int, Copied] = {}  # by number of a node that is open
+        self._forgetting = Forgetting(fd)
+        self._truncating: set[int] = set()  # handles that the module has made a file empty for, which others have open
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
@@ -147,7 +154,7 @@ class Session:
         self._descriptors = Descriptors(find_device, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
-        self._modifications = Modifications(path, kernel)
+        self._modifications = Modifications(path, kernel, self._nodes_of)
         self._handlers = self._table()
         kernel.on_notify = self._notify
         kernel.on_notify_later = PutOff(self.lock).add
@@ -160,6 +167,7 @@ class Session:
         buffer = self._buffer
         handlers = self._handlers
         lock = self.lock
+        copied, forgetting = self._copied, self._forgetting
         processes = self._processes
         watched = processes.watched
         exits = processes.exits.fileno()
@@ -210,6 +218,9 @@ class Session:
                 log.exception("opcode %d, node %d", opcode, node_id)
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
             if reply is not None:
+                if copied and opcode in _CHANGING:
+                    forgetting.reply(copied.values(), pid, reply)
+                    continue
                 try:
                     write(reply)
                 except OSError as error:
@@ -258,6 +269,7 @@ class Session:
             (wire.OPEN, self._open),
             (wire.READ, self._read),
             (wire.WRITE, self._write),
+            (wire.FLUSH, self._flush),
             (wire.RELEASE, self._release),
             (wire.OPENDIR, self._opendir),
             (wire.READDIR, self._readdir),
@@ -304,7 +316,7 @@ class Session:
         )
 
     def _unknown(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        """ENOSYS: the kernel does without. FSYNC then succeeds, FLUSH is sent no more, SEEK_DATA uses the size."""
+        """ENOSYS: the kernel does without. FSYNC then succeeds, SEEK_DATA uses the size."""
         return wire.OUT_HEADER.pack(_OUT, -ENOSYS, unique)
 
     def _no_reply(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
@@ -323,18 +335,43 @@ class Session:
         first, _, second = self._name(start, end).partition("\0")
         return first, second
 
-    def _entry(self, unique: int, inode: Inode) -> bytes:
-        """The reply that gives the kernel module a reference to `inode`."""
-        node = self._node_of.get(inode)
-        if node is None:
-            node = Node(next(self._node_ids), inode)
-            self._nodes[node.id] = self._node_of[inode] = node
+    def _entry(self, unique: int, inode: Inode, node: Node | None = None) -> bytes:
+        """The reply that gives the kernel module a reference to `inode`, or to one of its nodes."""
+        known = node or self._node_of.get(inode)
+        if known is None:
+            known = Node(next(self._node_ids), inode)
+            self._nodes[known.id] = self._node_of[inode] = known
+        elif node is None and inode in self._copied_at:
+            known = self._own_node(known)
+        node = known
         node.lookups += 1
         stat = self._vfs.getattr(inode)
         if stat != node.stat:
             node.stat = stat
             node.packed = self._pack(stat, READABLE_SIZE if isinstance(inode, CgroupFile) else stat.size)
         return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, 0, 0, 0, 0) + node.packed
+
+    def _nodes_of(self, inode: Inode) -> int:
+        """How many nodes a file has."""
+        return 1 + len(self._apart.get(inode, ()))
+
+    def _next_node(self, inode: Inode) -> Node | None:
+        """One after another of a file's nodes."""
+        apart = self._apart.get(inode)
+        if apart:
+            apart.append(self._node_of[inode])
+            self._node_of[inode] = apart.pop(0)
+        return self._node_of.get(inode)
+
+    def _own_node(self, node: Node) -> Node:
+        """A node of the same file that nobody knows yet, for as long as the file is copied."""
+        if time.monotonic() - self._copied_at[node.inode] > APART:
+            del self._copied_at[node.inode]
+            return node
+        own = Node(next(self._node_ids), node.inode)
+        self._nodes[own.id] = own
+        self._apart.setdefault(node.inode, []).append(own)
+        return own
 
     def _attr(self, unique: int, stat: Stat) -> bytes:
         return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0) + self._pack(stat, stat.size)
@@ -366,6 +403,8 @@ class Session:
         inode = self._vfs.find(self._nodes[node_id].inode, name, caller)
         if inode is None:
             return wire.OUT_HEADER.pack(_OUT, -ENOENT, unique)
+        if caller.pid == self._modifications.tid:
+            return self._entry(unique, inode, self._next_node(inode))
         return self._entry(unique, inode)
 
     def _forget(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
@@ -384,30 +423,51 @@ class Session:
         node.lookups -= lookups
         if node.lookups <= 0:
             del self._nodes[node_id]
-            del self._node_of[node.inode]
+            self._forget_node(node)
+
+    def _forget_node(self, node: Node) -> None:
+        inode = node.inode
+        apart = self._apart.get(inode)
+        if self._node_of[inode] is not node:
+            assert apart is not None
+            apart.remove(node)
+        elif apart:
+            self._node_of[inode] = apart.pop()
+        else:
+            del self._node_of[inode]
+        if apart is not None and not apart:
+            del self._apart[inode]
 
     def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        return self._attr(unique, self._vfs.getattr(self._nodes[node_id].inode))
+        inode = self._nodes[node_id].inode
+        stat = self._vfs.getattr(inode)
+        if isinstance(inode, CgroupFile):
+            if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # for an lseek(2) to the end
+                self._forgetting.enlarge_later(node_id)
+            else:
+                tell(self._fd, outdating(node_id))
+        return self._attr(unique, stat)
 
     def _setattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         (valid, _, fh, length, _, atime, mtime, _, atime_ns, mtime_ns, _, mode, _, uid, gid, _) = (
             wire.SETATTR_IN.unpack_from(self._buffer, _IN)
         )
-        return self._attr(
-            unique,
-            self._vfs.setattr(
-                self._nodes[node_id].inode,
-                caller,
-                mode=mode & 0o7777 if valid & wire.FATTR_MODE else None,
-                uid=self._ids.played_uid.get(uid, uid) if valid & wire.FATTR_UID else None,
-                gid=self._ids.played_gid.get(gid, gid) if valid & wire.FATTR_GID else None,
-                size=length if valid & wire.FATTR_SIZE else None,
-                atime=_time(valid, wire.FATTR_ATIME, wire.FATTR_ATIME_NOW, atime * _NS + atime_ns),
-                mtime=_time(valid, wire.FATTR_MTIME, wire.FATTR_MTIME_NOW, mtime * _NS + mtime_ns),
-                handle=self._files.get(fh) if valid & wire.FATTR_FH else None,
-                chown=not valid & ~wire.FATTR_KILL_SUIDGID,  # which else than chown(2) changes nothing
-            ),
+        inode = self._nodes[node_id].inode
+        stat = self._vfs.setattr(
+            inode,
+            caller,
+            mode=mode & 0o7777 if valid & wire.FATTR_MODE else None,
+            uid=self._ids.played_uid.get(uid, uid) if valid & wire.FATTR_UID else None,
+            gid=self._ids.played_gid.get(gid, gid) if valid & wire.FATTR_GID else None,
+            size=length if valid & wire.FATTR_SIZE else None,
+            atime=_time(valid, wire.FATTR_ATIME, wire.FATTR_ATIME_NOW, atime * _NS + atime_ns),
+            mtime=_time(valid, wire.FATTR_MTIME, wire.FATTR_MTIME_NOW, mtime * _NS + mtime_ns),
+            handle=self._files.get(fh) if valid & wire.FATTR_FH else None,
+            chown=not valid & ~wire.FATTR_KILL_SUIDGID,  # which else than chown(2) changes nothing
         )
+        if isinstance(inode, CgroupFile):  # the module shows nobody what it is told here
+            stat = stat._replace(size=READABLE_SIZE)
+        return self._attr(unique, stat)
 
     def _access(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         mask, _ = wire.ACCESS_IN.unpack_from(self._buffer, _IN)
@@ -510,25 +570,59 @@ class Session:
 
     def _open(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         flags, _ = wire.OPEN_IN.unpack_from(self._buffer, _IN)
-        file = self._vfs.open(self._nodes[node_id].inode, flags, caller)
+        node = self._nodes[node_id]
+        file = self._vfs.open(node.inode, flags, caller)
         handle = next(self._handles)
+        node.files += 1
+        opened = _OPEN_FLAGS
+        if flags & os.O_TRUNC and node.files > 1:
+            self._truncating.add(handle)
+            opened &= ~wire.FOPEN_NOFLUSH
         self._files[handle] = file
-        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, _OPEN_FLAGS, 0)
+        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, opened, 0)
 
     def _read(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        handle, offset, length = _DATA.unpack_from(self._buffer, _IN)
+        handle, offset, length, flags = _READ.unpack_from(self._buffer, _IN)
+        if not flags & wire.READ_LOCKOWNER:
+            self._note_copy(self._nodes[node_id], caller.pid)
         data = self._files[handle].read(offset, length, caller)
         return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
+
+    def _enlarge(self, handle: int, node_id: int) -> None:
+        """Whoever has the file open can go on to copy it, after an open(2) with O_TRUNC."""
+        self._truncating.remove(handle)
+        tell(self._fd, enlarging(node_id))
+
+    def _note_copy(self, node: Node, tid: int) -> None:
+        copied = self._copied.get(node.id)
+        if copied is None:
+            copied = self._copied[node.id] = Copied(node.id, tid)
+        copied.tid, copied.when = tid, time.monotonic()
+        if node.inode not in self._copied_at and len(self._copied_at) >= _COPIED:
+            self._copied_at = {inode: at for inode, at in self._copied_at.items() if copied.when - at < APART}
+        self._copied_at[node.inode] = copied.when
 
     def _write(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         handle, _, length = _DATA.unpack_from(self._buffer, _IN)
         data = self._view[_WRITTEN : _WRITTEN + length].tobytes()
+        if handle in self._truncating:
+            self._enlarge(handle, node_id)
         written = self._files[handle].write(data, caller)
         return wire.WRITE_OUT.pack(wire.WRITE_OUT.size, 0, unique, written, 0)
+
+    def _flush(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        (handle,) = _FH.unpack_from(self._buffer, _IN)
+        if handle in self._truncating:
+            self._enlarge(handle, node_id)
+        return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
     def _release(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         (handle,) = _FH.unpack_from(self._buffer, _IN)
         file = self._files.pop(handle)
+        node = self._nodes[node_id]
+        node.files -= 1
+        if not node.files and node_id in self._copied:
+            self._copied.pop(node_id).over = True
         if self._pollers and file.inode in self._pollers:
             self._pollers[file.inode].pop(handle, None)
         return wire.OUT_HEADER.pack(_OUT, 0, unique)

@@ -56,6 +56,8 @@ LSEEK = 46
 OPCODES = 64  # more than any opcode that the kernel has so far
 
 NOTIFY_POLL = 1
+NOTIFY_INVAL_INODE = 2
+NOTIFY_STORE = 4
 
 # INIT flags
 ATOMIC_O_TRUNC = 1 << 3
@@ -64,6 +66,8 @@ PARALLEL_DIROPS = 1 << 18
 MAX_PAGES = 1 << 22
 CACHE_SYMLINKS = 1 << 23
 HANDLE_KILLPRIV_V2 = 1 << 28
+
+GETATTR_FH = 1 << 0
 
 # SETATTR: which fields count
 FATTR_MODE = 1 << 0
@@ -81,6 +85,8 @@ FATTR_KILL_SUIDGID = 1 << 11
 FOPEN_DIRECT_IO = 1 << 0
 FOPEN_NOFLUSH = 1 << 5
 
+READ_LOCKOWNER = 1 << 1  # in read_flags: not by way of the page cache
+
 POLL_SCHEDULE_NOTIFY = 1 << 0
 
 # Requests: the header, then what the opcode adds
@@ -91,6 +97,7 @@ IN_SIZE = IN_HEADER.size
 FORGET_IN = Struct("=Q")  # nlookup
 FORGET_ONE = Struct("=QQ")  # nodeid nlookup
 BATCH_FORGET_IN = Struct("=II")  # count dummy
+GETATTR_IN = Struct("=IIQ")  # flags dummy fh
 SETATTR_IN = Struct("=IIQQQqqqIIIIIIII")
 # valid padding fh size lock_owner atime mtime ctime atimensec mtimensec ctimensec mode unused4 uid gid unused5
 MKNOD_IN = Struct("=IIII")  # mode rdev umask padding
@@ -126,5 +133,7 @@ GETXATTR_OUT = Struct("=" + _OUT + "II")  # size padding
 INIT_OUT = Struct("=" + _OUT + "IIIIHHIIHHI28x")
 # major minor max_readahead flags max_background congestion_threshold max_write time_gran max_pages map_alignment flags2
 POLL_OUT = Struct("=" + _OUT + "II")  # revents padding
+INVAL_INODE_OUT = Struct("=" + _OUT + "Qqq")  # ino off len; off < 0: the attributes alone, len 0: to the end
+STORE_OUT = Struct("=" + _OUT + "QQII")  # nodeid offset size padding, then the data
 NOTIFY_POLL_OUT = Struct("=" + _OUT + "Q")  # kh; unique is 0 and error holds the notification's code
 DIRENT = Struct("=QQII")  # ino off namelen type, then the name, padded to 8 bytes

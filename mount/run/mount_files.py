@@ -13,6 +13,7 @@ from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
 from .. import wire
+from ..splicing import READABLE_SIZE, outdating, tell
 from .apart import Apart
 from .process import identity
 
@@ -24,7 +25,6 @@ Show = Callable[[bytes, int], bytes]
 NAMES = (b"mountinfo", b"mounts")
 _BUFFER = 64 << 10
 _PAGE, _NAME_MAX = 4096, 255  # as procfs has them in statfs(2)
-_READABLE_SIZE = 1 << 20  # bytes, as LOOKUP has it: sendfile(2) reads up to that; GETATTR says 0 as the kernel does
 _DIRECTORY, _FILE = 0o040555, 0o100444
 _FOR_A_DAY = 86400  # seconds: a number is always a directory
 _OPEN_FLAGS = wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH
@@ -127,6 +127,8 @@ class MountFiles:
         if opcode == wire.LOOKUP:
             return self._lookup(unique, node, bytes(buffer[wire.IN_SIZE : size - 1]))
         if opcode == wire.GETATTR:
+            if node % _STRIDE > 1:
+                tell(self._fuse, outdating(node))
             return wire.ATTR_OUT.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0, *_attributes(node, 0))
         if opcode == wire.OPEN:
             handle, self._next = self._next, self._next + 1
@@ -171,7 +173,7 @@ class MountFiles:
             found, valid = node + 2 + NAMES.index(name), 0
         else:
             return wire.OUT_HEADER.pack(wire.OUT_SIZE, -ENOENT, unique)
-        attributes = _attributes(found, _READABLE_SIZE)
+        attributes = _attributes(found, READABLE_SIZE)
         return wire.ENTRY_OUT.pack(wire.ENTRY_OUT.size, 0, unique, found, 0, valid, 0, 0, 0, *attributes)
 
 

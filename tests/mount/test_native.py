@@ -49,6 +49,9 @@ class Device:
         unique = self.send(opcode, node, body)
         reply = self.ours.recv(1 << 20)
         size, error, answered = wire.OUT_HEADER.unpack_from(reply)
+        if not answered and error == wire.NOTIFY_INVAL_INODE:  # said before a GETATTR is answered
+            reply = self.ours.recv(1 << 20)
+            size, error, answered = wire.OUT_HEADER.unpack_from(reply)
         assert (size, answered) == (len(reply), unique)
         return -error, reply[wire.OUT_SIZE :]
 
@@ -138,7 +141,7 @@ def test_a_bug_at_the_exit_of_a_process_is_logged_once(
     assert caplog.text.count("KeyError: 'a bug'") == 1
 
 
-@pytest.mark.parametrize("opcode", [wire.FLUSH, wire.FSYNC, wire.LSEEK, 47, 63])
+@pytest.mark.parametrize("opcode", [wire.FSYNC, wire.LSEEK, 47, 63])
 def test_an_operation_that_is_not_served_is_enosys(device: Device, opcode: int) -> None:
     assert device.ask(opcode) == (ENOSYS, b"")
 
