@@ -387,7 +387,14 @@ class ModelTarget:
             self.actor.handles.pop(name, None)
             self.actor.others[name] = _Other(event=False)
             raise UnsupportedError("a file outside the tree", ends=False)
-        self.actor.handles[name] = self._open(path, flags)
+        handle = self._open(path, flags)
+        before = self.actor.handles.pop(name, None)
+        held = (each for actor in self.actors.values() for each in actor.handles.values())
+        if before is not None and not any(each is before for each in held):  # it is closed
+            for items in self.epolls.values():
+                if name in items and items[name].handle is before:
+                    del items[name]
+        self.actor.handles[name] = handle
         self.actor.others.pop(name, None)
 
     def _do_close(self, name: str) -> None:

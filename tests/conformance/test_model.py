@@ -68,3 +68,16 @@ def test_an_event_soon_after_another_is_told_when_time_passes() -> None:
     target.start(Case("x", "v2", tuple(ops)))
     answers = [target.do(op) for op in ops]
     assert [value for (_, value), op in zip(answers, ops, strict=True) if op[0] == "poll"] == [[], ["PRI", "ERR"]]
+
+
+def test_an_open_file_whose_name_is_taken_leaves_its_epoll() -> None:
+    target = ModelTarget("v2", "6.1")
+    ops = [
+        ("mkdir", "a"),
+        ("epoll", "e"),
+        *(op for _ in range(2) for op in (("open", "h", "a/cgroup.events"), ("epoll_add", "e", "h", "PRI"))),
+        ("open", "h", "a/cgroup.events"),
+        ("ready", "e"),
+    ]
+    target.start(Case("x", "v2", tuple(ops)))
+    assert [target.do(op) for op in ops] == [(None, None)] * 7 + [(None, [])]
