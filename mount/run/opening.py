@@ -17,9 +17,13 @@ from .mount_files import MountFiles
 from .paths import locate, locate_within
 from .proc_files import AbsentError, ProcFiles
 from .process import PROC_SUPER_MAGIC, signed, statfs_type, thread_group
+from .rights import with_rights_of
 
-_NAMES = frozenset((b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"filesystems", b"mtab", b"limits"))
-_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|limits)$")
+_NAMES = frozenset(
+    (b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"mountstats", b"filesystems", b"mtab", b"limits")
+)
+_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
+_OWNERS = frozenset((b"mountstats",))  # files that not everybody may read
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
 _NEVER = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY  # with one of these it is none of them
 _REFUSED = os.O_DIRECT  # by /proc
@@ -85,6 +89,8 @@ class Opening:
             if found is None or not call.waits():
                 return GOES
             name, pid = found
+            if name in _OWNERS:
+                os.close(with_rights_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
             if pid and name in MOUNT_FILES:
                 made = self._mounts.open(name, pid, flags)
             else:

@@ -19,6 +19,7 @@ from .rights import with_rights_of
 # include/uapi/linux/openat2.h
 RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 0x04, 0x08, 0x10
 
+_HOW = 24  # bytes of a struct open_how
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 
 
@@ -138,8 +139,9 @@ def locate_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
 def _open_from(tid: int, directory: bytes, path: bytes, flags: int, resolve: int) -> int:
     """Resolves a path from what is at a path of ours, with the thread's rights."""
     with _held(directory) as base:
-        how = pack("=QQQ", flags, 0, resolve)
-        return with_rights_of(tid, lambda: syscalls.syscall("openat2", base, path, how, len(how)))
+        return with_rights_of(
+            tid, lambda more: syscalls.syscall("openat2", base, path, pack("=QQQ", flags, 0, resolve | more), _HOW)
+        )
 
 
 @contextmanager

@@ -54,6 +54,7 @@ class ProcFiles:
             b"cgroup": self.cgroup,
             b"cpuset": self.cpuset,
             b"limits": limits.text,
+            b"mountstats": self.mountstats,
         }
 
     def text(self, name: bytes, pid: int, reader: int) -> bytes:
@@ -139,6 +140,15 @@ class ProcFiles:
             own, system = fields[5].split(b","), of_system.split(b",")
             access = b"ro" if b"ro" in (own[0], system[0]) else b"rw"
             shown.append(b"%s %s %s %s 0 0\n" % (source, fields[4], fstype, b",".join([access, *own[1:], *system[1:]])))
+        return b"".join(shown)
+
+    def mountstats(self, pid: int, reader: int) -> bytes:
+        """/proc/PID/mountstats (show_vfsstat), without what NFS adds. Raises OSError."""
+        shown = []
+        for line in self._mounts(Path(f"/proc/{pid}/mountinfo").read_bytes(), reader):
+            point = line.split(b" ")[4]
+            fstype, source = line.partition(b" - ")[2].split(b" ")[:2]
+            shown.append(b"device %s mounted on %s with fstype %s\n" % (source, point, fstype))
         return b"".join(shown)
 
     def _mounts(self, real: bytes, reader: int) -> list[bytes]:

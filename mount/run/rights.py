@@ -10,10 +10,10 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EIO
+from functools import cache
 from struct import Struct, pack
 from typing import NoReturn
 
@@ -21,23 +21,40 @@ from fakecgroup.refuse import refuse
 
 from . import syscalls
 from .process import Credentials, credentials
-from .user_namespaces import namespace_of
+from .user_namespaces import Namespace, namespace_of
 
 _VERSION_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 _PR_SET_KEEPCAPS = 8
 _FILE_SYSTEM = 3  # which of the ids
+_NO_MAGIC_LINKS = 0x02  # RESOLVE_NO_MAGICLINKS, include/uapi/linux/openat2.h
 _RESULT = Struct("=i")  # an errno
 
 
-def with_rights_of(tid: int, look: Callable[[], int]) -> int:
-    """What `look` opens, with a thread's rights: a descriptor of ours. Raises OSError."""
-    if namespace_of(tid) != namespace_of("self"):
-        return in_a_child(lambda: _look_in_its_namespace(tid, look))
-    theirs, ours = credentials(tid), credentials(threading.get_native_id())
+def with_rights_of(tid: int, look: Callable[[int], int]) -> int:
+    """What `look` opens, with a thread's rights: a descriptor of ours. It is given further limits for openat2(2).
+    Raises OSError.
+
+    In another user namespace capabilities only allow more. So where the ids alone do, no child is needed.
+    """
+    theirs, (ours, namespace) = credentials(tid), _own(os.getpid())
+    if namespace_of(tid) != namespace:
+        try:
+            with _taken(theirs._replace(capabilities=0), ours):
+                return look(_NO_MAGIC_LINKS)  # whom we own in that namespace, these would look into
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except OSError:
+            return in_a_child(lambda: _look_in_its_namespace(tid, lambda: look(0)))
     if _counts(theirs) == _counts(ours):
-        return look()
+        return look(0)
     with _taken(theirs, ours):
-        return look()
+        return look(0)
+
+
+@cache
+def _own(pid: int) -> tuple[Credentials, Namespace]:
+    """Ours, `pid` being our number, when no thread has another's."""
+    return credentials(pid), namespace_of(pid)
 
 
 def in_a_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:

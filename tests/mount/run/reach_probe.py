@@ -198,14 +198,14 @@ class Sequence:
             os.close(fd)
 
 
-def in_a_child(work: Callable[[], None]) -> str:
-    """What it has reached, or ""."""
+def in_a_child(work: Callable[[], int]) -> str:
+    """What it has reached, or else the number that it gives."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
         said = ""
         try:
-            work()
+            said = str(work())
         except ReachedError as reached:
             said = str(reached)
         except OSError as error:
@@ -222,17 +222,22 @@ def in_a_child(work: Callable[[], None]) -> str:
 def main(devices: str, seed: str, count: str, steps: str, directory: str) -> None:
     theirs = {os.makedev(*map(int, device.split(":"))) for device in devices.split(",") if device}
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    done = 0
     for number in range(int(seed), int(seed) + int(count)):
 
-        def work(number: int = number) -> None:
+        def work(number: int = number) -> int:
             sequence = Sequence(number, theirs, directory)
             if number < int(seed) + int(count) - 1:
                 libc.unshare(NEWNS)
             sequence.run(int(steps))
+            return sum(1 for step in sequence.steps if not step.startswith("("))
 
         said = in_a_child(work)
-        if said:
+        if said.isdecimal():
+            done += int(said)
+        else:
             print(f"seed {number}: {said}")
+    print(f"{count} sequences, steps were {'possible' if done else 'impossible'}")
 
 
 main(*sys.argv[1:])

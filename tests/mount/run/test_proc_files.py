@@ -128,6 +128,18 @@ def test_mounts_of_hybrid(sandboxed: Sandboxed) -> None:
     assert {line.split()[1] for line in shown[1:]} == {shown[0].split()[0]}
 
 
+def test_mountstats_tells_of_the_tree_and_of_no_mount_of_the_machines(sandboxed: Sandboxed) -> None:
+    script = (
+        "grep cgroup /proc/self/mountstats; grep -c . /proc/mounts /proc/$$/mountstats | cut -d: -f2 | uniq | wc -l"
+    )
+    assert said(sandboxed(script)) == "device cgroup2 mounted on /sys/fs/cgroup with fstype cgroup2\n1\n"
+
+
+def test_mountstats_is_its_owners(root: None, sandboxed: Sandboxed) -> None:
+    done = sandboxed("setpriv --reuid 54321 --clear-groups cat /proc/$$/mountstats")
+    assert (done.returncode, done.stderr) == (1, f"cat: {done.stderr.split()[1]} Permission denied\n")
+
+
 def test_the_other_mounts_are_as_they_are(sandboxed: Sandboxed) -> None:
     def lines(text: str) -> list[str]:
         return sorted(line for line in text.splitlines() if line.split()[1] in ("/", "/proc", "/sys", "/dev"))
