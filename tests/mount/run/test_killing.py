@@ -6,37 +6,55 @@ With SIGURG, which nobody minds who does not wait for it: it would reach the who
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from ...waiting import wait_until
 from .conftest import Sandboxed, said
 
-WAITS = "trap 'echo heard; exit' URG; echo waits; for _ in 1 2 3 4 5 6 7 8; do sleep 0.2; done; echo silence"
 EVERYBODY = "sh -c 'kill -s URG -- -1'"
 
 
 @pytest.fixture
-def outside() -> Iterator[subprocess.Popen[str]]:
-    """A process that is not in the sandbox."""
-    process = subprocess.Popen(["sh", "-c", WAITS], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "waits\n"
-    yield process
-    process.kill()
-    process.communicate()
+def listens(tmp_path: Path) -> Callable[[str], str]:
+    """A command that says when it is heard and ends then; the file of that name is there once it listens."""
+    script = tmp_path / "listens"
+    script.write_text("trap 'echo heard; exit' URG\necho listens\n: >\"$1\"\nwhile :; do sleep 0.1; done\n")
+    tmp_path.chmod(0o777)
+    return lambda name: f"sh {script} {tmp_path / name}"
 
 
-def test_who_signals_everybody_reaches_all_of_the_sandbox_but_itself(sandboxed: Sandboxed) -> None:
-    script = f'({WAITS}) & unshare -U sh -c "{WAITS}" & sleep 0.5; {EVERYBODY}; echo $?; wait'
-    assert sorted(said(sandboxed(script)).split()) == ["0", "heard", "heard", "waits", "waits"]
+@pytest.fixture
+def listening(tmp_path: Path) -> Callable[..., str]:
+    """A command that waits for files of these names."""
+    return lambda *names: f"until {' && '.join(f'[ -e {tmp_path / name} ]' for name in names)}; do sleep 0.1; done"
 
 
-def test_who_signals_everybody_reaches_nobody_outside(sandboxed: Sandboxed, outside: subprocess.Popen[str]) -> None:
-    said(sandboxed(EVERYBODY))
-    with pytest.raises(subprocess.TimeoutExpired):
-        outside.wait(0.5)
+def test_who_signals_everybody_reaches_all_of_the_sandbox_but_itself(
+    sandboxed: Sandboxed, listens: Callable[[str], str], listening: Callable[..., str]
+) -> None:
+    script = f"{listens('a')} & unshare -U {listens('b')} & {listening('a', 'b')}; {EVERYBODY}; echo $?; wait"
+    assert sorted(said(sandboxed(script)).split()) == ["0", "heard", "heard", "listens", "listens"]
 
 
-def test_another_user_does_not_reach_root(root: None, sandboxed: Sandboxed) -> None:
-    script = f"({WAITS}) & sleep 0.5; setpriv --reuid 1234 --clear-groups {EVERYBODY}; echo $?; wait"
-    assert sorted(said(sandboxed(script)).split()) == ["0", "silence", "waits"]
+def test_who_signals_everybody_reaches_nobody_outside(
+    sandboxed: Sandboxed, tmp_path: Path, listens: Callable[[str], str]
+) -> None:
+    with subprocess.Popen(listens("outside").split(), stdout=subprocess.PIPE, text=True) as outside:
+        try:
+            wait_until((tmp_path / "outside").exists)
+            said(sandboxed(EVERYBODY))
+            with pytest.raises(subprocess.TimeoutExpired):
+                outside.wait(0.5)
+        finally:
+            outside.kill()
+
+
+def test_another_user_does_not_reach_root(
+    root: None, sandboxed: Sandboxed, listens: Callable[[str], str], listening: Callable[..., str]
+) -> None:
+    stranger = f"setpriv --reuid 1234 --clear-groups {EVERYBODY}; echo $?"
+    script = f"{listens('a')} & {listening('a')}; {stranger}; sleep 0.5; kill $! && echo lives; wait"
+    assert sorted(said(sandboxed(script)).split()) == ["0", "listens", "lives"]
