@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 from program_matrix import user
 
 PROBE = Path(__file__).with_name("reach_probe.py")
-SEQUENCES = int(os.environ.get("FAKECGROUP_REACH_SEQUENCES", "40"))
+SEQUENCES = int(os.environ.get("FAKECGROUP_REACH_SEQUENCES", "15"))
 SEED = int(os.environ.get("FAKECGROUP_REACH_SEED", "1"))
 STEPS = 10
 UNREACHED = f"{SEQUENCES} sequences, steps were possible\n"
@@ -119,7 +119,7 @@ def untouched() -> Iterator[None]:
     assert reached == []
 
 
-@pytest.mark.hostile("mounts moved about at random to find the machine's cgroups", times=400)
+@pytest.mark.hostile("mounts moved about at random to find the machine's cgroups", times=150)
 @LAYOUTS
 def test_no_sequence_of_mounts_and_namespaces_reaches_them(
     untouched: None, sandboxed: Sandboxed, tmp_path: Path, layout: str
@@ -128,7 +128,7 @@ def test_no_sequence_of_mounts_and_namespaces_reaches_them(
     assert said(sandboxed(shlex.join(map(str, words)), layout=layout, timeout=600 + 10 * SEQUENCES)) == UNREACHED
 
 
-@pytest.mark.hostile("the same by a plain user", times=400)
+@pytest.mark.hostile("the same by a plain user", times=150)
 @LAYOUTS
 def test_no_sequence_of_a_plain_users_reaches_them(sandboxed: Sandboxed, layout: str) -> None:
     if not user.is_plain():
