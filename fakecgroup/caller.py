@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .cgroup import Cgroup
 
 from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
 
@@ -52,12 +55,17 @@ def _own_numbers() -> Numbers:
     return OWN_NUMBERS
 
 
+def _initial_namespace() -> Cgroup | None:
+    return None
+
+
 class Caller(NamedTuple):
     """Credentials of one call.
 
     `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the supplementary groups,
     `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`, any other object, or
-    None for a descriptor that is not open, `numbers` how it counts tasks.
+    None for a descriptor that is not open, `numbers` how it counts tasks, `cgroup_root` the root of its
+    cgroup namespace in the unified hierarchy, None for the initial one.
 
     `capabilities` are those that count now, as a set or as a function that gives the `Privileges`; None stands for all
     of them for uid 0, for none for others.
@@ -72,6 +80,7 @@ class Caller(NamedTuple):
     files: Callable[[int], object] = _no_files
     numbers: Callable[[], Numbers] = _own_numbers
     capabilities: Capability | Callable[[], Privileges] | None = None
+    cgroup_root: Callable[[], Cgroup | None] = _initial_namespace
 
     def privileges(self) -> Privileges:
         """The capabilities and how far they reach."""

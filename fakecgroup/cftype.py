@@ -51,6 +51,7 @@ class CFType:
     file that has its own; the others have one after each change (kernfs_notify).
     `huge_page` in bytes: only machines that have huge pages of this size have the file.
     `by_opener`: what may be written hangs on what whoever opened it was privileged to at that time.
+    `delegatable`: it can be written in the root of one's own cgroup namespace (CFTYPE_NS_DELEGATABLE).
     """
 
     name: str
@@ -63,6 +64,7 @@ class CFType:
     mark: str | None = None
     huge_page: int | None = None
     by_opener: bool = False
+    delegatable: bool = False
     show: Callable[[Any], str] | None = None
     show_records: Callable[[Any, OpenFile], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None

@@ -75,6 +75,7 @@ class Hierarchy:
         dfl: bool,
         name: str = "",
         taken: frozenset[str] = frozenset(),
+        options: tuple[str, ...] = (),
     ) -> None:
         self.environment = environment
         self.personality = environment.personality
@@ -85,6 +86,8 @@ class Hierarchy:
         self.notify = environment.notify
         self.notify_later = environment.notify_later
         self.dfl = dfl
+        self.options = options
+        """How the unified hierarchy is mounted, in the order in which a kernel shows them."""
         self.name = name
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
@@ -114,6 +117,11 @@ class Hierarchy:
             for number, (row, owner) in enumerate(rows, start=1)
             if row.where & where
         }
+
+    @property
+    def nsdelegate(self) -> bool:
+        """Cgroup namespaces are boundaries of delegation."""
+        return "nsdelegate" in self.options
 
     @property
     def label(self) -> str:

@@ -22,6 +22,7 @@ from .hierarchy import Environment, Hierarchy
 from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import Machine
 from .membership import Membership
+from .mount_options import vet
 from .openfile import OpenFile
 from .permission import MAY_EXEC, require
 from .personality import choose
@@ -57,7 +58,8 @@ class Kernel:
     `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is what systemd makes of /sys/fs/cgroup: a
     directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `kernel` such as "6.12" (None:
     the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are bytes or such as "8Gi",
-    `hugepages` are such as "2Mi=64,1Gi=0" or {"2Mi": 64}, `block_devices` such as "259:0,259:1" or ("259:0", "259:1").
+    `hugepages` are such as "2Mi=64,1Gi=0" or {"2Mi": 64}, `block_devices` such as "259:0,259:1" or ("259:0", "259:1"),
+    `mount_options` are those of the unified hierarchy, such as "nsdelegate,memory_recursiveprot", as systemd has it.
     Each takes what the command line takes for the option of its name, and None for the default. `version` and
     `huge_pages` are old names of `kernel` and `hugepages`.
     `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
@@ -82,6 +84,7 @@ class Kernel:
         swap: int | str | None = 0,
         hugepages: str | Mapping[str, int] | Collection[int] | None = None,
         block_devices: str | Sequence[str] | None = (),
+        mount_options: str | Sequence[str] | None = None,
         processes: Processes | None = None,
         clock: Callable[[], int] = time.time_ns,
         version: str | None = None,
@@ -104,6 +107,8 @@ class Kernel:
             huge_pages=options.read("hugepages", given["hugepages"]),
             block_devices=options.read("block_devices", block_devices),
         )
+        self.mount_options: tuple[str, ...] = options.read("mount_options", mount_options)
+        vet(self.mount_options, self.personality)
         self.processes: Processes = processes if processes is not None else ProcessTable()
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
@@ -143,7 +148,8 @@ class Kernel:
         controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
         base = [row for controller in controllers for row in controller.dfl_base]
         free = [controller for controller in controllers if controller.name not in taken]
-        hierarchy = Hierarchy(self._environment(), free, (*dfl.FILES, *base), dfl=True, taken=taken)
+        core = (*dfl.FILES, *base)
+        hierarchy = Hierarchy(self._environment(), free, core, dfl=True, taken=taken, options=self.mount_options)
         self.hierarchies.append(hierarchy)
         return hierarchy.root
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from errno import E2BIG, EBADF, EINVAL, ENODEV
+from errno import E2BIG, EBADF, EINVAL, ENODEV, EPERM
 from itertools import islice
 from os import O_ACCMODE, O_RDONLY, O_WRONLY
 from select import POLLERR, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM
@@ -32,6 +32,7 @@ class OpenFile:
         "_read_pos",
         "flags",
         "inode",
+        "namespace",
         "opener",
         "peak",
         "pidlist",
@@ -44,6 +45,9 @@ class OpenFile:
         self.flags = flags
         self.opener = opener
         self.reader = opener  # whoever reads
+        delegates = flags & O_ACCMODE != O_RDONLY and inode.cgroup.hierarchy.nsdelegate
+        self.namespace = opener.cgroup_root() if delegates else None
+        """The root of the cgroup namespace in which it was opened, if that matters and is not the initial one."""
         self._buffer = b""
         self._index = 0
         self._read_pos = 0
@@ -134,8 +138,9 @@ class OpenFile:
         """Gives the file one whole value; returns the bytes taken, all of them.
 
         The offset of a write does not matter to a cgroup file. Order of checks: E2BIG for more than the
-        file takes, ENODEV for one that is gone, nothing at all for no bytes, EINVAL without a writer, then the
-        parser and the file's own (fs/kernfs/file.c, kernfs_fop_write_iter; cgroup_file_write).
+        file takes, ENODEV for one that is gone, nothing at all for no bytes, EPERM in the root of one's own
+        namespace if these delegate, EINVAL without a writer, then the parser and the file's own
+        (fs/kernfs/file.c, kernfs_fop_write_iter; cgroup_file_write).
         """
         if self.flags & O_ACCMODE == O_RDONLY:
             raise refuse(EBADF)
@@ -147,6 +152,8 @@ class OpenFile:
             raise refuse(ENODEV)
         if not data:
             return 0
+        if self.namespace is inode.cgroup and not row.delegatable:
+            raise refuse(EPERM)
         text = data.partition(b"\0")[0].decode("latin-1")
         if row.write is not None:
             row.write(inode.subject, text)

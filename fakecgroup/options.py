@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from . import mount_options
 from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from .size import parse_size
 
@@ -139,6 +140,7 @@ READERS: dict[str, Callable[[object], object]] = {
     "swap": _size,
     "hugepages": _hugepages,
     "block_devices": _block_devices,
+    "mount_options": mount_options.read,
 }
 DEFAULTS: dict[str, object] = {
     "layout": "v2",
@@ -149,5 +151,6 @@ DEFAULTS: dict[str, object] = {
     "swap": 0,
     "hugepages": frozenset(HUGE_PAGES),
     "block_devices": (),
+    "mount_options": mount_options.SYSTEMD,
 }
 _RENAMED = {"version": "kernel", "huge_pages": "hugepages"}

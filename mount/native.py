@@ -130,6 +130,8 @@ class Session:
         self, fd: int, path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, *, device: str | None = None
     ) -> None:
         self.lock = threading.Lock()
+        self.cgroup_root_of: Callable[[int], Cgroup | None] = lambda tid: None
+        """The root of a thread's cgroup namespace, if that is not the initial one; by itself, a mount does not know."""
         self._fd = fd
         self._kernel = kernel
         self._vfs = kernel.vfs
@@ -207,7 +209,8 @@ class Session:
                 if caller is None:
                     if len(callers) == _CALLERS:
                         callers.clear()
-                    caller = callers[uid, gid, pid] = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
+                    caller = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
+                    caller = callers[uid, gid, pid] = caller._replace(cgroup_root=partial(self._cgroup_root, pid))
                 with lock:
                     reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
@@ -236,6 +239,9 @@ class Session:
             log.exception("a process has exited")
             return not is_shortage(error)
         return True
+
+    def _cgroup_root(self, tid: int) -> Cgroup | None:
+        return self.cgroup_root_of(tid)
 
     def inode(self, ino: int) -> Inode | None:
         """The inode with this number, if a program has it open or in use in another way."""
@@ -282,6 +288,7 @@ class Session:
             (wire.LISTXATTR, self._listxattr),
             (wire.REMOVEXATTR, self._removexattr),
             (wire.POLL, self._poll),
+            (wire.COPY_FILE_RANGE, self._copy_file_range),
             (wire.IOCTL, self._ioctl),
             (wire.INIT, self._init),
             (wire.INTERRUPT, self._no_reply),
@@ -626,6 +633,10 @@ class Session:
         if self._pollers and file.inode in self._pollers:
             self._pollers[file.inode].pop(handle, None)
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _copy_file_range(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        """No bytes, as files have the size 0."""
+        return wire.WRITE_OUT.pack(wire.WRITE_OUT.size, 0, unique, 0, 0)
 
     def _ioctl(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         return wire.OUT_HEADER.pack(_OUT, -ENOTTY, unique)

@@ -56,6 +56,13 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         default=(),
         help="whole disks by number, such as 259:0,259:1 (default: none)",
     )
+    group.add_argument(
+        "--mount-options",
+        type=_read("mount_options"),
+        metavar="OPTION,...",
+        default=DEFAULTS["mount_options"],
+        help="how the unified hierarchy is mounted (default: nsdelegate,memory_recursiveprot, as systemd mounts it)",
+    )
 
 
 def make_kernel(options: argparse.Namespace, processes: Processes | None = None) -> Kernel:
@@ -69,6 +76,7 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
         swap=options.swap,
         hugepages=options.hugepages,
         block_devices=options.block_devices,
+        mount_options=options.mount_options,
         processes=processes,
     )
 

@@ -53,6 +53,7 @@ POLL = 40
 BATCH_FORGET = 42
 RENAME2 = 45
 LSEEK = 46
+COPY_FILE_RANGE = 47
 OPCODES = 64  # more than any opcode that the kernel has so far
 
 NOTIFY_POLL = 1

@@ -148,10 +148,16 @@ def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
     return procs is None or permitted(procs, MAY_WRITE, opener)
 
 
-def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller) -> None:
-    """May a task of `source` come to `cgroup`? (cgroup_attach_permissions) Raises EACCES, EOPNOTSUPP, EBUSY."""
+def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller, namespace: Cgroup | None) -> None:
+    """May a task of `source` come to `cgroup`? (cgroup_attach_permissions)
+
+    `namespace` is the root of the cgroup namespace in which that is wished, None where it does not matter. Raises
+    EACCES, ENOENT for what is outside of that, EOPNOTSUPP, EBUSY.
+    """
     if not _attach_allowed(cgroup, source, caller):
         raise refuse(EACCES)
+    if namespace is not None and not all(namespace in seen.lineage() for seen in (source, cgroup)):
+        raise refuse(ENOENT)
     threadmode.vet_migration(cgroup)
 
 
@@ -165,7 +171,7 @@ def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller, *, threadgrou
     procs = cgroup.file("cgroup.procs")
     if procs is not None and not permitted(procs, MAY_WRITE, caller):
         raise refuse(EACCES)
-    _vet_attach(cgroup, source, caller)
+    _vet_attach(cgroup, source, caller, caller.cgroup_root() if cgroup.hierarchy.nsdelegate else None)
     _vet_threads(cgroup, source, threadgroup)
 
 
@@ -178,7 +184,7 @@ def _vet_threads(cgroup: Cgroup, source: Cgroup, threadgroup: bool) -> None:
 def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
     source = cgroup.hierarchy.locate(task)
-    _vet_attach(cgroup, source, of.opener)
+    _vet_attach(cgroup, source, of.opener, of.namespace)
     _vet_threads(cgroup, source, threadgroup)
     attach(cgroup, task, threadgroup, writer)
 
@@ -186,7 +192,8 @@ def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgr
 def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
     """Moves the process that `text` names, 0 being the writer (__cgroup_procs_write).
 
-    Raises EINVAL, ESRCH, EACCES (by the opener's credentials), EOPNOTSUPP, EBUSY in this order.
+    Raises EINVAL, ESRCH, EACCES (by the opener's credentials), ENOENT outside of the opener's cgroup namespace if these
+    delegate, EOPNOTSUPP, EBUSY in this order.
     """
     _write_pid(cgroup, text, of, writer, threadgroup=True)
 
@@ -342,10 +349,10 @@ def _pressure(
 
 FILES = (
     CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type),
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True),
-    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads, by_opener=True),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True, delegatable=True),
+    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads, by_opener=True, delegatable=True),
     CFType("cgroup.controllers", show=show_controllers),
-    CFType("cgroup.subtree_control", show=show_subtree_control, write_of=write_subtree_control),
+    CFType("cgroup.subtree_control", delegatable=True, show=show_subtree_control, write_of=write_subtree_control),
     CFType("cgroup.events", Where.CHILD, show=show_events),
     CFType("cgroup.max.descendants", show=show_max_descendants, write=write_max_descendants),
     CFType("cgroup.max.depth", show=show_max_depth, write=write_max_depth),

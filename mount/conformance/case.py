@@ -67,6 +67,14 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "fpwrite": ("handle", "data", "int"),
     "lseek": ("handle", "int", "whence=SEEK_SET"),
     "ftruncate": ("handle", "int"),
+    # copies; where no position is given, that of the open file
+    "sendfile": ("handle", "int", "int=-1"),  # size, position; what comes into a file in memory
+    "sendfile_to": ("handle", "data"),  # from a file in memory
+    "splice": ("handle", "int", "int=-1"),  # size, position; what comes into a pipe
+    "splice_to": ("handle", "data", "int=-1"),  # from a pipe
+    "copy_range": ("handle", "handle", "int"),  # copy_file_range(2) from one to the other; the bytes copied
+    "copy_out": ("handle", "int"),  # copy_file_range(2) into a file in memory
+    "copy_in": ("handle", "data"),  # copy_file_range(2) from one
     "fsync": ("handle",),
     "fstat": ("handle",),
     "poll": ("handle", "poll=IN"),  # what is ready now; never waits
@@ -86,6 +94,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     ),  # effective, and permitted for good; "as 0" makes all that are effective
     "user_namespace": (),  # a new one, in which the own ids are 0 and there are no others; only in a helper
     "umask": ("mode",),
+    "unshare": (),  # a cgroup namespace of its own
     # processes
     "fork": ("name",),
     "thread": ("name",),

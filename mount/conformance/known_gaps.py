@@ -46,6 +46,7 @@ MOUNT: Gaps = {
     ("v1", "nothing moves between hierarchies"): _ONE,
     ("v1", "renames between hierarchies and to no name"): _ONE,
     ("v2", "a watch of what is removed"): _WATCHED,
+    ("v2", "a file that is gone"): "the mount's kernel reads whole pages for a copy, so what was made is not at hand",
     ("v2", "no way through a closed directory"): _DOTS,
     **{("v1", f"no way through a closed directory ({h})"): _DOTS for h in ("pids", "cpu,cpuacct")},
 }

@@ -40,6 +40,9 @@ _CLONE_NEWUSER = 0x10000000
 _INOTIFY_EVENT = struct.Struct("=iIII")  # struct inotify_event: wd mask cookie len
 
 
+_MOST = 1 << 20  # bytes that are copied at once
+
+
 class DirectoryTarget:
     """``root`` is the layout's root; ``before`` and ``after`` run around each case (for instance to mount afresh)."""
 
@@ -437,6 +440,66 @@ class _Worker:
     def _op_ftruncate(self, handle: str, size: int) -> None:
         os.ftruncate(self._fd(handle), size)
 
+    def _op_sendfile(self, handle: str, size: int, offset: int) -> str:
+        copy = os.memfd_create("copy")
+        try:
+            os.sendfile(copy, self._fd(handle), None if offset < 0 else offset, size)
+            return bytes_data(os.pread(copy, _MOST, 0))
+        finally:
+            os.close(copy)
+
+    def _op_sendfile_to(self, handle: str, data: bytes) -> Any:
+        text = self._expand(data)
+        source = _in_memory(text)
+        try:
+            taken = os.sendfile(self._fd(handle), source, None, len(text))
+        finally:
+            os.close(source)
+        return None if taken == len(text) else taken
+
+    def _op_splice(self, handle: str, size: int, offset: int) -> str:
+        ours, theirs = os.pipe()
+        try:
+            got = os.splice(self._fd(handle), theirs, size, None if offset < 0 else offset)
+            return bytes_data(os.read(ours, _MOST)) if got else ""
+        finally:
+            os.close(ours)
+            os.close(theirs)
+
+    def _op_splice_to(self, handle: str, data: bytes, offset: int) -> Any:
+        text = self._expand(data)
+        ours, theirs = os.pipe()
+        try:
+            os.write(theirs, text)
+            taken = os.splice(ours, self._fd(handle), len(text), None, None if offset < 0 else offset)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        return None if taken == len(text) else taken
+
+    def _op_copy_range(self, handle: str, other: str, size: int) -> int:
+        return os.copy_file_range(self._fd(handle), self._fd(other), size)
+
+    def _op_copy_out(self, handle: str, size: int) -> str:
+        copy = os.memfd_create("copy")
+        try:
+            os.copy_file_range(self._fd(handle), copy, size)
+            return bytes_data(os.pread(copy, _MOST, 0))
+        finally:
+            os.close(copy)
+
+    def _op_copy_in(self, handle: str, data: bytes) -> Any:
+        text = self._expand(data)
+        source = _in_memory(text)
+        try:
+            taken = os.copy_file_range(source, self._fd(handle), len(text))
+        finally:
+            os.close(source)
+        return None if taken == len(text) else taken
+
+    def _op_unshare(self) -> None:
+        raise UnsupportedError("a mount does not know of cgroup namespaces")
+
     def _op_fsync(self, handle: str) -> None:
         os.fsync(self._fd(handle))
 
@@ -592,6 +655,13 @@ class _Worker:
 
     def _op_settle(self, milliseconds: int) -> None:
         time.sleep(milliseconds / 1000)
+
+
+def _in_memory(text: bytes) -> int:
+    """A descriptor for a file in memory, at its start."""
+    source = os.memfd_create("copy")
+    os.pwrite(source, text, 0)
+    return source
 
 
 class _step(contextlib.AbstractContextManager["_step"]):  # noqa: N801 (reads as a statement)

@@ -31,6 +31,7 @@ from typing import Any
 
 from fakecgroup import Caller, Capability, EventFd, Kernel, OpenFile, Privileges, ProcessTable
 from fakecgroup.capability import ALL, NONE
+from fakecgroup.cgroup import Cgroup
 from fakecgroup.inode import CgroupFile, Inode, Stat
 from fakecgroup.vfs import MAX_NON_LFS
 
@@ -98,6 +99,7 @@ class _Actor:
     others: dict[str, _Other] = field(default_factory=dict)
     status: str = "signal 9"
     doomed: bool = False
+    cgroup_root: Cgroup | None = None  # of its cgroup namespace, if that is not the initial one
 
     effective: Capability = ALL
     permitted: Capability = ALL
@@ -105,7 +107,14 @@ class _Actor:
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.uid, self.gid, self.tid, files=self.file, capabilities=self.privileges)
+        return Caller(
+            self.uid,
+            self.gid,
+            self.tid,
+            files=self.file,
+            capabilities=self.privileges,
+            cgroup_root=lambda: self.cgroup_root,
+        )
 
     def privileges(self) -> Privileges:
         if not self.namespace:
@@ -453,6 +462,45 @@ class ModelTarget:
         handle, file = self._file(name, EINVAL)
         self.vfs.setattr(handle.inode, self.actor.caller, size=size, handle=file)
 
+    def _copied(self, name: str, size: int, offset: int) -> str:
+        """What splice_read of a file gives, from a position or else from that of the open file."""
+        handle, file = self._file(name, EINVAL)
+        if handle.flags & os.O_ACCMODE == os.O_WRONLY:
+            raise OSError(EBADF, "")
+        position = handle.position if offset < 0 else offset
+        data = file.read(position, size, self.actor.caller)
+        if offset < 0:
+            handle.position += len(data)
+        return _text(data)
+
+    _do_sendfile = _do_splice = _copied
+
+    def _do_sendfile_to(self, name: str, data: bytes) -> int | None:
+        return self._do_fwrite(name, data)
+
+    def _do_splice_to(self, name: str, data: bytes, offset: int) -> int | None:
+        return self._do_fwrite(name, data) if offset < 0 else self._do_fpwrite(name, data, offset)
+
+    def _opened_for(self, name: str, mode: int) -> None:
+        """What copy_file_range(2) asks of both files first (generic_copy_file_checks)."""
+        handle, _ = self._file(name, EISDIR)
+        if handle.flags & os.O_ACCMODE not in (mode, os.O_RDWR):
+            raise OSError(EBADF, "")
+
+    def _do_copy_range(self, name: str, other: str, size: int) -> int:
+        """Nothing, as the file's size is 0."""
+        self._opened_for(name, os.O_RDONLY)
+        self._opened_for(other, os.O_WRONLY)
+        return 0
+
+    def _do_copy_out(self, name: str, size: int) -> None:
+        self._opened_for(name, os.O_RDONLY)
+        raise OSError(EXDEV, "")
+
+    def _do_copy_in(self, name: str, data: bytes) -> None:
+        self._opened_for(name, os.O_WRONLY)
+        raise OSError(EXDEV, "")
+
     def _do_fsync(self, name: str) -> None:
         self._file(name, EINVAL)
 
@@ -508,6 +556,11 @@ class ModelTarget:
         self.actor.namespace = self.actor.tid
         self.actor.effective = self.actor.permitted = ALL
         self.table.grant(self.actor.tid, self.actor.privileges())
+
+    def _do_unshare(self) -> None:
+        """Its root is where who makes it is (copy_cgroup_ns)."""
+        hierarchy = next(hierarchy for hierarchy in self.kernel.hierarchies if hierarchy.dfl)
+        self.actor.cgroup_root = hierarchy.cgroup_of(self.actor.tid)
 
     def _do_umask(self, mask: int) -> int:
         before, self.actor.umask = self.actor.umask, mask

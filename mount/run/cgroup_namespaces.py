@@ -56,6 +56,8 @@ class CgroupNamespaces:
         self._coming: list[_Coming] = []
         for tid in (first, os.getpid()):
             self._keep(tid, initial)
+        self._initial = frozenset(self._roots)
+        self._unified = next((n for n, hierarchy in enumerate(tree.kernel.hierarchies) if hierarchy.dfl), None)
 
     def root(self, tid: int) -> Places:
         """The cgroups that are / to a thread. Raises OSError: no such thread."""
@@ -68,6 +70,31 @@ class CgroupNamespaces:
             if places is None:
                 raise ProcessLookupError
             return self._keep(tid, places)
+
+    def is_initial(self, tid: int) -> bool:
+        """Whether a thread is in the namespace that the command started in. Raises OSError: no such thread."""
+        return _namespace(tid) in self._initial
+
+    def root_to_delegate(self, tid: int) -> Cgroup | None:
+        """The root of a thread's namespace in the unified hierarchy; None for the initial one, and where there is no
+        such thread or hierarchy. With the lock of the tree held, so this waits for nothing.
+        """
+        if self._unified is None:
+            return None
+        try:
+            namespace = _namespace(tid)
+        except OSError:
+            return None
+        if namespace in self._initial:
+            return None
+        if namespace in self._roots:
+            return self._roots[namespace][0][self._unified]
+        for coming in list(self._coming):
+            if coming.tid == tid and coming.namespace != namespace:
+                return coming.places[self._unified]
+        kernel = self._tree.kernel
+        task = kernel.processes.find(tid)
+        return None if task is None else kernel.hierarchies[self._unified].locate(task)
 
     def unshare(self, call: Call) -> Answer:
         """unshare(2) with CLONE_NEWCGROUP."""

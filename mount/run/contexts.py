@@ -47,6 +47,11 @@ class _Context(NamedTuple):
     options: tuple[str, ...] = ()
     root: str = ""
 
+    @property
+    def source(self) -> bytes:
+        given = (option.partition("=") for option in self.options)
+        return next((os.fsencode(value) for name, _, value in given if name == "source"), b"none")
+
     def write(self, path: str) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
         try:
@@ -150,6 +155,7 @@ class Contexts:
             raise refuse(EPERM if command == _RECONFIGURE else EBUSY)
         options = [option for option in context.options if not option.startswith("source=")]
         root = self._mounting.root(tid, context.unified, options)
+        self._mounting.apply(tid, context.unified, options)
         context._replace(phase="mount", root=root).write(path)
 
     def fsmount(self, call: Call) -> Answer:
@@ -166,7 +172,7 @@ class Contexts:
                 raise refuse(EINVAL)
             if context.phase != "mount":
                 raise refuse(EBUSY if context.phase == "reconfigure" else EINVAL)
-            made = self._mounting.detached(context.root, attributes)
+            made = self._mounting.detached(call.tid, context.root, attributes, context.source)
             try:
                 shown = os.open(f"/proc/self/fd/{made}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             except OSError:

@@ -13,6 +13,7 @@ from .namespaces import Namespaces
 _ATIME = 0x70
 ATTRIBUTES = 0x2000FF  # read-only, nosuid, nodev, noexec, those of access times, nosymfollow: MOUNT_ATTR_*
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+_PRIVATE = 16384 | 1 << 18  # MS_REC, MS_PRIVATE
 _BOTH_EMPTY = 0x04 | 0x40  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
 
 
@@ -43,6 +44,29 @@ def detached(home: int, path: str, attributes: int) -> int:
     if failed:
         for tree in made:
             os.close(tree)
+        raise failed[0]
+    return made[0]
+
+
+def store(home: int) -> int:
+    """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
+    made: list[int] = []
+    failed: list[OSError] = []
+
+    def work() -> None:
+        try:
+            syscalls.unshare(syscalls.CLONE_FS)
+            syscalls.set_namespace(home, syscalls.CLONE_NEWNS)
+            syscalls.unshare(syscalls.CLONE_NEWNS)
+            syscalls.mount(None, "/", None, _PRIVATE)
+            made.append(os.open("/proc/thread-self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
+        except OSError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failed:
         raise failed[0]
     return made[0]
 

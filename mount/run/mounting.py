@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Collection
 from errno import EBUSY, EINVAL, ENOTDIR, EPERM
 
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.mount_options import SINCE, of_kernel
 from fakecgroup.refuse import refuse
 
+from ..mountinfo import mount_of
 from . import other_mounts, syscalls
 from .cgroup_namespaces import CgroupNamespaces
 from .filter import When
@@ -20,11 +23,13 @@ from .other_mounts import Words
 from .paths import locate
 from .process import credentials
 from .sandbox import CGROUP_ROOT
+from .subsystems import bound, known
 from .tree import Tree, cgroup_of
 from .user_namespaces import namespace_of, owners
 
 # Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
 _NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
+_REMOUNT, _BIND = 32, 4096
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
@@ -32,15 +37,6 @@ OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazyt
 """What every file system takes (fs/fs_context.c)."""
 _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
 TRAPPED = {"mount": None, "umount2": When(1, syscalls.MNT_FORCE, syscalls.MNT_FORCE)}
-_V2_OPTIONS = {  # since when each is there (cgroup2_fs_parameters)
-    "nsdelegate": (4, 13),
-    "memory_localevents": (5, 2),
-    "memory_recursiveprot": (5, 7),
-    "favordynmods": (6, 0),
-    "nofavordynmods": (6, 0),
-    "memory_hugetlb_accounting": (6, 6),
-    "pids_localevents": (6, 11),
-}
 V1_OPTIONS = frozenset(
     ("none", "noprefix", "clone_children", "cpuset_v2_mode", "xattr", "favordynmods", "nofavordynmods")
 )
@@ -56,10 +52,10 @@ class Mounting:
         self._tree = tree
         self._namespaces = namespaces
         self._home = home
-        self.subsystems = frozenset(_bound(tree.kernel.hierarchies))
+        personality = tree.kernel.personality
+        self.subsystems = known(personality) | bound(tree.kernel.hierarchies).keys()
         """What an option of a v1 hierarchy can be called by."""
-        at_least = tree.kernel.personality.at_least
-        self.v2_options = frozenset(option for option, since in _V2_OPTIONS.items() if at_least(*since))
+        self.v2_options = frozenset(of_kernel(personality))
 
     def mount(self, call: Call) -> Answer:
         """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR as the kernel does, in this order (path_mount,
@@ -69,6 +65,8 @@ class Mounting:
         if flags & _MAGIC_BITS == _MAGIC:
             flags &= ~_MAGIC_BITS
         if flags & _NO_NEW_MOUNT or not kind:  # in registers, which nobody can change meanwhile
+            if flags & _BIND and not flags & _REMOUNT:
+                self._forget_gone(call, target)
             return GOES
         fstype = call.memory.read_text(call.tid, kind)
         if fstype not in IMPLIED and not may_mount(call.tid):
@@ -79,6 +77,7 @@ class Mounting:
             return other_mounts.mount(call, words, flags)
         options = os.fsdecode(words.data or b"").split(",")
         place = locate(call.tid, syscalls.AT_FDCWD, words.target)
+        named = texts[0] if texts[0] is not None else b"none"
         try:
             if not may_mount(call.tid):
                 return -EPERM
@@ -90,11 +89,26 @@ class Mounting:
                 return -ENOTDIR
             if not call.waits():
                 return GOES
-            tree = self.detached(path, flags & _ATTRIBUTES)
+            tree = self.detached(call.tid, path, flags & _ATTRIBUTES, named)
             try:
-                return -attach(tree, call.tid, place)
+                failed = attach(tree, call.tid, place)
             finally:
                 os.close(tree)
+            if not failed:
+                self.apply(call.tid, fstype == b"cgroup2", wanted)
+            return -failed
+        finally:
+            os.close(place)
+
+    def _forget_gone(self, call: Call, target: int) -> None:
+        """The sources of mounts that are gone, whose numbers or places the one to come may have."""
+        try:
+            place = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
+        except OSError:  # the call fails then
+            return
+        try:
+            point = os.fsencode(os.readlink(f"/proc/self/fd/{place}"))
+            self._tree.sources.forget_gone(call.tid, point)
         finally:
             os.close(place)
 
@@ -122,9 +136,20 @@ class Mounting:
             return -EPERM
         return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else GOES
 
-    def detached(self, path: str, attributes: int) -> int:
+    def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
         """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""
-        return detached(self._home, path, attributes)
+        made = detached(self._home, path, attributes)
+        self._tree.sources.note(mount_of(made), source, tid)
+        return made
+
+    def apply(self, tid: int, unified: bool, options: list[str]) -> None:
+        """The unified hierarchy has the options of its last mount by who is in the initial cgroup namespace
+        (apply_cgroup_root_flags).
+        """
+        if unified and self._namespaces.is_initial(tid):
+            hierarchy = next(hierarchy for hierarchy in self._tree.kernel.hierarchies if hierarchy.dfl)
+            with self._tree.lock:
+                hierarchy.options = tuple(option for option in SINCE if option in options)
 
     def root(self, tid: int, unified: bool, options: list[str]) -> str:
         """What is to be the root of a new mount, as a path in the sandbox: the root of the thread's cgroup namespace,
@@ -139,7 +164,7 @@ class Mounting:
                 raise refuse(EINVAL)
             found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
         else:
-            found = hierarchy_named(hierarchies, options, inside=inside) if owned else None
+            found = hierarchy_named(hierarchies, options, self.subsystems, inside=inside) if owned else None
         if found is None or not owned:
             raise refuse(EPERM)  # a hierarchy that is not there is not made
         return self._path(places[hierarchies.index(found)])
@@ -164,14 +189,17 @@ def _owns_its_cgroup_namespace(tid: int) -> bool:
     return namespace_of(tid) in owners(tid, "cgroup")
 
 
-def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside: bool) -> Hierarchy | None:
+def hierarchy_named(
+    hierarchies: list[Hierarchy], options: list[str], subsystems: Collection[str], *, inside: bool
+) -> Hierarchy | None:
     """The v1 hierarchy that the options name (cgroup1_parse_param, check_cgroupfs_options, cgroup1_root_to_use).
 
-    None for one that is not there. Raises EINVAL for what is no subsystem, and no way to name a hierarchy, EBUSY for a
-    subsystem that another hierarchy has, which is not looked at `inside` a cgroup namespace.
+    `subsystems` are all that there are. None for a hierarchy that is not there. Raises EINVAL for what is no subsystem,
+    and no way to name a hierarchy, EBUSY for a subsystem that another hierarchy has, which is not looked at `inside` a
+    cgroup namespace.
     """
     v1 = [hierarchy for hierarchy in hierarchies if not hierarchy.dfl]
-    subsystems = _bound(hierarchies)
+    places = bound(hierarchies)
     given = [option.partition("=") for option in options]
     names = [value for key, _, value in given if key == "name"]
     plain = {key for key, _, _ in given if key not in ("name", "release_agent")}
@@ -186,7 +214,7 @@ def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside:
     if (none and (wanted or not names)) or ("noprefix" in plain and wanted - {"cpuset"}):
         raise refuse(EINVAL)
     for hierarchy in v1:
-        mine = {name for name, bound in subsystems.items() if bound is hierarchy}
+        mine = {name for name, place in places.items() if place is hierarchy}
         if names and names != [hierarchy.name]:
             continue
         if (wanted or none) and wanted != mine:
@@ -196,16 +224,6 @@ def hierarchy_named(hierarchies: list[Hierarchy], options: list[str], *, inside:
         return hierarchy
     if not (wanted or none):
         raise refuse(EINVAL)
-    if wanted and not inside:
+    if wanted & places.keys() and not inside:
         raise refuse(EBUSY)
     return None
-
-
-def _bound(hierarchies: list[Hierarchy]) -> dict[str, Hierarchy]:
-    """The v1 hierarchy that each subsystem is bound to."""
-    return {
-        controller.legacy_name or controller.name: hierarchy
-        for hierarchy in hierarchies
-        if not hierarchy.dfl
-        for controller in hierarchy.controllers.values()
-    }

@@ -185,14 +185,21 @@ class ProcFiles:
                 return b""
             hierarchy, directory = found, b"/" + directory
         top = root[kernel.hierarchies.index(hierarchy)].path
-        escaped = _ESCAPED.sub(lambda match: b"\\%03o" % match[0][0], top.encode(errors="surrogateescape"))
+        escaped = _escape(top.encode(errors="surrogateescape"))
         shown = relative(escaped.decode(errors="surrogateescape"), directory.decode(errors="surrogateescape"))
         fields[3] = shown.encode(errors="surrogateescape")
         kind = b"cgroup2" if hierarchy.dfl else b"cgroup"
         options = "rw"
         if not hierarchy.dfl:
             options += (",xattr," if hierarchy.name else ",") + hierarchy.label  # xattr as systemd mounts it
-        return b" ".join([*fields[: fields.index(b"-") + 1], kind, kind, options.encode()]) + b"\n"
+        options = ",".join([options, *hierarchy.options])
+        source = self._tree.sources.of(fields)
+        source = kind if source is None else _escape(source)
+        return b" ".join([*fields[: fields.index(b"-") + 1], kind, source, options.encode()]) + b"\n"
+
+
+def _escape(text: bytes) -> bytes:
+    return _ESCAPED.sub(lambda match: b"\\%03o" % match[0][0], text)
 
 
 def _count(hierarchy: Hierarchy) -> int:

@@ -13,6 +13,7 @@ from .device_programs import DevicePrograms
 from .ending import Ending
 from .filter import Refusal, When
 from .forking import Forking
+from .grafting import store
 from .handles import Handles
 from .lending import Lending
 from .listener import Handler, later
@@ -66,6 +67,7 @@ def handlers(
     namespace, `files` what `MountFiles` takes.
     """
     namespaces = CgroupNamespaces(tree, first)
+    tree.use_namespaces(namespaces.root_to_delegate)
     locks = limits.Limits(tree, processes, first)
     proc = ProcFiles(tree, namespaces, locks)
     mounts = MountFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
@@ -75,7 +77,7 @@ def handlers(
     lending = Lending()
     forking = Forking(tree, namespaces, processes, lending)
     ending = Ending(tree, processes)
-    mounter = mounting.Mounting(tree, namespaces, home)
+    mounter = mounting.Mounting(tree, namespaces, store(home))
     making = contexts.Contexts(mounter)
     at_once: dict[str, Handler] = {
         "openat": opener.openat,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from fakecgroup import Kernel
 from fakecgroup.cgroup import Cgroup
@@ -11,6 +12,7 @@ from fakecgroup.inode import CgroupFile, Inode, TopDirectory
 
 from ..native import Session
 from .process import identity
+from .sources import Sources
 
 Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
 
@@ -23,6 +25,7 @@ class Tree:
         self.covers = covers
         self.device = device.encode()
         self.lock = session.lock
+        self.sources = Sources()
         self._session = session
         self._number = os.makedev(*map(int, device.split(":")))
         top = kernel.root
@@ -32,6 +35,10 @@ class Tree:
             else {}
         )
         """By the directory that each is mounted at below the top; none for v2, whose root is the top."""
+
+    def use_namespaces(self, root: Callable[[int], Cgroup | None]) -> None:
+        """`root` says what Caller.cgroup_root does, of a thread; it is asked with the lock held."""
+        self._session.cgroup_root_of = root
 
     def inode(self, path: str) -> Inode | None:
         """What is at a path of ours, such as /proc/TID/fd/N; None for what is not of the tree. Raises OSError."""

@@ -141,7 +141,7 @@ def test_a_bug_at_the_exit_of_a_process_is_logged_once(
     assert caplog.text.count("KeyError: 'a bug'") == 1
 
 
-@pytest.mark.parametrize("opcode", [wire.FSYNC, wire.LSEEK, 47, 63])
+@pytest.mark.parametrize("opcode", [wire.FSYNC, wire.LSEEK, 63])
 def test_an_operation_that_is_not_served_is_enosys(device: Device, opcode: int) -> None:
     assert device.ask(opcode) == (ENOSYS, b"")
 

@@ -25,6 +25,8 @@ FAMILIES = (
     "threaded",
     "freeze",
     "delegation",
+    "namespaces",
+    "copying",
     "cpu",
     "memory",
     "kernel_memory",

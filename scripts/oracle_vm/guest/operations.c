@@ -17,6 +17,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -181,6 +182,87 @@ static void op_ready(struct answer *a, int epoll)
 	a->type = V_LIST;
 	for (int i = 0; i < n; i++)
 		put_item(a, line, snprintf(line, sizeof line, "%s %u", handles[e[i].data.u32].name, e[i].events));
+}
+
+/* A file in memory with some data, at its start; or an empty one. */
+static int in_memory(const char *data, uint32_t len)
+{
+	int fd = syscall(SYS_memfd_create, "copy", 0);
+	if (len && write(fd, data, len) < 0)
+		return fd;
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void put_copied(struct answer *a, int fd, ssize_t copied)
+{
+	static __thread char buf[ANSWER_MAX];
+	if (copied < 0)
+		return fail(a, errno, 0);
+	ssize_t n = pread(fd, buf, sizeof buf, 0);
+	put_bytes(a, buf, n < 0 ? 0 : n);
+}
+
+static void put_taken(struct answer *a, ssize_t taken, uint32_t len)
+{
+	if (taken < 0)
+		fail(a, errno, 0);
+	else if ((uint32_t)taken == len)
+		ok(a);
+	else
+		put_int(a, taken);
+}
+
+static void op_copy(struct op *op, struct answer *a)
+{
+	const char *name = op->arg[0];
+	char **v = op->arg, buf[4096];
+	int fd = handle_fd(v[1]), other = -1, ends[2] = { -1, -1 };
+	uint32_t len = 0;
+	char *data = NULL;
+	loff_t at = 0;
+
+	if (!strcmp(name, "sendfile")) {
+		at = atoll(v[3]);
+		other = in_memory(NULL, 0);
+		put_copied(a, other, sendfile(other, fd, at < 0 ? NULL : &at, atoll(v[2])));
+	} else if (!strcmp(name, "sendfile_to")) {
+		data = expand(v[2], op->len[2], &len);
+		other = in_memory(data, len);
+		put_taken(a, sendfile(fd, other, NULL, len), len);
+	} else if (!strcmp(name, "splice")) {
+		at = atoll(v[3]);
+		if (pipe(ends) < 0)
+			return fail(a, errno, 0);
+		ssize_t n = splice(fd, at < 0 ? NULL : &at, ends[1], NULL, atoll(v[2]), 0);
+		if (n < 0)
+			fail(a, errno, 0);
+		else
+			put_bytes(a, buf, n ? read(ends[0], buf, sizeof buf) : 0);
+	} else if (!strcmp(name, "splice_to")) {
+		data = expand(v[2], op->len[2], &len);
+		at = atoll(v[3]);
+		if (pipe(ends) < 0 || write(ends[1], data, len) < 0)
+			return fail(a, errno, 0);
+		put_taken(a, splice(ends[0], NULL, fd, at < 0 ? NULL : &at, len, 0), len);
+	} else if (!strcmp(name, "copy_range")) {
+		ssize_t n = copy_file_range(fd, NULL, handle_fd(v[2]), NULL, atoll(v[3]), 0);
+		if (n < 0)
+			fail(a, errno, 0);
+		else
+			put_int(a, n);
+	} else if (!strcmp(name, "copy_out")) {
+		other = in_memory(NULL, 0);
+		put_copied(a, other, copy_file_range(fd, NULL, other, NULL, atoll(v[2]), 0));
+	} else {
+		data = expand(v[2], op->len[2], &len);
+		other = in_memory(data, len);
+		put_taken(a, copy_file_range(other, NULL, fd, NULL, len, 0), len);
+	}
+	free(data);
+	close(other);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 #define IS(x) (!strcmp(name, x))
@@ -371,6 +453,11 @@ void do_op(struct op *op, struct answer *a)
 			put_int(a, wd);
 	} else if (IS("events"))
 		op_events(a, handle_fd(v[1]));
+	else if (IS("sendfile") || IS("sendfile_to") || IS("splice") || IS("splice_to") || IS("copy_range") ||
+		 IS("copy_out") || IS("copy_in"))
+		op_copy(op, a);
+	else if (IS("unshare"))
+		result(a, unshare(CLONE_NEWCGROUP));
 	else if (IS("umask"))
 		put_int(a, umask(num(v[1])));
 	else if (IS("as"))

@@ -26,8 +26,6 @@ GAPS = {
     r"open_with_flags > .* (O_NOATIME|O_NOFOLLOW|O_APPEND).*": "fcntl(2) does not tell of these flags",
     r"read_what_was_opened > fsync": "a file in memory has one",
     r"stat_what_was_opened > .*\[1\]": "a file in memory has no link",
-    r"mount_shown > (lines|mounts)\[0\]": "the source that a mount was given is not shown",
-    r"mountinfo_in_a_cgroup_namespace > lines\[2\]": "likewise",
     r"inotify_events > removed": "FUSE tells that a watched directory is gone",
     r"freeze_and_kill > SIGTERM": "what is stopped by SIGSTOP does not die of SIGTERM",
     r"files > mmap private": "FUSE maps what can be read",

@@ -11,6 +11,7 @@ import pytest
 
 from fakecgroup import Kernel
 from mount.run.mounting import hierarchy_named
+from mount.run.subsystems import bound
 
 from .conftest import Sandboxed, said
 
@@ -115,10 +116,10 @@ def test_a_cgroup_file_system_is_mounted_as_the_tree(sandboxed: Sandboxed, tmp_p
     )
     assert said(sandboxed(script)).splitlines() == [
         f"{tmp_path}/a/b",
-        "/ rw,relatime - cgroup2 cgroup2 rw",
+        "/ rw,relatime - cgroup2 none rw",
         f"{tmp_path}/b",
         "0::/",
-        "/ ro,nosuid,relatime - cgroup2 cgroup2 rw",
+        "/ ro,nosuid,relatime - cgroup2 none rw",
     ]
 
 
@@ -155,10 +156,10 @@ def test_mounts_of_v1_are_by_what_they_name(options: str, shown: str | int) -> N
     hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
     if isinstance(shown, int):
         with pytest.raises(OSError) as caught:
-            hierarchy_named(hierarchies, options.split(","), inside=False)
+            hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=False)
         assert caught.value.errno == shown
     else:
-        found = hierarchy_named(hierarchies, options.split(","), inside=False)
+        found = hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=False)
         assert found is not None
         assert found.label == shown.removeprefix("rw,").removeprefix("xattr,")
 
@@ -166,13 +167,13 @@ def test_mounts_of_v1_are_by_what_they_name(options: str, shown: str | int) -> N
 @pytest.mark.parametrize("options", ["cpu", "memory,pids", "all", "none,name=new"])
 def test_in_a_cgroup_namespace_no_hierarchy_is_made(options: str) -> None:
     hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
-    assert hierarchy_named(hierarchies, options.split(","), inside=True) is None  # which is EPERM
+    assert hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=True) is None  # which is EPERM
 
 
 def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path: Path) -> None:
     script = (
         f"mount -t cgroup -o cpuacct,cpu xx {tmp_path} && ls {tmp_path}/cpu.shares && grep -c {tmp_path} /proc/mounts\n"
-        f"mount -t cgroup -o memory,cpu xx {tmp_path}"
+        f"mount -t cgroup -o memory,cpu yy {tmp_path}"
     )
     done = sandboxed(script, layout="v1")
     assert (done.stdout, "busy" in done.stderr) == (f"{tmp_path}/cpu.shares\n1\n", True)

@@ -20,7 +20,7 @@ def test_the_tree_is_mounted(sandboxed: Sandboxed, tmp_path: Path) -> None:
     assert said(sandboxed(script)).splitlines() == [
         "a cgroup.controllers",
         f"{tmp_path}/a/b",
-        "/ ro,nosuid,noatime - cgroup2 cgroup2 rw",
+        "/ ro,nosuid,noatime - cgroup2 x rw,nsdelegate",
     ]
 
 

@@ -119,7 +119,10 @@ def test_mounts_of_hybrid(sandboxed: Sandboxed) -> None:
     shown[0] = shown[0].removesuffix(",inode64")  # of kernels with CONFIG_TMPFS_INODE64
     assert [line.split(" ", 4)[4].partition(" - ")[::2] for line in shown[:5]] == [
         ("/sys/fs/cgroup ro,nosuid,nodev,noexec,relatime", "tmpfs tmpfs rw,mode=755"),
-        ("/sys/fs/cgroup/unified rw,nosuid,nodev,noexec,relatime", "cgroup2 cgroup2 rw"),
+        (
+            "/sys/fs/cgroup/unified rw,nosuid,nodev,noexec,relatime",
+            "cgroup2 cgroup2 rw,nsdelegate,memory_recursiveprot",
+        ),
         ("/sys/fs/cgroup/systemd rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,xattr,name=systemd"),
         ("/sys/fs/cgroup/cpu,cpuacct rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,cpu,cpuacct"),
         ("/sys/fs/cgroup/memory rw,nosuid,nodev,noexec,relatime", "cgroup cgroup rw,memory"),

@@ -1,0 +1,67 @@
+"""mount(2) of cgroup file systems under `fakecgroup run`: the source, the options, what is mounted again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .conftest import Sandboxed, said
+
+
+def test_v2_is_mounted_as_systemd_mounts_it(sandboxed: Sandboxed) -> None:
+    shown = said(sandboxed("grep ^cgroup2 /proc/mounts")).split()
+    assert shown[3].split(",")[-2:] == ["nsdelegate", "memory_recursiveprot"]
+
+
+def test_a_mount_shows_its_source_and_options_in_every_namespace(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = f"""
+    mount -t cgroup2 -o nsdelegate 'my source' {tmp_path}
+    show() {{ awk '$2 == "{tmp_path}" {{print $1, $3, $4}}' /proc/self/mounts; }}
+    show
+    unshare -m grep {tmp_path} /proc/self/mountinfo | sed 's/.* - //'
+    """
+    assert said(sandboxed(script)).splitlines() == [
+        "my\\040source cgroup2 rw,relatime,nsdelegate",
+        "cgroup2 my\\040source rw,nsdelegate",
+    ]
+
+
+def test_a_hierarchy_that_was_unmounted_is_mounted_again_with_its_cgroups(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = f"""
+    mkdir /sys/fs/cgroup/pids/a && echo 5 > /sys/fs/cgroup/pids/a/pids.max
+    umount /sys/fs/cgroup/pids
+    mount -t cgroup -o pids again {tmp_path}
+    cat {tmp_path}/a/pids.max
+    awk '$2 == "{tmp_path}" {{print $1, $3}}' /proc/mounts
+    umount {tmp_path}
+    """
+    assert said(sandboxed(script, layout="v1")).splitlines() == ["5", "again cgroup"]
+
+
+def test_a_hierarchy_that_is_not_there_is_eperm_and_an_unknown_subsystem_einval(
+    sandboxed: Sandboxed, tmp_path: Path
+) -> None:
+    script = f"""
+    for o in pids freezer none,name=q all memory bogus none name=q; do
+        mount -t cgroup -o $o x {tmp_path} 2>&1 | grep -q 'ermission denied' && echo $o EPERM || echo $o other
+    done
+    """
+    told = dict(line.split() for line in said(sandboxed(script)).splitlines())
+    assert {option for option, what in told.items() if what == "EPERM"} == {"pids", "freezer", "none,name=q", "all"}
+
+
+def test_a_cgroup_namespace_is_a_boundary(sandboxed: Sandboxed) -> None:
+    script = """
+    cd /sys/fs/cgroup
+    mkdir a o && echo $$ > a/cgroup.procs
+    unshare -C sh -c '
+        /bin/echo 5 > a/cgroup.max.depth
+        /bin/echo 0 > o/cgroup.procs
+        /bin/echo 0 > a/cgroup.procs
+        /bin/echo 5 > o/cgroup.max.depth
+    '
+    echo 6 > a/cgroup.max.depth
+    cat a/cgroup.max.depth o/cgroup.max.depth
+    """
+    done = sandboxed(script)
+    told = [line.rpartition(": ")[2] for line in done.stderr.splitlines()]
+    assert (done.stdout, told) == ("6\n5\n", ["Operation not permitted", "No such file or directory"])
