@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
-_Ops = list[tuple[Any, ...]]
+from .fuzz_mix import Kind, Ops, mix
+
 _DIRECTORIES = ("a", "b", "a/c", "a/d")
 _WHO = ("p", "q", "r")
 _CAPABILITIES = ("DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "CHOWN", "FSETID", "SYS_ADMIN", "SYS_RESOURCE",
@@ -17,7 +17,7 @@ _IDS = (0, 1000, 2000)
 _FILES = ("cgroup.procs", "cgroup.procs", "pids.max")
 
 
-def capability_ops(chance: random.Random, length: int, root: str) -> _Ops:
+def capability_ops(chance: random.Random, length: int, root: str) -> Ops:
     """``length`` operations in the hierarchy with pids whose directory is ``root``, "" for the unified one."""
     return _Writer(chance, root).ops(length)
 
@@ -29,9 +29,9 @@ class _Writer:
         self._places = [f"{root}/{name}".lstrip("/") for name in _DIRECTORIES]
         self._handles = 0
 
-    def ops(self, length: int) -> _Ops:
+    def ops(self, length: int) -> Ops:
         chance = self._chance
-        result: _Ops = [] if self._root else [("write", "cgroup.subtree_control", "+pids")]
+        result: Ops = [] if self._root else [("write", "cgroup.subtree_control", "+pids")]
         for place in self._places:
             result.append(("mkdir", place))
             if not self._root and place == "a":
@@ -50,7 +50,7 @@ class _Writer:
             elif chance.random() < 0.7:
                 result.append(("in", name, "as", chance.choice(_IDS), chance.choice(_IDS)))
             result.append(("in", name, "capabilities", self._capabilities()))
-        kinds: list[tuple[float, Callable[[], _Ops]]] = [
+        kinds: list[Kind] = [
             (3, self._directory),
             (6, self._write),
             (3, self._read),
@@ -58,10 +58,7 @@ class _Writer:
             (3, self._handle),
             (2, self._again),
         ]
-        weights = [weight * chance.choice((0.5, 1, 1, 2)) for weight, _ in kinds]
-        while len(result) < length:
-            ((_, write),) = chance.choices(kinds, weights)
-            result += write()
+        mix(chance, kinds, result, length)
         return result[:length]
 
     def _capabilities(self) -> str:
@@ -78,26 +75,26 @@ class _Writer:
     def _path(self) -> str:
         return self._place() if self._chance.random() < 0.4 else f"{self._place()}/{self._chance.choice(_FILES)}"
 
-    def _directory(self) -> _Ops:
+    def _directory(self) -> Ops:
         chance = self._chance
         place = f"{self._place()}/n"
         if chance.random() < 0.6:
             return [self._by("mkdir", place, chance.choice(_MODES)), ("stat", place)]
         return [self._by("rmdir", chance.choice((place, self._place())))]
 
-    def _write(self) -> _Ops:
+    def _write(self) -> Ops:
         chance = self._chance
         if chance.random() < 0.6:
             return [self._by("write", f"{self._place()}/cgroup.procs", f"${chance.choice(_WHO)}")]
         return [self._by("write", f"{self._place()}/pids.max", chance.choice(("7", "max")))]
 
-    def _read(self) -> _Ops:
+    def _read(self) -> Ops:
         chance = self._chance
         if chance.random() < 0.5:
             return [self._by("read", f"{self._place()}/{chance.choice(_FILES)}")]
         return [self._by(chance.choice(("listdir", "stat")), self._place())]
 
-    def _attributes(self) -> _Ops:
+    def _attributes(self) -> Ops:
         chance = self._chance
         path = self._path()
         operation: tuple[Any, ...] = chance.choice(
@@ -113,7 +110,7 @@ class _Writer:
         )
         return [self._by(*operation), ("stat", path)]
 
-    def _handle(self) -> _Ops:
+    def _handle(self) -> Ops:
         """Opened by one, written by another: the opener's rights count."""
         chance = self._chance
         who = chance.choice(_WHO)
@@ -126,7 +123,7 @@ class _Writer:
             ("in", who, "fwrite", handle, f"${chance.choice(_WHO)}"),
         ]
 
-    def _again(self) -> _Ops:
+    def _again(self) -> Ops:
         """Less of its capabilities, or other ids."""
         chance = self._chance
         if chance.random() < 0.5:

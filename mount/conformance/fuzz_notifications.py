@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import Any
 
-_Ops = list[tuple[Any, ...]]
+from .fuzz_mix import Kind, Ops, mix
+
 _DIRECTORIES = ("a", "b", "a/c", "a/c/d")
 _PROCESSES = ("p", "q", "r")
 _HANDLES = ("h", "i", "j")
@@ -15,7 +14,7 @@ _FILES = ("cgroup.events", "cgroup.events", "cgroup.events", "pids.events", "mem
 _TOLD = 40
 
 
-def notification_ops(chance: random.Random, length: int) -> _Ops:
+def notification_ops(chance: random.Random, length: int) -> Ops:
     """``length`` operations in the unified hierarchy of layout v2."""
     return _Writer(chance).ops(length)
 
@@ -29,12 +28,12 @@ class _Writer:
         self._polls = False
         self._partitions = chance.random() < 0.3
 
-    def ops(self, length: int) -> _Ops:
+    def ops(self, length: int) -> Ops:
         chance = self._chance
-        result: _Ops = [("write", "cgroup.subtree_control", "+pids +memory +cpuset")]
+        result: Ops = [("write", "cgroup.subtree_control", "+pids +memory +cpuset")]
         result += [("mkdir", place) for place in self._places]
         result.append(("write", "a/cgroup.subtree_control", "+pids +memory +cpuset"))
-        kinds: list[tuple[float, Callable[[], _Ops]]] = [
+        kinds: list[Kind] = [
             (8, self._populate),
             (4, self._freeze),
             (3 if self._partitions else 0, self._partition),
@@ -46,19 +45,16 @@ class _Writer:
             (1, self._tree),
             (1, self._die),
         ]
-        weights = [weight * chance.choice((0.5, 1, 1, 2)) for weight, _ in kinds]
-        while len(result) < length:
-            ((_, write),) = chance.choices(kinds, weights)
-            result += write()
+        mix(chance, kinds, result, length)
         return result[:length]
 
     def _place(self) -> str:
         return self._chance.choice(self._places)
 
-    def _wait(self) -> _Ops:
+    def _wait(self) -> Ops:
         return [("settle", _TOLD)]
 
-    def _populate(self) -> _Ops:
+    def _populate(self) -> Ops:
         chance = self._chance
         left = [name for name in _PROCESSES if name not in self._processes]
         if left and (not self._processes or chance.random() < 0.2):
@@ -68,18 +64,18 @@ class _Writer:
             return [("fork", left[0])]
         return [("write", f"{chance.choice([*self._places, '.'])}/cgroup.procs", f"${chance.choice(self._processes)}")]
 
-    def _freeze(self) -> _Ops:
+    def _freeze(self) -> Ops:
         """The tasks take their time to stop, so that is waited for."""
         return [("write", f"{self._place()}/cgroup.freeze", self._chance.choice("01")), ("settle", _TOLD)]
 
-    def _partition(self) -> _Ops:
+    def _partition(self) -> Ops:
         chance = self._chance
         place = self._place()
         if chance.random() < 0.5:
             return [("write", f"{place}/cpuset.cpus", chance.choice(("0", "1", "0-1", "2-3", "\n")))]
         return [("write", f"{place}/cpuset.cpus.partition", chance.choice(("root", "member")))]
 
-    def _open(self) -> _Ops:
+    def _open(self) -> Ops:
         handle = self._chance.choice(_HANDLES)
         if handle not in self._opened:
             self._opened.append(handle)
@@ -88,18 +84,18 @@ class _Writer:
     def _handle(self) -> str:
         return self._chance.choice(self._opened)
 
-    def _poll(self) -> _Ops:
+    def _poll(self) -> Ops:
         if not self._opened:
             return self._open()
         return [("settle", _TOLD), ("poll", self._handle(), "IN|PRI")]
 
-    def _take(self) -> _Ops:
+    def _take(self) -> Ops:
         """A read takes what was told up to then."""
         if not self._opened:
             return self._open()
         return [("fpread", self._handle(), 4096, 0)]
 
-    def _epoll(self) -> _Ops:
+    def _epoll(self) -> Ops:
         if not self._opened:
             return self._open()
         if not self._polls:
@@ -109,11 +105,11 @@ class _Writer:
             return [("epoll_add", "e", self._handle(), self._chance.choice(("PRI", "PRI|ET")))]
         return [("settle", _TOLD), ("ready", "e")]
 
-    def _tree(self) -> _Ops:
+    def _tree(self) -> Ops:
         chance = self._chance
         return [(chance.choice(("mkdir", "rmdir")), chance.choice(_DIRECTORIES)), ("settle", _TOLD)]
 
-    def _die(self) -> _Ops:
+    def _die(self) -> Ops:
         if not self._processes:
             return []
         name = self._chance.choice(self._processes)

@@ -7,10 +7,9 @@ mostly others. What each change brings about is read in several places, and ever
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import Any
 
-_Ops = list[tuple[Any, ...]]
+from .fuzz_mix import Kind, Ops, mix
+
 _CPUS = 4
 _NAMES = ("a", "b", "c")
 _DEPTH = 4
@@ -21,7 +20,7 @@ _STATE = ("cpuset.cpus.partition", "cpuset.cpus.effective", "cpuset.cpus.exclusi
 _REMOVED = 60
 
 
-def partition_ops(chance: random.Random, length: int, *, exclusive: bool) -> _Ops:
+def partition_ops(chance: random.Random, length: int, *, exclusive: bool) -> Ops:
     """``length`` operations, or fewer by the last reads; ``exclusive``: the kernel has cpuset.cpus.exclusive."""
     return _Writer(chance, exclusive).ops(length)
 
@@ -41,12 +40,12 @@ class _Writer:
         self._disables = chance.random() < 0.2
         self._users = chance.random() < 0.25
 
-    def ops(self, length: int) -> _Ops:
+    def ops(self, length: int) -> Ops:
         chance = self._chance
-        result: _Ops = [("write", "cgroup.subtree_control", "+cpuset")]
+        result: Ops = [("write", "cgroup.subtree_control", "+cpuset")]
         for _ in range(chance.randint(2, 6)):
             result += self._make()
-        kinds: list[tuple[float, Callable[[], _Ops]]] = [
+        kinds: list[Kind] = [
             (12 if self._exclusive else 0, self._set_exclusive),
             (8 if self._exclusive else 14, self._set_cpus),
             (14, self._set_partition),
@@ -57,11 +56,7 @@ class _Writer:
             (2 if self._users else 0, self._as_user),
             (0.3, self._set_mems),
         ]
-        weights = [weight * chance.choice((0.5, 1, 1, 2)) for weight, _ in kinds]
-        last = len(self._state) * (_PLACES + 1)
-        while len(result) < length - last:
-            ((_, write),) = chance.choices(kinds, weights)
-            result += write()
+        mix(chance, kinds, result, length - len(self._state) * (_PLACES + 1))
         for place in self._places:
             result += [("read", f"{place}/{file}") for file in self._state]
         result += [("read", "cpuset.cpus.effective"), ("read", "cpuset.cpus.isolated")]
@@ -70,7 +65,7 @@ class _Writer:
     def _place(self) -> str:
         return self._chance.choice(self._places or ["a"])
 
-    def _look(self) -> _Ops:
+    def _look(self) -> Ops:
         """What is now somewhere."""
         chance = self._chance
         if chance.random() < 0.1:
@@ -93,41 +88,41 @@ class _Writer:
         some = chance.randrange(1 << _CPUS) | chance.randrange(1 << _CPUS) * chance.choice((0, 1))
         return whole & some or whole
 
-    def _write_set(self, file: str) -> _Ops:
+    def _write_set(self, file: str) -> Ops:
         path = f"{self._place()}/{file}"
         cpus = 0 if self._chance.random() < 0.06 else self._cpus(path)
         self._sets[path] = cpus
         return [("write", path, format_cpus(cpus) or "\n"), *self._look(), *self._look()]
 
-    def _set_exclusive(self) -> _Ops:
+    def _set_exclusive(self) -> Ops:
         return self._write_set("cpuset.cpus.exclusive")
 
-    def _set_cpus(self) -> _Ops:
+    def _set_cpus(self) -> Ops:
         return self._write_set("cpuset.cpus")
 
-    def _set_partition(self) -> _Ops:
+    def _set_partition(self) -> Ops:
         path = f"{self._place()}/cpuset.cpus.partition"
         kind = self._chance.choice(("root", "root", "isolated", "isolated", "member"))
         return [("write", path, kind), ("read", path), *self._look(), *self._look()]
 
-    def _set_mems(self) -> _Ops:
+    def _set_mems(self) -> Ops:
         return [("write", f"{self._place()}/cpuset.mems", self._chance.choice(("0", "1", "0-1", "\n")))]
 
     # -- the tree and what is in it ---------------------------------------------------------------
 
-    def _make(self) -> _Ops:
+    def _make(self) -> Ops:
         chance = self._chance
         parent = chance.choice(["", *(place for place in self._places if place.count("/") < _DEPTH - 1)])
         place = f"{parent}/{chance.choice(_NAMES)}".lstrip("/")
         if place in self._places or len(self._places) == _PLACES:
             return []
         self._places.append(place)
-        result: _Ops = [("mkdir", place)]
+        result: Ops = [("mkdir", place)]
         if place.count("/") < _DEPTH - 1 and chance.random() < 0.85:
             result.append(("write", f"{place}/cgroup.subtree_control", "+cpuset"))
         return result
 
-    def _remove(self) -> _Ops:
+    def _remove(self) -> Ops:
         leaves = [one for one in self._places if not any(other.startswith(one + "/") for other in self._places)]
         if not leaves:
             return []
@@ -137,16 +132,16 @@ class _Writer:
             self._sets.pop(f"{place}/{file}", None)
         return [("rmdir", place), ("settle", _REMOVED), *self._look(), *self._look()]
 
-    def _control(self) -> _Ops:
+    def _control(self) -> Ops:
         chance = self._chance
         path = f"{self._place()}/cgroup.subtree_control"
         if chance.random() < 0.5:
             return [("write", path, "+cpuset"), *self._look()]
         return [("write", path, "-cpuset"), ("settle", _REMOVED), ("write", path, "+cpuset"), *self._look()]
 
-    def _move(self) -> _Ops:
+    def _move(self) -> Ops:
         chance = self._chance
-        result: _Ops = []
+        result: Ops = []
         left = [name for name in _PROCESSES if name not in self._made]
         if left and (not self._made or chance.random() < 0.3):
             self._made.append(left[0])
@@ -160,10 +155,10 @@ class _Writer:
             result += [("kill", name), ("settle", 20), ("wait", name)]
         return [*result, *self._look()]
 
-    def _as_user(self) -> _Ops:
+    def _as_user(self) -> Ops:
         """Somebody without privileges, who owns the files, does the same."""
         place = self._place()
-        result: _Ops = []
+        result: Ops = []
         for file in (*(_SETS if self._exclusive else _SETS[:1]), "cpuset.cpus.partition"):
             result.append(("chown", f"{place}/{file}", 1000, 1000))
         result.append(("as", 1000, 1000))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
-_Ops = list[tuple[Any, ...]]
+from .fuzz_mix import Kind, Ops, mix
+
 _DIRECTORIES = ("a", "b", "a/c", "a/d", "a/c/e")
 _PROCESSES = ("p", "q", "r")
 _THREADS = 6
@@ -14,7 +14,7 @@ _THREADS = 6
 _DEATH = 20
 
 
-def thread_ops(chance: random.Random, length: int, root: str) -> _Ops:
+def thread_ops(chance: random.Random, length: int, root: str) -> Ops:
     """``length`` operations in the hierarchy whose directory is ``root``: "" for the unified one, else one of v1."""
     return _Writer(chance, root).ops(length)
 
@@ -29,14 +29,14 @@ class _Writer:
         self._places = [f"{root}/{name}".lstrip("/") for name in _DIRECTORIES]
         self._threaded = not root and chance.random() < 0.9
 
-    def ops(self, length: int) -> _Ops:
+    def ops(self, length: int) -> Ops:
         chance = self._chance
-        result: _Ops = [("mkdir", place) for place in self._places]
+        result: Ops = [("mkdir", place) for place in self._places]
         if self._threaded:
             result += [
                 ("write", f"{place}/cgroup.type", "threaded") for place in self._places if chance.random() < 0.75
             ]
-        kinds: list[tuple[float, Callable[[], _Ops]]] = [
+        kinds: list[Kind] = [
             (3, self._fork),
             (5, self._thread),
             (8, self._move_thread),
@@ -47,10 +47,7 @@ class _Writer:
             (0.7 if self._threaded else 0, self._type),
             (0.5, self._tree),
         ]
-        weights = [weight * chance.choice((0.5, 1, 1, 2)) for weight, _ in kinds]
-        while len(result) < length:
-            ((_, write),) = chance.choices(kinds, weights)
-            result += write()
+        mix(chance, kinds, result, length)
         return result[:length]
 
     def _place(self) -> str:
@@ -66,11 +63,11 @@ class _Writer:
     def _lists(self) -> tuple[str, ...]:
         return ("cgroup.procs", "tasks") if self._root else ("cgroup.procs", "cgroup.threads", "cgroup.threads")
 
-    def _look(self) -> _Ops:
+    def _look(self) -> Ops:
         files = self._lists() if self._root else (*self._lists(), "cgroup.type", "cgroup.events", "pids.current")
         return [("read", f"{self._place()}/{self._chance.choice(files)}")]
 
-    def _fork(self) -> _Ops:
+    def _fork(self) -> Ops:
         left = [name for name in _PROCESSES if name not in self._processes]
         if not left:
             return []
@@ -87,7 +84,7 @@ class _Writer:
             self._own.append(left[0])
         return [operation, *self._look()]
 
-    def _thread(self) -> _Ops:
+    def _thread(self) -> Ops:
         if not self._processes:
             return self._fork()
         if len(self._threads) == _THREADS:
@@ -97,26 +94,26 @@ class _Writer:
         self._threads[name] = self._threads.get(maker, maker)
         return [("in", maker, "thread", name), *self._look(), *self._look()]
 
-    def _move_thread(self) -> _Ops:
+    def _move_thread(self) -> Ops:
         if not self._threads:
             return self._thread()
         path = f"{self._place()}/{'tasks' if self._root else 'cgroup.threads'}"
         return [("write", path, f"${self._task()}"), ("read", path), *self._look()]
 
-    def _move_process(self) -> _Ops:
+    def _move_process(self) -> Ops:
         path = f"{self._place()}/cgroup.procs"
         return [("write", path, f"${self._task()}"), ("read", path), *self._look()]
 
-    def _ask(self) -> _Ops:
+    def _ask(self) -> Ops:
         return [("proc", self._task(), "cgroup")]
 
-    def _exit(self) -> _Ops:
+    def _exit(self) -> Ops:
         if not self._threads:
             return []
         name = self._chance.choice(sorted(self._threads))
         return [("in", name, "exit"), ("settle", _DEATH), *self._look()]
 
-    def _kill(self) -> _Ops:
+    def _kill(self) -> Ops:
         if not self._own:
             return []
         name = self._chance.choice(self._own)
@@ -125,10 +122,10 @@ class _Writer:
         self._threads = {thread: process for thread, process in self._threads.items() if process != name}
         return [("kill", name), ("settle", _DEATH), *self._look(), ("wait", name), ("settle", _DEATH), *self._look()]
 
-    def _type(self) -> _Ops:
+    def _type(self) -> Ops:
         path = f"{self._place()}/cgroup.type"
         return [("write", path, "threaded"), ("read", path)]
 
-    def _tree(self) -> _Ops:
+    def _tree(self) -> Ops:
         place = self._place()
         return [(self._chance.choice(("mkdir", "rmdir")), place), *self._look()]
