@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
 KNOWN_HUGE_PAGES = (*HUGE_PAGES, 32 << 20, 64 << 10)  # and arm64's
+NR_CPUS = 8192  # as many as distributions build kernels for (CONFIG_NR_CPUS)
+MAX_NUMNODES = 1024  # CONFIG_NODES_SHIFT=10
 
 
 @dataclass(frozen=True, slots=True)

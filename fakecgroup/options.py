@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import mount_options
-from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES
+from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES, MAX_NUMNODES, NR_CPUS
 from .size import parse_size
 
 
@@ -64,13 +64,18 @@ def _whole(value: object) -> int | str:
     return value
 
 
-def _count(value: object) -> int:
-    number = _whole(value)
-    if isinstance(number, str):
-        number = int(number) if number.isascii() and number.isdecimal() else 0
-    if number < 1:
-        raise ValueError(f"{value!r} is not a whole number from 1 up")
-    return number
+def _count(most: int) -> Callable[[object], int]:
+    """A reader of a number that is this at most."""
+
+    def count(value: object) -> int:
+        number = _whole(value)
+        if isinstance(number, str):
+            number = int(number) if number.isascii() and number.isdecimal() else 0
+        if not 1 <= number <= most:
+            raise ValueError(f"{value!r} is not a whole number from 1 to {most}")
+        return number
+
+    return count
 
 
 def _size(value: object) -> int:
@@ -134,8 +139,8 @@ def _block_device(value: object) -> str:
 READERS: dict[str, Callable[[object], object]] = {
     "layout": _layout,
     "kernel": _kernel,
-    "cpus": _count,
-    "numa_nodes": _count,
+    "cpus": _count(NR_CPUS),
+    "numa_nodes": _count(MAX_NUMNODES),
     "memory": _memory,
     "swap": _size,
     "hugepages": _hugepages,

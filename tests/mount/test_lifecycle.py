@@ -273,8 +273,8 @@ def test_a_missing_device_is_refused(directory: Path) -> None:
     [
         (("--kernel=2.6",), "6.12 for v2"),
         (("--layout=v3",), "v3"),
-        (("--cpus=0",), "'0' is not a whole number from 1 up"),
-        (("--cpus=two",), "'two' is not a whole number from 1 up"),
+        (("--cpus=0",), "'0' is not a whole number from 1 to 8192"),
+        (("--cpus=two",), "'two' is not a whole number from 1 to 8192"),
         (("--memory=8Q",), "'8Q' is no size"),
         (("--memory=0",), "without memory"),
         (("--swap=8Q",), "'8Q' is no size"),
