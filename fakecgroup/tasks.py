@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from errno import ESRCH
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
+from .refuse import refuse
 
 if TYPE_CHECKING:
     from .cgroup import Cgroup
@@ -213,7 +215,10 @@ class Processes(Protocol):
 
 
 class ProcessTable:
-    """Processes that exist only here: for a model without a mount. pid 1 is init, pid 2 kthreadd."""
+    """Processes that exist only here: for a model without a mount. pid 1 is init, pid 2 kthreadd.
+
+    What changes a task raises ProcessLookupError (ESRCH) for one that is not there.
+    """
 
     def __init__(self) -> None:
         self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
@@ -242,6 +247,7 @@ class ProcessTable:
 
     def grant(self, tid: int, privileges: Privileges) -> None:
         """What the task is privileged to from now on."""
+        self._task(tid)
         self._granted[tid] = privileges
 
     def watch(self, tgid: int) -> None:
@@ -288,12 +294,19 @@ class ProcessTable:
     def wake(self, seconds: float | None) -> None:
         pass
 
+    def _task(self, tid: int) -> TaskInfo:
+        if tid not in self._tasks:
+            raise refuse(ESRCH)
+        return self._tasks[tid]
+
     def kill(self, tgid: int) -> None:
         for tid in self.threads(tgid):
             self.exit(tid)
 
     def add(self, *, uid: int = 0, suid: int | None = None, tgid: int | None = None) -> int:
         """A new process, or with `tgid` a new thread of that process; returns its tid."""
+        if tgid is not None:
+            self._task(tgid)
         tid, self._next = self._next, self._next + 1
         self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
         self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
@@ -301,11 +314,11 @@ class ProcessTable:
 
     def set_uid(self, tid: int, uid: int, suid: int) -> None:
         """The task's real and saved uid from now on."""
-        self._tasks[tid] = self._tasks[tid]._replace(uid=uid, suid=suid)
+        self._tasks[tid] = self._task(tid)._replace(uid=uid, suid=suid)
 
     def exit(self, tid: int) -> None:
         """The task dies: a leader becomes a zombie until `reap`, another thread is gone."""
-        task = self._tasks[tid]
+        task = self._task(tid)
         if task.tgid == tid:
             self._tasks[tid] = task._replace(zombie=True)
         else:
@@ -313,4 +326,5 @@ class ProcessTable:
 
     def reap(self, tid: int) -> None:
         """The parent has waited for it."""
+        self._task(tid)
         del self._tasks[tid], self._granted[tid]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from errno import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENODEV, ENOENT, ENOTDIR, EPERM, EROFS, ESRCH, EXDEV
 
 import pytest
 
-from fakecgroup import Caller, Kernel, ProcessTable
+from fakecgroup import Caller, Kernel, Privileges, ProcessTable
 
 USER = Caller(uid=1000, gid=1000, pid=1)
 
@@ -254,3 +255,18 @@ def test_a_child_cannot_start_in_a_cgroup_that_its_parent_cannot_open() -> None:
     kernel.clone_into(1, "/a", USER)
     kernel.chmod("/a", 0o311)
     assert refusal(kernel.clone_into, 1, "/a", USER) == EACCES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.exit(999),
+        lambda table: table.reap(999),
+        lambda table: table.set_uid(999, 1, 1),
+        lambda table: table.grant(999, Privileges()),
+        lambda table: table.add(tgid=999),
+    ],
+)
+def test_the_table_has_no_such_task(change: Callable[[ProcessTable], object]) -> None:
+    with pytest.raises(ProcessLookupError):
+        change(ProcessTable())
