@@ -83,11 +83,16 @@ class Caller(NamedTuple):
     cgroup_root: Callable[[], Cgroup | None] = _initial_namespace
 
     def privileges(self) -> Privileges:
-        """The capabilities and how far they reach."""
+        """The capabilities and how far they reach. Raises ValueError for `capabilities` of another kind."""
         given = self.capabilities
         if given is None:
-            return NO_PRIVILEGES if self.uid else ALL_PRIVILEGES
-        return Privileges(given, given) if isinstance(given, Capability) else given()
+            return ALL_PRIVILEGES if self.uid == 0 else NO_PRIVILEGES
+        if isinstance(given, Capability):
+            return Privileges(given, given)
+        found = given() if callable(given) else None
+        if not isinstance(found, Privileges):
+            raise ValueError(f"capabilities: {given!r} is no Capability and no function that gives Privileges")
+        return found
 
     def capable(self, capability: Capability) -> bool:
         """Whether this capability counts in the tree's initial user namespace (kernel/capability.c, capable)."""

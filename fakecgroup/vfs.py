@@ -138,13 +138,14 @@ class Vfs:
             raise refuse(EROFS)
         if size is not None:
             self._check_truncate(inode, size, caller, handle)
-            self._lose_setid(inode, caller)
         chown = chown or uid is not None or gid is not None
         require_chown(inode, uid, gid, caller)
         if chown and not inode.is_dir and (lost := setid_bits(inode, caller)):
             mode = inode.mode & ~lost
         if mode is not None or atime is not None or mtime is not None:
             require_owner(inode, caller)
+        if size is not None:
+            self._lose_setid(inode, caller)
         if mode is not None:
             if mode & stat.S_ISGID and not keeps_setgid(inode, inode.gid if gid is None else gid, caller):
                 mode &= ~stat.S_ISGID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from errno import EACCES, EPERM
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -91,6 +91,26 @@ def test_the_groups_of_whoever_opened_cgroup_procs_count_for_good(v2: Kernel) ->
     groups.clear()
     file.write(str(pid).encode(), Caller(1000, 1000))
     assert v2.read("/b/cgroup.procs") == f"{pid}\n"
+
+
+def test_whoever_is_no_user_at_all_is_not_root(v2: Kernel) -> None:
+    with refused(EACCES):
+        v2.mkdir("/b", caller=Caller(uid=None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", ["SYS_ADMIN", 1, True, {Capability.CHOWN}, Privileges(), lambda: Capability.CHOWN])
+def test_capabilities_of_another_kind_are_a_value_error(v2: Kernel, given: Any) -> None:
+    with pytest.raises(ValueError, match=r"^capabilities: .* is no Capability and no function that gives Privileges$"):
+        v2.mkdir("/b", caller=Caller(1000, 1000, capabilities=given))
+
+
+def test_what_is_not_all_allowed_leaves_the_setuid_bit(v2: Kernel) -> None:
+    inode = v2.walk("/a/cgroup.procs")
+    v2.chown("/a/cgroup.procs", 1000, 1000)
+    v2.chmod("/a/cgroup.procs", 0o4644)
+    with refused(EPERM):
+        v2.vfs.setattr(inode, Caller(1000, 1000), size=0, uid=0)
+    assert v2.stat("/a/cgroup.procs").mode & 0o7777 == 0o4644
 
 
 def test_a_release_is_told_with_who_set_the_agent(v1: Kernel) -> None:
