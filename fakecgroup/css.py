@@ -56,8 +56,8 @@ class Css:
     def can_attach(self) -> None:
         """Raises what moving a task from elsewhere into this part of the tree is refused with; charges nothing."""
 
-    def can_be_brought(self, tids: Collection[int], source: Css | None, writer: Caller) -> None:
-        """Raises what `writer` is refused with who moves these tasks here; `source` is where the first of them is."""
+    def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
+        """Raises what `writer`, who moves these tasks here, is refused with; the first of them is in `source`."""
 
     def can_fork(self) -> None:
         """Raises what a fork in this cgroup is refused with; charges nothing."""

@@ -344,14 +344,13 @@ class Hierarchy:
         """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute); `writer` moves them,
         where they do not come by themselves.
         """
-        sources = {id(source): source for source in map(self.cgroup_of, tids)}.values()
+        sources = list({id(source): source for source in map(self.cgroup_of, tids)}.values())
         for name in self.controllers:
             css = cgroup.effective_css(name)
-            left = [source.effective_css(name) for source in sources]
-            if css is not None and any(one is not css for one in left):
+            if css is not None and any(source.effective_css(name) is not css for source in sources):
                 css.can_attach()
                 if writer is not None:
-                    css.can_be_brought(tids, left[0], writer)
+                    css.can_be_brought(tids, sources[0], writer)
 
     def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
         """Raises what a fork by a task of `source` into `cgroup` is refused with."""

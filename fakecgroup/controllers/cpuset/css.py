@@ -18,7 +18,7 @@ from .state import ROOT, CpusetState
 
 if TYPE_CHECKING:
     from ...caller import Caller
-    from ...css import Css
+    from ...cgroup import Cgroup
 
 
 def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
@@ -72,15 +72,16 @@ class Cpuset(CpusetState):
         if self.on_dfl and self.kernel.at_least(6, 1) and not self.effective_cpus:
             raise refuse(ENOSPC)
 
-    def can_be_brought(self, tids: Collection[int], source: Css | None, writer: Caller) -> None:
+    def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
         """EPERM for tasks that are permitted capabilities which the writer is not, without CAP_SYS_NICE over them
         (cpuset_can_attach, security/commoncap.c, cap_safe_nice). On v2 6.12 and later ask only where the CPUs or nodes
         change.
         """
-        sets = (self.effective_cpus, self.effective_mems)
-        lenient = self.on_dfl and self.kernel.at_least(6, 12)
-        if lenient and isinstance(source, Cpuset) and (source.effective_cpus, source.effective_mems) == sets:
-            return
+        if self.on_dfl and self.kernel.at_least(6, 12):
+            left = source.effective_css("cpuset")
+            sets = (self.effective_cpus, self.effective_mems)
+            if isinstance(left, Cpuset) and (left.effective_cpus, left.effective_mems) == sets:
+                return
         writers = writer.privileges()
         if writers.over_machine(Capability.SYS_NICE):
             return
