@@ -189,6 +189,8 @@ class Listener:
         except OSError as error:
             if error.errno != ENOENT:  # the caller was killed
                 log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+        except Exception:  # by what is done then: the thread listens on, as perhaps no other does
+            log.exception("after system call %d of %d", call.number, call.tid)
 
     def _reply(self, call: Call, result: int, flags: int = 0) -> None:
         """Raises OSError: ENOENT where the caller was killed."""

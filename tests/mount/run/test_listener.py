@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -12,7 +13,7 @@ import pytest
 from mount.errors import MountError
 from mount.run import syscalls
 from mount.run.filter import install, program
-from mount.run.listener import Call, Listener, later
+from mount.run.listener import Call, Goes, Listener, later
 
 from ...waiting import wait_until
 
@@ -93,3 +94,14 @@ def test_nobody_listens_on_when_nobody_is_left_to_be_heard() -> None:
     before = set(threading.enumerate())
     Listener(listener_of_a_process_that_has_ended(), {}).start()
     wait_until(lambda: set(threading.enumerate()) <= before)
+
+
+def test_what_goes_wrong_after_an_answer_is_logged_and_ends_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise KeyError("a bug")
+
+    child, fd = listener_of_a_process_that_asks()
+    with caplog.at_level(logging.ERROR):
+        Listener(fd, syscalls.HERE.by_number({"fstatfs": lambda call: Goes(fail)})).start()
+        wait_until(lambda: "KeyError: 'a bug'" in caplog.text)
+    os.waitpid(child, 0)
