@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 from fakecgroup import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
+from .shared_memory import is_shared
+
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _KIB = 1024
@@ -106,8 +108,12 @@ class Usage:
         if known is not None and known[1].image != image:
             self.forget(tgid)
         self._images.setdefault(image, set()).add(tgid)
-        use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)
-        memory = ProcessMemory(use, image, status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB, faults)
+        resident, peak = status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB
+        if is_shared(tgid, int(stat[_PARENT])):  # its parent's is none of its own, and was no more before
+            use, resident = MemoryUse(stacks=_stacks(status)), peak
+        else:
+            use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)
+        memory = ProcessMemory(use, image, resident, peak, faults)
         self._memory[tgid] = run, memory
         return memory
 
@@ -131,9 +137,9 @@ class Usage:
         else:
             file, shmem = int(file * known.file), int(shmem * known.shmem)
         anon, file, shmem = (amount & _WHOLE_PAGES for amount in (anon, file, shmem))
-        stacks, tables = status.get(b"Threads", 1) * _STACK, status.get(b"VmPTE", 0) * _KIB
+        tables = status.get(b"VmPTE", 0) * _KIB
         locked = min(status.get(b"VmLck", 0) * _KIB, anon + file + shmem)
-        return MemoryUse(anon, file, shmem, stacks, tables, huge, locked)
+        return MemoryUse(anon, file, shmem, _stacks(status), tables, huge, locked)
 
     def forget(self, tgid: int) -> None:
         """The process is gone, or runs another program."""
@@ -212,6 +218,11 @@ def _faults(stat: list[str]) -> Faults:
         return Faults()
     major = int(stat[_MAJFLT])
     return Faults(int(stat[_MINFLT]) + major, major)
+
+
+def _stacks(status: dict[bytes, int]) -> int:
+    """The kernel stacks of its threads, in bytes."""
+    return status.get(b"Threads", 1) * _STACK
 
 
 def _image(stat: list[str]) -> object:
