@@ -46,7 +46,8 @@ PF_NO_SETAFFINITY = 0x04000000
 NO_PIDFD = -1
 _INIT = 1
 _KTHREADD = 2
-_PATIENCE, _PAUSE = 0.05, 0.0005  # seconds for a process to stop, and between two looks whether it has
+_PATIENCE, _PAUSE = 1.0, 0.0005  # seconds for processes to stop, and between two looks whether they have
+_STOPPING = 50_000_000  # ns on a CPU, after which a thread does not stop soon
 
 
 class HostProcesses:
@@ -422,14 +423,22 @@ class HostProcesses:
                 self._kept.remove(tgid)
 
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
-        """`Processes.settle_stopped`: a fork that was under way when the signal came ends first."""
+        """`Processes.settle_stopped`: a fork that was under way when the signal came ends first.
+
+        Each thread stops when it gets a CPU, for which it may wait long on a busy machine.
+        """
         deadline = time.monotonic() + _PATIENCE
+        stopped = True
         for tgid in self._frozen.intersection(tgids):
-            while _state(tgid) == "R":
-                if time.monotonic() > deadline:
-                    return False
-                time.sleep(_PAUSE)
-        return True
+            for tid in self.threads(tgid):
+                begun = None
+                while _state(tid) == "R":
+                    begun = usage.thread_cpu(tid) if begun is None else begun
+                    if time.monotonic() > deadline or usage.thread_cpu(tid) - begun > _STOPPING:
+                        stopped = False
+                        break
+                    time.sleep(_PAUSE)
+        return stopped
 
     def release(self) -> None:
         """Lets all processes be as they would be without us: at the end of the daemon."""

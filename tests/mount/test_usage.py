@@ -362,15 +362,48 @@ def are_stopped(pids: list[str]) -> bool:
     return {Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in pids} <= {"T", "Z"}
 
 
+def procs(group: Path) -> list[str]:
+    return (group / "cgroup.procs").read_text().split()
+
+
 def test_a_freeze_stops_all_that_forks(storm: Path) -> None:
     for _ in range(3):
         (storm / "cgroup.freeze").write_text("1")
-        before = (storm / "cgroup.procs").read_text().split()
-        time.sleep(0.15)
-        assert (storm / "cgroup.procs").read_text().split() == before
+        before = procs(storm)
         wait_until(partial(are_stopped, before))
+        assert procs(storm) == before  # nobody was still forking
         (storm / "cgroup.freeze").write_text("0")
-        time.sleep(0.05)
+        wait_until(lambda: procs(storm) != before)  # noqa: B023
+
+
+VFORK = """
+import ctypes, mmap, os, signal
+open("cgroup.procs", "w").write("0")
+memory = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for _ in range(64): memory.write(bytes(1 << 20))
+libc, CLONE_VM, SIZE = ctypes.CDLL(None), 0x100, 1 << 16
+stack = ctypes.create_string_buffer(SIZE)
+top = (ctypes.addressof(stack) + SIZE) & ~15
+child = libc.clone(libc.pause, ctypes.c_void_p(top), CLONE_VM | signal.SIGCHLD, None)
+print(child, flush=True)
+input()
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+print("ended", flush=True)
+input()
+"""
+
+
+def test_memory_that_a_child_has_together_with_its_parent_is_counted_once(memory_group: Path, start: Start) -> None:
+    program = start(VFORK, memory_group)
+    child = program.says()
+    wait_until(lambda: child in (memory_group / "cgroup.procs").read_text().split())
+    assert 64 * MIB <= stat(memory_group)["rss"] < 100 * MIB
+    program.told("go")
+    assert 64 * MIB <= stat(memory_group)["rss"] < 100 * MIB
+    assert number(memory_group, "memory.max_usage_in_bytes") < 110 * MIB
+    program.end()
+    wait_until(lambda: not (memory_group / "cgroup.procs").read_text())
 
 
 LOCK = """

@@ -349,7 +349,7 @@ def freeze_what_is_stopped(place: Place) -> Any:
 
 @operation
 def freeze_while_forking(place: Place) -> Any:
-    """Nothing is added to a frozen cgroup by those that are in it."""
+    """Nothing is added to a frozen cgroup by those that are in it; those that were exiting may be gone soon."""
     if not only_v2(place):
         return None
     libc.prctl(36, 1, 0, 0, 0)
@@ -367,9 +367,15 @@ def freeze_while_forking(place: Place) -> Any:
         time.sleep(0.03)
         Path(place.own, "cgroup.freeze").write_text("1")
         frozen = until(lambda: events_of(place)["frozen"] == "1")
-        before = Path(place.own, "cgroup.procs").read_text()
-        time.sleep(0.03)
-        found.append([frozen, before == Path(place.own, "cgroup.procs").read_text(), events_of(place)["frozen"]])
+        listings = [Path(place.own, "cgroup.procs").read_text().split()]
+
+        def stands_still(listings: list[list[str]] = listings) -> bool:
+            time.sleep(0.03)
+            listings.append(Path(place.own, "cgroup.procs").read_text().split())
+            return listings[-1] == listings[-2]
+
+        stood = until(stands_still) and all(set(listing) <= set(listings[0]) for listing in listings)
+        found.append([frozen, stood, events_of(place)["frozen"]])
         Path(place.own, "cgroup.freeze").write_text("0")
     Path(place.own, "cgroup.kill").write_text("1")
     found.append(until(lambda: events_of(place)["populated"] == "0"))
