@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import logging
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Protocol
+
+from . import helper_process
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Frozen:
         """The process is about to be stopped; `start` is as /proc/PID/stat says it, a negative `pidfd` none."""
         if self._continuer is None and not self._failed:
             try:
-                self._continuer = _start()
+                self._continuer = helper_process.start(_CONTINUER)
             except OSError as error:
                 self._fail(error)
         self._tell(b"+%d %s" % (tgid, start.encode()), [pidfd] if pidfd >= 0 else [])
@@ -57,17 +57,3 @@ class Frozen:
     def _fail(self, error: OSError) -> None:
         self._continuer, self._failed = None, True
         log.warning("nobody continues frozen processes if this daemon is killed: %s", error)
-
-
-def _start() -> socket.socket:
-    """The connection to the process, which ends when it is closed."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        subprocess.Popen(
-            [sys.executable, "-IS", _CONTINUER],
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    return ours

@@ -14,7 +14,6 @@ import logging
 import os
 import queue
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from typing import NamedTuple, NoReturn
 
 from fakecgroup import Caller
 
+from . import helper_process
 from .credentials import Credentials, View
 
 log = logging.getLogger(__name__)
@@ -100,17 +100,10 @@ def _limits(who: Credentials) -> bytes:
 
 def _start(sandbox: Sandbox | None) -> socket.socket:
     """The connection to a new starter, which ends when it is closed. Raises OSError."""
+    if sandbox is None:
+        return helper_process.start(_STARTER)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        if sandbox is None:
-            subprocess.Popen(
-                [sys.executable, "-IS", _STARTER],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            return ours
         if os.fork() == 0:
             try:
                 _become_trapped_starter(theirs, sandbox)
