@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from fakecgroup.cgroup import Cgroup
 
+from .awaiting import await_made
 from .filter import When
 from .listener import Answer, Call, Goes
-from .process import children, is_in_call
+from .process import children
 from .syscalls import CLONE_NEWCGROUP
 from .tree import Places, Tree
 
 TRAPPED = {"unshare": When(0, CLONE_NEWCGROUP, CLONE_NEWCGROUP)}
 
 _KEPT = 64  # namespaces, before those without a process are looked for
-_PATIENCE = 0.1  # seconds for one to be seen once it may be made
-_PAUSE = 0.0002
 
 
 class _Coming(NamedTuple):
@@ -112,15 +110,15 @@ class CgroupNamespaces:
             coming = _Coming(tid, places, _namespace(tid), children(tid) if for_child else None)
             self._coming.append(coming)
 
+        number = call.number
+
+        def has_come() -> bool:
+            with self._lock:
+                self._look()
+                return coming not in self._coming
+
         def then() -> None:
-            end = time.monotonic() + _PATIENCE
-            while coming in self._coming and time.monotonic() < end:
-                over = not is_in_call(tid, call.number)
-                with self._lock:
-                    self._look()
-                if over:
-                    break
-                time.sleep(_PAUSE)
+            await_made(tid, number, has_come, lambda: False)  # who asks for another is no longer among those who come
             with self._lock:
                 self._coming = [one for one in self._coming if one is not coming]
 

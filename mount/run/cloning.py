@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from struct import pack, unpack
 
@@ -16,15 +15,13 @@ from .forking import Forking
 from .lending import Lending
 from .listener import GOES, Answer, Call, Goes, Later
 from .paths import descriptor
-from .process import credentials, is_in_call, thread_group
-from .syscalls import CLONE_NEWCGROUP, CLONE_THREAD, HERE
+from .process import credentials, thread_group
+from .syscalls import CLONE_NEWCGROUP, CLONE_THREAD
 from .tree import Places, Tree
 
 _INTO_CGROUP = 0x2_0000_0000
 _FLAGS_SIZE, _CGROUP_OFFSET, _SIZE = 8, 80, 88  # of struct clone_args, with its member cgroup
 _INT_MAX = (1 << 31) - 1
-_PATIENCE = 0.1  # seconds for a child to be seen
-_PAUSE = 0.0002
 _KEPT = 64  # threads
 
 
@@ -77,7 +74,7 @@ class Cloning:
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
             return GOES  # EINVAL or EBADF, from the kernel
         tgid = thread_group(call.tid)
-        self._lending.begin(tgid)
+        self._lending.begin(tgid, call.tid)
         goes = GOES
         try:
             goes = self._start(call, tgid, cgroup, flags)
@@ -104,21 +101,15 @@ class Cloning:
         while len(self._left) >= _KEPT:
             self._left.pop(next(iter(self._left)), None)
         self._left[call.tid] = address, other_flags + given[_FLAGS_SIZE:]
-        with self._tree.lock:
-            mark = self._processes.lend(tgid, after)
+        tid = call.tid
 
         def then() -> None:
-            try:
-                self._await_child(call.tid, mark)
-            finally:
-                with self._tree.lock:
-                    self._forking.over(call.tid)
-                    self._processes.follow(tgid, None if all(place.parent is None for place in before) else before)
-                self._lending.end(tgid)
-                if namespace is not None:
-                    namespace()
+            with self._tree.lock:
+                self._forking.over(tid)
+            if namespace is not None:
+                namespace()
 
-        return Goes(then)
+        return self._lending.goes_for_child(call, tgid, after, then)
 
     def _caller(self, tid: int) -> Caller:
         who = credentials(tid)
@@ -137,16 +128,3 @@ class Cloning:
     def _places(self, tgid: int) -> Places:
         self._tree.kernel.membership.adopt_forked()
         return tuple(hierarchy.cgroup_of(tgid) for hierarchy in self._tree.kernel.hierarchies)
-
-    def _await_child(self, tid: int, mark: int) -> None:
-        """Waits until the child is known, or the call is over without one."""
-        end = time.monotonic() + _PATIENCE
-        while time.monotonic() < end:
-            over = not is_in_call(tid, HERE.numbers["clone3"])
-            with self._tree.lock:
-                self._tree.kernel.membership.adopt_forked()
-                if self._processes.has_passed_on(mark):
-                    return
-            if over:
-                return
-            time.sleep(_PAUSE)

@@ -70,7 +70,7 @@ class Forking:
         self._namespaces = namespaces
         self._processes = processes
         self._lending = lending
-        self._apart = ApartThreads(tree, processes, lending)
+        self._apart = ApartThreads(tree, lending)
         self._under_way: list[_Fork] = []
         self._latest: dict[int, _Fork] = {}  # by tid, of those under way
         self._counting = threading.Lock()

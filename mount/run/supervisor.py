@@ -74,7 +74,7 @@ def handlers(
     threading.Thread(target=mounts.serve, daemon=True).start()
     opener = Opening(proc, mounts)
     statfs = Statfs(tree, tree.kernel.vfs, mounts)
-    lending = Lending()
+    lending = Lending(tree, processes)
     forking = Forking(tree, namespaces, processes, lending)
     ending = Ending(tree, processes)
     mounter = mounting.Mounting(tree, namespaces, store(home))

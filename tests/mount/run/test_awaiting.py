@@ -1,0 +1,78 @@
+"""How long is waited for what a call makes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mount.run import awaiting
+from mount.run.awaiting import await_made
+
+from ...waiting import wait_until
+
+OTHER = 99999  # the number of no system call
+SLEEPS = ("35", "230", "101", "115")  # nanosleep and clock_nanosleep on x86-64, then on arm64
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[..., int]]:
+    """Starts a process; it is ended with the test."""
+    processes = []
+
+    def start(*command: str) -> int:
+        processes.append(subprocess.Popen(command))
+        return processes[-1].pid
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def sleeper(started: Callable[..., int]) -> tuple[int, int]:
+    """A process that is in a system call, and the call's number."""
+    pid = started("sleep", "300")
+
+    def waits() -> str:
+        number = Path(f"/proc/{pid}/syscall").read_text().split()[0]
+        return number if number in SLEEPS else ""
+
+    return pid, int(wait_until(waits))
+
+
+def looks_of(tid: int, number: int, *, is_over: bool = False) -> int:
+    """How often something is looked for that never comes."""
+    looks: list[int] = []
+
+    def has_come() -> bool:
+        looks.append(tid)
+        return False
+
+    await_made(tid, number, has_come, lambda: is_over)
+    return len(looks)
+
+
+def test_what_comes_late_is_waited_for(sleeper: tuple[int, int]) -> None:
+    looks = iter([False] * 20 + [True])
+    await_made(*sleeper, lambda: next(looks), lambda: False)
+    assert list(looks) == []
+
+
+def test_it_is_looked_for_once_more_when_the_thread_has_left_the_call(sleeper: tuple[int, int]) -> None:
+    assert looks_of(sleeper[0], OTHER) == 1
+
+
+def test_who_asks_again_has_left_the_call(sleeper: tuple[int, int]) -> None:
+    assert looks_of(*sleeper, is_over=True) == 1
+
+
+def test_a_thread_that_runs_for_long_has_left_the_call(
+    started: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(awaiting, "_PATIENCE", 1000)
+    assert looks_of(started(sys.executable, "-S", "-c", "while True: pass"), OTHER) > 0
