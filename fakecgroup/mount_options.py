@@ -31,7 +31,7 @@ def read(value: object) -> tuple[str, ...]:
         raise ValueError(f"{value!r} is not OPTION,..., such as 'nsdelegate,memory_recursiveprot'")
     given = list(value)
     for option in given:
-        if option not in SINCE:
+        if not isinstance(option, str) or option not in SINCE:
             raise ValueError(f"a unified hierarchy has no mount option {option!r}; there are {', '.join(SINCE)}")
     return tuple(option for option in SINCE if option in given)
 

@@ -108,6 +108,7 @@ def test_an_old_name_works_and_warns(old: dict[str, Any], new: dict[str, Any]) -
         ({"block_devices": "sda"}, "block_devices: 'sda' is no block device: .*"),
         ({"block_devices": 259}, "block_devices: 259 is not M:N,..., such as '259:0,259:1'"),
         ({"block_devices": {259}}, "block_devices: 259 is no block device: .*"),
+        ({"mount_options": [["nsdelegate"]]}, r"mount_options: .* has no mount option \['nsdelegate'\]; there are .*"),
         ({"kernle": "6.1"}, "there is no option 'kernle'; there are layout, kernel, .*"),
         ({"kernel": "6.1", "version": "6.1"}, "version: this is the old name of kernel, which is given too"),
     ],
