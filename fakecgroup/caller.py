@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
+
 if TYPE_CHECKING:
     from .cgroup import Cgroup
-
-from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
 
 
 def _no_groups() -> Collection[int]:
@@ -100,6 +100,8 @@ class Caller(NamedTuple):
 
     def remembered(self) -> Caller:
         """The same with the groups and privileges that it has now, whatever becomes of it (struct file, f_cred)."""
+        if self.capabilities is None and self.groups is _no_groups:
+            return self  # they cannot change
         privileges, groups = self.privileges().to_keep(), frozenset(self.groups())
         return self._replace(capabilities=lambda: privileges, groups=lambda: groups)
 

@@ -88,6 +88,7 @@ class Hierarchy:
         self.dfl = dfl
         self.options = options
         """How the unified hierarchy is mounted, in the order in which a kernel shows them."""
+        self.nsdelegate = "nsdelegate" in options  # cgroup namespaces are boundaries of delegation
         self.name = name
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
@@ -117,11 +118,6 @@ class Hierarchy:
             for number, (row, owner) in enumerate(rows, start=1)
             if row.where & where
         }
-
-    @property
-    def nsdelegate(self) -> bool:
-        """Cgroup namespaces are boundaries of delegation."""
-        return "nsdelegate" in self.options
 
     @property
     def label(self) -> str:
