@@ -90,6 +90,14 @@ def mounting(at: Path, options: Sequence[str]) -> AbstractContextManager[Child]:
 
 
 @contextmanager
+def native(directory: Path) -> Iterator[tuple[str, Path]]:
+    """What it is called, and where the fake is mounted in this directory while the context lasts."""
+    at = directory / "native"
+    with mounting(at, ()):
+        yield "fakecgroup mount --transport native", at
+
+
+@contextmanager
 def null(bench: Bench) -> Iterator[Column]:
     """nullfs.c, with as many files in each directory as the fake's have, under the same names."""
     program = build.compiled("nullfs", bench.directory, "fuse3")

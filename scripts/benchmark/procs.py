@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from . import interruption
-from .columns import host_root, mounting
+from .columns import host_root, native
 from .errors import UnavailableError
 
 _FORKS_PER_OPERATION = 50
@@ -52,19 +52,12 @@ print(time.perf_counter() - begin)
 
 
 @contextmanager
-def _fake(directory: Path) -> Iterator[tuple[str, Path]]:
-    at = directory / "native"
-    with mounting(at, ()):
-        yield "fakecgroup mount --transport native", at
-
-
-@contextmanager
 def _host(directory: Path) -> Iterator[tuple[str, Path]]:
     root, kind, _, _ = host_root()
     yield f"this machine's {kind} at {root}, Linux {os.uname().release}", root
 
 
-TREES: dict[str, Callable[[Path], Any]] = {"native": _fake, "host": _host}
+TREES: dict[str, Callable[[Path], Any]] = {"native": native, "host": _host}
 
 
 def measure(counts: list[int], rounds: int, ops: int, directory: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from . import interruption
-from .columns import host_root, mounting
+from .columns import host_root, native
 from .errors import BenchmarkError, UnavailableError
 
 WAYS = ("poll", "inotify")
@@ -75,13 +75,6 @@ class _Watched:
 
 
 @contextmanager
-def _fake(directory: Path) -> Iterator[tuple[str, Path]]:
-    at = directory / "native"
-    with mounting(at, ()):
-        yield "fakecgroup mount --transport native", at
-
-
-@contextmanager
 def _host(directory: Path) -> Iterator[tuple[str, Path]]:
     root, kind, _, _ = host_root()
     if kind != "cgroup2":
@@ -89,7 +82,7 @@ def _host(directory: Path) -> Iterator[tuple[str, Path]]:
     yield f"this machine's cgroup2, Linux {os.uname().release}", root
 
 
-TREES: dict[str, Callable[[Path], Any]] = {"native": _fake, "host": _host}
+TREES: dict[str, Callable[[Path], Any]] = {"native": native, "host": _host}
 
 
 def measure(count: int, directory: Path) -> dict[str, Any]:
