@@ -44,9 +44,15 @@ class CgroupfsFactory:
         pytest.fail(f"{forbidden} ({REQUIRE} is set)", pytrace=False)
 
     def umount(self, *trees: Path) -> None:
-        """Unmounts trees of `mount` before the session ends, used or not; fails if a daemon has failed."""
+        """Unmounts trees of `mount` before the session ends, used or not; fails if a daemon has failed.
+
+        Raises ValueError, and unmounts nothing, where one is none of its trees or was unmounted before.
+        """
+        for tree in trees:
+            if tree not in self._mounted:
+                raise ValueError(f"{tree} is none of the mounted trees of cgroupfs_factory")
         self._mounted.difference_update(trees)
-        complaints = "\n".join(filter(None, map(self._trees.take_down, trees)))
+        complaints = "\n".join(filter(None, map(self._trees.take_down, dict.fromkeys(trees))))
         if complaints:
             pytest.fail(complaints, pytrace=False)
 

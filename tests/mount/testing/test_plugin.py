@@ -279,6 +279,9 @@ def test_a_tree_of_the_factory_lasts_until_it_is_unmounted(
             (other / "a").mkdir()
             cgroupfs_factory.umount(other)
             assert not other.exists()
+            with pytest.raises(ValueError, match="is none of the mounted trees of cgroupfs_factory"):
+                cgroupfs_factory.umount(other)
+            (tree / "cpu/b").mkdir()
 
         def test_wrong(cgroupfs_factory):
             with pytest.raises(ValueError, match="there is no option 'kernle'"):
