@@ -106,6 +106,12 @@ class Cgroup(Directory):
             yield cgroup
             stack.extend(cgroup.children.values())
 
+    def threaded_below(self) -> list[Cgroup]:
+        """The threaded cgroups whose processes belong here."""
+        if not self.nr_threaded_children:
+            return []
+        return [cgroup for cgroup in self.descendants() if cgroup.domain is self]
+
     def effective_css(self, controller: str) -> Css | None:
         """The css that counts here: its own or the nearest ancestor's (cgroup_e_css)."""
         for holder in self.lineage():

@@ -8,7 +8,7 @@ the parent's subtree_control names, on v1 all.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,7 +100,6 @@ class Hierarchy:
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
         self._listings: dict[object, list[Listed]] = {}
         self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
-        self._back: dict[int, int] = {}  # tid, for tasks that came back to the root -> the newest tid at that time
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
         self.root.mode = 0o555
         for controller in self.controllers.values():
@@ -330,10 +329,7 @@ class Hierarchy:
             self.processes.watch(tgid)
         self._recharge(source, cgroup)
         self._where.pop(tid, None)
-        self._back.pop(tid, None)
         self._enter(tid, tgid, cgroup)  # before the source is empty (css_set_move_task)
-        if cgroup.parent is None:
-            self._back[tid] = self.processes.newest()
         self._leave(tid, source)
 
     def can_attach(self, tids: Collection[int], cgroup: Cgroup, writer: Caller | None = None) -> None:
@@ -373,6 +369,8 @@ class Hierarchy:
         if task.zombie:
             self._where[task.tid] = cgroup
             cgroup.zombies[task.tid] = task.tgid
+            self.membership.css_sets.entered(task.tid, task.tgid)
+            self.membership.css_sets.exited(task.tid)
             self._adopt_threads(task.tgid, self.processes.threads(task.tgid), cgroup)
         else:
             self._enter(task.tid, task.tgid, cgroup)
@@ -381,13 +379,12 @@ class Hierarchy:
         if cgroup.parent is None:
             if tid != tgid:  # else it would be taken for a new thread of its process and follow the leader
                 self._where[tid] = cgroup
-            return
-        self._where[tid] = cgroup
-        if not cgroup.tasks:
-            cgroup.tasks[tid] = tgid
-            cgroup.update_populated(True)
         else:
+            self._where[tid] = cgroup
             cgroup.tasks[tid] = tgid
+            if len(cgroup.tasks) == 1:
+                cgroup.update_populated(True)
+        self.membership.css_sets.entered(tid, tgid)
 
     def _leave(self, tid: int, cgroup: Cgroup) -> None:
         if cgroup.tasks.pop(tid, None) is not None and not cgroup.tasks:
@@ -416,7 +413,7 @@ class Hierarchy:
 
     def task_exited(self, tid: int) -> None:
         """The task is dead: it is listed no more, but is charged until it is reaped."""
-        self._back.pop(tid, None)
+        self.membership.css_sets.exited(tid)
         self.membership.apart.discard(tid)
         cgroup = self._where.get(tid)
         if cgroup is None:
@@ -436,6 +433,7 @@ class Hierarchy:
 
     def task_reaped(self, tid: int) -> None:
         """The dead task has been waited for."""
+        self.membership.css_sets.freed(tid)
         cgroup = self._where.pop(tid, None)
         if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
             self._charge(cgroup, -1)
@@ -460,10 +458,12 @@ class Hierarchy:
                     self.task_reaped(tid)
 
     def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
-        """(tid, tgid) of the live tasks in a cgroup, in order of arrival."""
+        """(tid, tgid) of the live tasks in a cgroup, in order of arrival; on the unified hierarchy, set by set
+        (css_task_iter_advance).
+        """
         if cgroup.parent is not None:
             self.prune(cgroup)
-            return list(cgroup.tasks.items())
+            return self._by_sets(cgroup, cgroup.tasks)
         self.membership.adopt_forked()
         found = {
             tid: tgid
@@ -472,21 +472,30 @@ class Hierarchy:
             if self.cgroup_of(tid) is cgroup
         }
         # As long as tids have not wrapped, a lower one is the older task.
-        arrivals = [(tid, 0, tid) for tid in found.keys() - self._back.keys()]
-        arrivals += [(since, n, tid) for n, (tid, since) in enumerate(self._back.items(), start=1) if tid in found]
-        return [(tid, found[tid]) for _, _, tid in sorted(arrivals)]
+        back = self.membership.css_sets.back
+        arrivals = [(tid, 0, tid) for tid in found.keys() - back.keys()]
+        arrivals += [(since, n, tid) for n, (tid, since) in enumerate(back.items(), start=1) if tid in found]
+        return self._by_sets(cgroup, {tid: found[tid] for _, _, tid in sorted(arrivals)})
+
+    def _by_sets(self, cgroup: Cgroup, members: Mapping[int, int]) -> list[tuple[int, int]]:
+        if not self.dfl:
+            return list(members.items())
+        return [(tid, members[tid]) for tid in self.membership.css_sets.threads(cgroup, members)]
 
     def leaders(self, cgroup: Cgroup) -> list[int]:
-        """The processes that are in a cgroup by their leader, in order of arrival, then those whose leader has ended
-        before its threads (css_task_iter_advance).
+        """The processes of a cgroup of the unified hierarchy by their leader, with those of the threaded cgroups that
+        it is the domain of. In each set of tasks those whose leader has ended before its threads come last
+        (css_task_iter_advance).
         """
+        self.prune(*cgroup.threaded_below())
         members = self.members(cgroup)
-        live = [tid for tid, tgid in members if tid == tgid]
-        among = {tgid for _, tgid in members} if cgroup.parent is None else cgroup.zombies.keys()
-        if not among:
-            return live
-        ended = sorted(tgid for tgid in among - set(live) if self.cgroup_of(tgid) is cgroup)
-        return [*live, *(tgid for tgid in ended if self.processes.threads(tgid))]
+        initial: list[int] = []
+        if cgroup.parent is None:
+            live = [tid for tid, tgid in members if tid == tgid]
+            known = self.membership.css_sets
+            ended = sorted(tgid for tgid in {tgid for _, tgid in members} - set(live) if self.cgroup_of(tgid) is cgroup)
+            initial = [tgid for tgid in (*live, *ended) if known.is_initial(tgid)]
+        return self.membership.css_sets.leaders(cgroup, initial, dict(members))
 
     def freeze_tasks(self, cgroup: Cgroup) -> None:
         """Stops or continues the processes here and below after a change of what is frozen.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .charges import MemoryCharges
 from .cputime import CpuAccounts
+from .css_sets import CssSets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ class Membership:
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self.processes = processes
         self.hierarchies: list[Hierarchy] = []
+        self.css_sets = CssSets(processes, self.hierarchies)
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes, _memory_changed)
         self.awaited: set[Css] = set()  # what is to be looked at often

@@ -53,6 +53,7 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool, writer: Caller) ->
         hierarchy.locate(task)
         tids = [task.tid]
     hierarchy.can_attach(tids, cgroup, writer)
+    tids = hierarchy.membership.css_sets.grouped(tids)
     if task.tgid not in tids:
         for tid in tids:
             hierarchy.move(tid, task.tgid, cgroup)

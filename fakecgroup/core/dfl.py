@@ -98,6 +98,7 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Calle
         for file in hierarchy.files_of(hierarchy.controllers[name]):
             if any(file in child.children for child in children):
                 raise refuse(EEXIST)
+    before = [_subsystems(child) for child in children]
     enabled = []
     try:
         for child in children:
@@ -114,6 +115,8 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Calle
         for name in disable:
             if name in child.csses:
                 hierarchy.disable(child, hierarchy.controllers[name])
+    changed = [child for child, had in zip(children, before, strict=True) if _subsystems(child) != had]
+    hierarchy.membership.css_sets.remake(changed)
 
 
 def show_type(cgroup: Cgroup) -> str:
@@ -204,19 +207,14 @@ def write_threads(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> No
 
 
 def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
-    """The processes, in order of arrival; of a thread root also those of its threaded subtree (cgroup_procs_start).
+    """The processes; of a thread root also those of its threaded subtree (cgroup_procs_start).
 
     Who is in no pid namespace of the reader's is a 0 (cgroup_procs_show).
     """
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
-    leaders = cgroup.hierarchy.leaders(cgroup)
-    if cgroup.nr_threaded_children:
-        for below in cgroup.descendants():
-            if below.threaded and threadmode.domain_of(below) is cgroup:
-                leaders += below.hierarchy.leaders(below)
     number = of.reader.numbers().number
-    return iter([f"{number(tgid)}\n" for tgid in leaders])
+    return iter([f"{number(tgid)}\n" for tgid in cgroup.hierarchy.leaders(cgroup)])
 
 
 def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:

@@ -10,12 +10,7 @@ from collections.abc import Mapping
 
 Gaps = Mapping[tuple[str, str], str]
 
-_CSS_SETS = (
-    "processes are listed in order of arrival; a kernel lists those that are in the same cgroups everywhere together "
-    "(a css_set), the youngest set last"
-)
-
-MODEL: Gaps = {("hybrid", "processes that are elsewhere in v1 come after the others"): _CSS_SETS}
+MODEL: Gaps = {}
 
 _FORKS = "a real process may fork whatever pids.max says"
 _SIGKILL = "a real process that is stopped can be killed at once; v1's freezer keeps it until the thaw"

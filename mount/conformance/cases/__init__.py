@@ -23,6 +23,7 @@ FAMILIES = (
     "hybrid",
     "processes",
     "threaded",
+    "threads",
     "freeze",
     "delegation",
     "namespaces",

@@ -1,0 +1,175 @@
+"""Which tasks are in the same cgroups everywhere (the kernel's css_set), and the order in which lists have them.
+
+A list of the unified hierarchy goes through the sets of its cgroup, the oldest first, and in each through its tasks in
+order of arrival (css_task_iter_advance). v1 sorts its lists.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from .cgroup import Cgroup
+    from .hierarchy import Hierarchy
+    from .tasks import Places, Processes
+
+
+class CssSet:
+    """The tasks that are in the same `places`. `domain` is the set that threads of a threaded cgroup belong to, and
+    `threaded` are its sets of such threads, the oldest first. A leader that has ended is `dying` until it is reaped.
+    """
+
+    __slots__ = ("domain", "dying", "places", "tasks", "threaded")
+
+    def __init__(self, places: Places, domain: CssSet | None) -> None:
+        self.places = places
+        self.domain = domain
+        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival
+        self.dying: dict[int, int] = {}
+        self.threaded: dict[CssSet, None] = {}
+
+    @property
+    def used(self) -> bool:
+        return bool(self.tasks or self.dying or self.threaded)
+
+
+class CssSets:
+    """The sets of one kernel, but for the initial one: the tasks that are in every root are not noted here."""
+
+    def __init__(self, processes: Processes, hierarchies: Sequence[Hierarchy]) -> None:
+        self._processes = processes
+        self._hierarchies = hierarchies
+        self._of: dict[int, CssSet] = {}  # by tid
+        self._found: dict[Places, CssSet] = {}  # what a task that comes to these places is put in
+        self._linked: dict[Cgroup, dict[CssSet, None]] = {}  # the oldest first
+        self._initial = CssSet((), None)
+        self.back: dict[int, int] = {}  # tid, for tasks that came back to every root -> the newest tid at that time
+
+    # -- where tasks are --------------------------------------------------------------------------
+
+    def entered(self, tid: int, tgid: int) -> None:
+        """A task has started or has moved; where it is already, it keeps its place in the list."""
+        if not self._hierarchies[-1].dfl:
+            return
+        places = tuple(hierarchy.place_of(tid, tgid) for hierarchy in self._hierarchies)
+        before, after = self._of.get(tid), self._find(places)
+        if (before or self._initial) is after:
+            return
+        if after is self._initial:
+            del self._of[tid]
+            self.back[tid] = self._processes.newest()
+        else:
+            self._of[tid] = after
+            after.tasks[tid] = tgid
+            self.back.pop(tid, None)
+        if before is not None:
+            self._leave(tid, before)
+
+    def exited(self, tid: int) -> None:
+        """A task is dead; a leader is listed as long as its process has threads."""
+        self.back.pop(tid, None)
+        held = self._of.get(tid)
+        if held is None or tid not in held.tasks:
+            return
+        if held.tasks[tid] != tid:
+            self.freed(tid)
+        else:
+            held.dying[tid] = held.tasks.pop(tid)
+
+    def freed(self, tid: int) -> None:
+        """A dead task has been waited for."""
+        held = self._of.pop(tid, None)
+        if held is not None:
+            self._leave(tid, held)
+
+    def grouped(self, tids: Iterable[int]) -> list[int]:
+        """Tasks in the order in which they are moved together: set by set (cgroup_migrate_execute)."""
+        groups: dict[CssSet, list[int]] = {}
+        for tid in tids:
+            groups.setdefault(self._of.get(tid, self._initial), []).append(tid)
+        return [tid for group in groups.values() for tid in group]
+
+    def remake(self, cgroups: Iterable[Cgroup]) -> None:
+        """The controllers of these have changed: who is there or below goes to new sets, parents before children
+        (cgroup_update_dfl_csses).
+        """
+        stack = [*cgroups][::-1]
+        old = []
+        while stack:
+            cgroup = stack.pop()
+            old += list(self._linked.get(cgroup, ()))
+            stack += reversed(cgroup.children.values())
+        for one in old:
+            if self._found.get(one.places) is one:
+                del self._found[one.places]
+        for one in old:
+            if one.tasks:
+                new = self._find(one.places)
+                new.tasks.update(one.tasks)
+                self._of.update(dict.fromkeys(one.tasks, new))
+                one.tasks.clear()
+        for one in old:
+            self._drop_unused(one)
+
+    # -- lists ------------------------------------------------------------------------------------
+
+    def threads(self, cgroup: Cgroup, members: Collection[int]) -> list[int]:
+        """The live threads of a cgroup, its `members`, which has those of the initial set in their order."""
+        initial = [tid for tid in members if tid not in self._of]
+        return [*initial, *(tid for one in self._linked.get(cgroup, ()) for tid in one.tasks if tid in members)]
+
+    def leaders(self, cgroup: Cgroup, initial: Sequence[int], members: Collection[int]) -> list[int]:
+        """The processes of a cgroup and of the threaded ones that it is the domain of, by their leader; `members` has
+        its own live threads, `initial` the leaders in the initial set.
+        """
+        found = [*initial]
+        for one in (*((self._initial,) if cgroup.parent is None else ()), *self._linked.get(cgroup, ())):
+            found += (tgid for tgid in self._leaders(one) if tgid in members or tgid in one.dying)
+            for apart in one.threaded:
+                found += self._leaders(apart)
+        return found
+
+    def is_initial(self, tid: int) -> bool:
+        """Whether a task is in every root."""
+        return tid not in self._of
+
+    def _leaders(self, one: CssSet) -> Iterator[int]:
+        yield from (tid for tid, tgid in one.tasks.items() if tid == tgid)
+        yield from (tgid for tgid in one.dying if self._processes.threads(tgid))
+
+    # -- sets -------------------------------------------------------------------------------------
+
+    def _find(self, places: Places) -> CssSet:
+        """The set for these places, which is made where there is none (find_css_set)."""
+        known = self._found.get(places)
+        if known is not None:
+            return known
+        if all(place.parent is None for place in places):
+            return self._initial
+        made = self._found[places] = CssSet(places, None)
+        for place in places:
+            self._linked.setdefault(place, {})[made] = None
+        if places[-1].domain is not None:
+            made.domain = self._find((*places[:-1], places[-1].domain))
+            made.domain.threaded[made] = None
+        return made
+
+    def _leave(self, tid: int, one: CssSet) -> None:
+        one.tasks.pop(tid, None)
+        one.dying.pop(tid, None)
+        self._drop_unused(one)
+
+    def _drop_unused(self, one: CssSet) -> None:
+        """A set that nothing refers to is gone (put_css_set_locked)."""
+        if one.used or one is self._initial:
+            return
+        if self._found.get(one.places) is one:
+            del self._found[one.places]
+        for place in one.places:
+            linked = self._linked.get(place, {})
+            if linked.pop(one, self) is None and not linked:
+                del self._linked[place]
+        if one.domain is not None and one.domain.threaded.pop(one, self) is None:
+            self._drop_unused(one.domain)
