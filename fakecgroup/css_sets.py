@@ -47,6 +47,11 @@ class CssSets:
         self._initial = CssSet((), None)
         self.back: dict[int, int] = {}  # tid, for tasks that came back to every root -> the newest tid at that time
 
+    @property
+    def count(self) -> int:
+        """How many sets there are beside the initial one."""
+        return len({one for linked in self._linked.values() for one in linked})
+
     # -- where tasks are --------------------------------------------------------------------------
 
     def entered(self, tid: int, tgid: int) -> None:

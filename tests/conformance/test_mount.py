@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.ex
 #: Families that say something about a mount: what is only a parser's is asked of the model.
 FAMILIES = (
     *("kernfs", "handles", "names", "xattr", "release", "processes", "threaded", "freeze", "delegation", "pids"),
-    *("events", "capabilities", "copying", "threads"),
+    *("events", "capabilities", "copying"),
 )
 TREES = [("v2", "6.12", PLAIN), ("v1", "6.1", PLAIN), ("hybrid", "6.1", PLAIN)]
 PARTS = [(tree, family) for tree in TREES for family in (FAMILIES if tree[0] != "hybrid" else ("hybrid",))]
