@@ -138,7 +138,7 @@ def test_a_watched_process_is_killed(processes: HostProcesses, sleeper: Sleeper)
     process = sleeper()
     processes.watch(process.pid)
     processes.kill(process.pid)
-    assert process.wait(5) == -9
+    assert process.wait(60) == -9
 
 
 def test_to_kill_who_is_gone_is_no_error(processes: HostProcesses, sleeper: Sleeper) -> None:

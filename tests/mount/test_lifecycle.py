@@ -168,7 +168,7 @@ def test_foreground_answers_until_it_is_told_to_end(directory: Path, transport: 
         assert "unmount it with" in process.stdout.readline()
         assert daemon_of(directory) == process.pid
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     assert mount_at(str(directory)) is None
 
 

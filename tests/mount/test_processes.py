@@ -232,7 +232,7 @@ def test_cgroup_kill_ends_the_processes(group: Path, sleeper: Sleeper) -> None:
     process = sleeper()
     (group / "cgroup.procs").write_text(str(process.pid))
     (group / "cgroup.kill").write_text("1")
-    assert process.wait(5) == -9
+    assert process.wait(60) == -9
 
 
 # -- poll ---------------------------------------------------------------------------------------------
