@@ -86,9 +86,7 @@ class Hierarchy:
         self.notify = environment.notify
         self.notify_later = environment.notify_later
         self.dfl = dfl
-        self.options = options
-        """How the unified hierarchy is mounted, in the order in which a kernel shows them."""
-        self.nsdelegate = "nsdelegate" in options  # cgroup namespaces are boundaries of delegation
+        self.mounted_with(options)
         self.name = name
         self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
         self.release_agent = ""
@@ -117,6 +115,11 @@ class Hierarchy:
             for number, (row, owner) in enumerate(rows, start=1)
             if row.where & where
         }
+
+    def mounted_with(self, options: tuple[str, ...]) -> None:
+        """The options of the unified hierarchy from now on, in the order in which a kernel shows them."""
+        self.options = options
+        self.nsdelegate = "nsdelegate" in options  # cgroup namespaces are boundaries of delegation
 
     @property
     def label(self) -> str:

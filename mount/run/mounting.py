@@ -149,7 +149,7 @@ class Mounting:
         if unified and self._namespaces.is_initial(tid):
             hierarchy = next(hierarchy for hierarchy in self._tree.kernel.hierarchies if hierarchy.dfl)
             with self._tree.lock:
-                hierarchy.options = tuple(option for option in SINCE if option in options)
+                hierarchy.mounted_with(tuple(option for option in SINCE if option in options))
 
     def root(self, tid: int, unified: bool, options: list[str]) -> str:
         """What is to be the root of a new mount, as a path in the sandbox: the root of the thread's cgroup namespace,
