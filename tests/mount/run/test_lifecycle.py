@@ -213,7 +213,7 @@ def test_a_server_that_is_killed_while_it_waits_for_itself_leaves_nothing(
     (server,) = servers_of(process.pid)
     threads = [f"/proc/{server}/task/{tid}" for tid in os.listdir(f"/proc/{server}/task")]
     os.kill(server, signal.SIGKILL)
-    process.communicate(timeout=8)
+    process.communicate(timeout=60)
     wait_until(lambda: not any(map(os.path.exists, threads)))
 
 
