@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from struct import pack
 
@@ -20,55 +21,52 @@ _BOTH_EMPTY = 0x04 | 0x40  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
 def detached(home: int, path: str, attributes: int) -> int:
     """A descriptor for a new mount of what is at `path` in the mount namespace `home`; it ends with the descriptor,
     unless it is put somewhere. Raises OSError.
-
-    A thread of its own does it, that ends in that namespace.
     """
-    made: list[int] = []
-    failed: list[OSError] = []
 
-    def work() -> None:
+    def make() -> int:
+        flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC
+        tree = syscalls.syscall("open_tree", syscalls.AT_FDCWD, os.fsencode(path), flags)
+        change = pack("=QQQQ", attributes, ATTRIBUTES & ~attributes | _ATIME, 0, 0)
         try:
-            syscalls.unshare(syscalls.CLONE_FS)
-            syscalls.set_namespace(home, syscalls.CLONE_NEWNS)
-            flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC
-            tree = syscalls.syscall("open_tree", syscalls.AT_FDCWD, os.fsencode(path), flags)
-            made.append(tree)
-            change = pack("=QQQQ", attributes, ATTRIBUTES & ~attributes | _ATIME, 0, 0)
             syscalls.syscall("mount_setattr", tree, b"", syscalls.AT_EMPTY_PATH, change, len(change))
-        except OSError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if failed:
-        for tree in made:
+        except OSError:
             os.close(tree)
-        raise failed[0]
-    return made[0]
+            raise
+        return tree
+
+    return _made_in(home, make)
 
 
 def store(home: int) -> int:
     """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
-    made: list[int] = []
-    failed: list[OSError] = []
+
+    def make() -> int:
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        syscalls.mount(None, "/", None, _PRIVATE)
+        return os.open("/proc/thread-self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+
+    return _made_in(home, make)
+
+
+def _made_in(home: int, make: Callable[[], int]) -> int:
+    """The descriptor that `make` gives in a thread of its own, which ends in the mount namespace `home`."""
+    outcome: list[int | OSError] = []
 
     def work() -> None:
         try:
             syscalls.unshare(syscalls.CLONE_FS)
             syscalls.set_namespace(home, syscalls.CLONE_NEWNS)
-            syscalls.unshare(syscalls.CLONE_NEWNS)
-            syscalls.mount(None, "/", None, _PRIVATE)
-            made.append(os.open("/proc/thread-self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
+            outcome.append(make())
         except OSError as error:
-            failed.append(error)
+            outcome.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+    (made,) = outcome
+    if isinstance(made, OSError):
+        raise made
+    return made
 
 
 def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:

@@ -257,3 +257,20 @@ def sleeper() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def pids(mount: Mount, transport: str) -> Path:
+    """The pids hierarchy of a tree for one test; its new cgroups tell of their release."""
+    tree = mount(transport=transport, layout="v1")
+    (tree / "pids" / "notify_on_release").write_text("1")
+    return tree / "pids"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """An empty directory; whatever is mounted there is unmounted after the test."""
+    place = tmp_path / "tree"
+    place.mkdir()
+    yield place
+    take_down(place)

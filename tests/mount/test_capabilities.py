@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..waiting import wait_until
-from .conftest import OTHER_UID, Mount, needs_root
+from .conftest import OTHER_UID, needs_root
 
 pytestmark = [
     needs_root,
@@ -32,13 +32,6 @@ def sh(script: str, place: Path, *become: str) -> tuple[int, str]:
     """Status and standard error of a shell script that runs in `place`, started by other programs."""
     done = subprocess.run([*become, "sh", "-c", script], cwd=place, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr
-
-
-@pytest.fixture
-def pids(mount: Mount, transport: str) -> Path:
-    tree = mount(transport=transport, layout="v1")
-    (tree / "pids" / "notify_on_release").write_text("1")
-    return tree / "pids"
 
 
 @pytest.fixture

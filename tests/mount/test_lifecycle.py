@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,15 +18,6 @@ from ..waiting import wait_until
 from .conftest import COMMAND, Mount, daemon_of, is_alive, needs_fuse, needs_root, run, shell, take_down
 
 pytestmark = needs_fuse
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """An empty directory; whatever is mounted there is unmounted after the test."""
-    place = tmp_path / "tree"
-    place.mkdir()
-    yield place
-    take_down(place)
 
 
 def wait_for_end_of(pid: int) -> None:

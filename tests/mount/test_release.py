@@ -13,17 +13,9 @@ from pathlib import Path
 import pytest
 
 from ..waiting import wait_until
-from .conftest import Mount, daemon_of, is_alive, run, shell
+from .conftest import daemon_of, is_alive, run, shell
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def pids(mount: Mount, transport: str) -> Path:
-    """The pids hierarchy of a tree for one test; its new cgroups tell of their release."""
-    tree = mount(transport=transport, layout="v1")
-    (tree / "pids" / "notify_on_release").write_text("1")
-    return tree / "pids"
 
 
 @pytest.fixture

@@ -21,17 +21,9 @@ from mount.logs import File, Quiet
 from mount.processes import HostProcesses
 
 from ..waiting import wait_until
-from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, run, take_down
+from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, run
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "tree"
-    place.mkdir()
-    yield place
-    take_down(place)
 
 
 @contextmanager
