@@ -43,7 +43,9 @@ False 0 0o100444
 
 
 def test_changes_of_mounts_are_polled(sandboxed: Sandboxed, tmp_path: Path) -> None:
-    script = f"for f in self/mountinfo mounts; do '{sys.executable}' -c '{PROGRAM}' {tmp_path} /proc/$f; done"
+    program = f"'{sys.executable}' -c '{PROGRAM}' {tmp_path}"
+    alone = "mount --make-rprivate /"  # else what others mount meanwhile wakes it too
+    script = f"{alone}; for f in self/mountinfo mounts; do {program} /proc/$f; done"
     assert said(sandboxed(script)) == SEEN * 2
 
 
