@@ -125,9 +125,8 @@ class Mounter:
     def __init__(self, uid: int, shown_uid: dict[int, int], shown_gid: dict[int, int]) -> None:
         self._uid = uid
         self._shown_uid, self._shown_gid = shown_uid, shown_gid
-        self._blind = os.readlink("/proc/self") != str(
-            os.getpid()
-        )  # it is another pid namespace's, and so are its numbers
+        # /proc is another pid namespace's, and so are its numbers
+        self._blind = os.readlink("/proc/self") != str(os.getpid())
         found = os.stat("/proc/self/ns/user")
         self._namespace = found.st_dev, found.st_ino
         with open("/proc/self/status", "rb") as file:

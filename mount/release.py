@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _STARTER = Path(__file__).with_name("release_starter.py")
 _ANSWER = 4096  # bytes, at most
+_MESSAGE = 16384  # bytes, which the starter takes
 
 
 class Sandbox(NamedTuple):
@@ -73,9 +74,13 @@ class ReleaseAgents:
         starter: socket.socket | None = None
         while True:
             agent, path, who = self._runs.get()
+            message = b"\0".join((os.fsencode(agent), os.fsencode(path), _limits(who)))
+            if len(message) > _MESSAGE:  # cut off, its last group would be another
+                self._tell(agent, path, "whoever set it has too many groups")
+                continue
             try:
                 starter = starter or _start(self._sandbox)
-                starter.send(b"\0".join((os.fsencode(agent), os.fsencode(path), _limits(who))))
+                starter.send(message)
                 answer = starter.recv(_ANSWER)
             except OSError as error:
                 answer = str(error).encode()

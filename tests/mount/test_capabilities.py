@@ -103,6 +103,20 @@ def test_an_agent_has_the_ids_of_its_setter(pids: Path, agent: Path) -> None:
     assert (uid, int(capabilities, 16)) == (str(OTHER_UID), 0)
 
 
+@pytest.mark.hostile("an agent set by who has so many groups that the last would be cut off")
+def test_an_agent_whose_setter_has_too_many_groups_is_not_run(pids: Path, agent: Path, state_home: Path) -> None:
+    log = state_home / "fakecgroup" / "daemon.log"
+    groups = ",".join(str(100000 + number) for number in range(3000))
+    assert sh(f"echo {agent} >release_agent", pids, "setpriv", "--groups", groups) == (0, "")
+    release(pids, "many")
+    wait_until(lambda: log.exists() and "too many groups" in log.read_text())
+    (pids / "release_agent").write_text(str(agent))
+    release(pids, "own")
+    told(agent, "own")
+    assert not agent.with_name("told-many").exists()
+    log.unlink()
+
+
 @pytest.mark.hostile("a container sets a release agent of the machine's", times=3)
 def test_what_a_container_sets_is_not_run(pids: Path, agent: Path, state_home: Path) -> None:
     log = state_home / "fakecgroup" / "daemon.log"
