@@ -14,6 +14,8 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from errno import EBUSY
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from mount.attach import detach
 from mount.errors import MountError
 from mount.mountinfo import mounts
 from mount.native import DAEMON_XATTR
+
+from ..waiting import wait_until
 
 COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
 REPOSITORY = Path(__file__).parents[2]
@@ -220,8 +224,7 @@ def native_group(native_v2: Path) -> Iterator[Path]:
     directory.mkdir()
     yield directory
     if directory.exists():
-        for place, _, _ in os.walk(directory, topdown=False):
-            os.rmdir(place)
+        remove_with_all_below(directory)
 
 
 @pytest.fixture
@@ -240,8 +243,23 @@ def _own(parent: Path) -> Iterator[Path]:
     directory = parent / f"test-{uuid.uuid4().hex[:12]}"
     directory.mkdir()
     yield directory
-    for place, _, _ in os.walk(directory, topdown=False):
-        os.rmdir(place)
+    remove_with_all_below(directory)
+
+
+def remove_with_all_below(cgroup: Path) -> None:
+    """Removes a cgroup once those that were in it have ended."""
+
+    def is_removed(place: str) -> bool:
+        try:
+            os.rmdir(place)
+        except OSError as error:
+            if error.errno != EBUSY:
+                raise
+            return False
+        return True
+
+    for place, _, _ in os.walk(cgroup, topdown=False):
+        wait_until(partial(is_removed, place))
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_more_processes_than_descriptors_are_followed_to_their_end(directory: Pa
         assert populated(cgroup)
     wait_until(lambda: not populated(cgroup))
     cgroup.rmdir()
-    assert run("umount", directory).returncode == 0
+    assert run("umount", "--force", directory).returncode == 0  # others' sandboxes may have a copy of the mount
 
 
 def makes(cgroup: Path) -> bool:
