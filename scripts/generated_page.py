@@ -29,6 +29,6 @@ def main(command: str, name: str, source: str, text: Callable[[], str]) -> int:
         if not current:
             print(f"{command}: {name} is not current: run scripts/{command} and commit it", file=sys.stderr)
         return 0 if current else 1
-    page.parent.mkdir(exist_ok=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(wanted, encoding="utf-8")
     return 0

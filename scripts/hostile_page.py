@@ -87,4 +87,4 @@ def _marker(test: str, call: ast.Call, where: str) -> Marker:
 
 
 if __name__ == "__main__":
-    sys.exit(main("hostile", "docs/hostile.md", "the tests' markers", lambda: page(REPOSITORY)))
+    sys.exit(main("hostile", "docs/evidence/hostile.md", "the tests' markers", lambda: page(REPOSITORY)))

@@ -9,4 +9,4 @@ from generated_page import main
 from mount.conformance.parity import page
 
 if __name__ == "__main__":
-    sys.exit(main("parity", "docs/parity.md", "the recordings", page))
+    sys.exit(main("parity", "docs/evidence/parity.md", "the recordings", page))

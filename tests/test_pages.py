@@ -13,7 +13,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[1]
 PAGES = [
     *sorted(REPOSITORY.glob("*.md")),
-    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
     *sorted((REPOSITORY / "deploy").rglob("*.md")),
     *sorted((REPOSITORY / "examples").rglob("*.md")),
 ]
@@ -65,7 +65,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_leads_to_every_page_of_docs() -> None:
     links = set(_LINK.findall((REPOSITORY / "README.md").read_text()))
-    assert sorted({f"docs/{page.name}" for page in (REPOSITORY / "docs").glob("*.md")} - links) == []
+    pages = {str(page.relative_to(REPOSITORY)) for page in (REPOSITORY / "docs").rglob("*.md")}
+    assert sorted(pages - links) == []
 
 
 @every_page

@@ -4,5 +4,5 @@ The rooms are passes; each imports only those before it: ``model``, ``kubelet`` 
 ``sources``, ``plan``, ``change``, ``views``, ``run``, ``cli``.
 
 ``change`` alone changes a root. ``change.cgroup_manager`` has the kubelet's operations on single cgroups.
-docs/engine.md shows how to use them from Python.
+docs/reference/engine.md shows how to use them from Python.
 """

@@ -64,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="programs",
         description="Runs real programs under `fakecgroup run`, as a plain user, and looks at what they say and at "
         "what the tree holds then. Programs that are not installed are listed as not run.",
-        epilog="Exit status: 0 all went as docs/programs.md has it, 1 something did not or could not be done, 2 the "
-        "command line is wrong.",
+        epilog="Exit status: 0 all went as docs/evidence/programs.md has it, 1 something did not or could not be "
+        "done, 2 the command line is wrong.",
     )
     names = [program.name for program in PROGRAMS]
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", choices=[*names, []], help=", ".join(names))
@@ -80,6 +80,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-o", dest="output", choices=("table", "json", "markdown"), default="table")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--write", action="store_true", help="put what was run into docs/programs.md")
-    action.add_argument("--check", action="store_true", help="say whether docs/programs.md has what was run")
+    action.add_argument("--write", action="store_true", help="put what was run into docs/evidence/programs.md")
+    action.add_argument("--check", action="store_true", help="say whether docs/evidence/programs.md has what was run")
     return parser

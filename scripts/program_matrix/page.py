@@ -1,4 +1,4 @@
-"""docs/programs.md: a section for each program, with a column for each release and the version in it."""
+"""docs/evidence/programs.md: a section for each program, with a column for each release and the version in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .release import RELEASES
 from .run import Ran
 from .user import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "programs.md"
+PAGE = REPOSITORY / "docs" / "evidence" / "programs.md"
 _BEGIN, _END = "<!-- from here on written by scripts/programs -->\n", "<!-- to here -->\n"
 
 
@@ -107,8 +107,10 @@ def update(runs: Sequence[Ran], release: str, *, check: bool, page: Path = PAGE)
     if not check:
         page.write_text(new)
     elif new != text:
-        lines = difflib.unified_diff(text.splitlines(), new.splitlines(), "docs/programs.md", "as run", lineterm="")
-        raise ProgramsError("docs/programs.md is not what was run:\n" + "\n".join(lines))
+        lines = difflib.unified_diff(
+            text.splitlines(), new.splitlines(), "docs/evidence/programs.md", "as run", lineterm=""
+        )
+        raise ProgramsError("docs/evidence/programs.md is not what was run:\n" + "\n".join(lines))
 
 
 def _seen(runs: Sequence[Ran], release: str) -> dict[Program, Seen]:

@@ -1,4 +1,4 @@
-"""docs/node.md says what the code has: metrics, log fields, lines."""
+"""docs/guides/node.md says what the code has: metrics, log fields, lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, St
 from cgroup_engine.run.log import Log
 from cgroup_engine.run.metrics import Metrics
 
-PAGE = (Path(__file__).parents[2] / "docs" / "node.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "node.md").read_text()
 EVENTS = [
     Started("/cg", "v2", "kubepods", dry_run=False),
     Listening("http://127.0.0.1:9753"),

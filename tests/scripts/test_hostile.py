@@ -30,7 +30,7 @@ def hostile(checkout: Path, *arguments: str) -> tuple[int, str]:
 
 
 def rows(checkout: Path) -> list[str]:
-    text = (checkout / "docs" / "hostile.md").read_text()
+    text = (checkout / "docs" / "evidence" / "hostile.md").read_text()
     return [line for line in text.splitlines() if line.startswith("|")][2:]
 
 
@@ -64,7 +64,7 @@ def test_path(path: str) -> None: ...
 
 
 def test_check_says_whether_the_page_is_current(checkout: Path) -> None:
-    stale = (1, "hostile: docs/hostile.md is not current: run scripts/hostile and commit it\n")
+    stale = (1, "hostile: docs/evidence/hostile.md is not current: run scripts/hostile and commit it\n")
     assert hostile(checkout, "--check") == stale
     assert hostile(checkout) == (0, "")
     assert hostile(checkout, "--check") == (0, "")

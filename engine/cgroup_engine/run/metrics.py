@@ -1,8 +1,8 @@
 """Prometheus metrics of ``run``: what was written, refused and repaired.
 
 Labels are names of interface files, errno and the like, never those of pods, so that the number of series is bounded
-by the engine and not by what strangers name. Names and units after Prometheus' conventions. The table in docs/node.md
-is compared with these in the tests.
+by the engine and not by what strangers name. Names and units after Prometheus' conventions. The tests
+compare the table in docs/guides/node.md with these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A kubelet with containerd and static pods: the node in examples/kubelet (docs/kubelet.md)."""
+"""A kubelet with containerd and static pods: the node in examples/kubelet (docs/guides/kubelet.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Real programs in front of a tree, where they are installed: the cases of scripts/programs (docs/programs.md)."""
+"""Real programs in front of a tree, where they are installed: the cases of scripts/programs.
+
+docs/evidence/programs.md shows them.
+"""
 
 from __future__ import annotations
 
