@@ -1,4 +1,4 @@
-"""The controllers, one module each: its files, the state per cgroup, and the functions of its rows.
+"""The controllers, one module or folder each: the state per cgroup, the table of files, their readers and writers.
 
 `CONTROLLERS` is in the kernel's order (include/linux/cgroup_subsys.h).
 """

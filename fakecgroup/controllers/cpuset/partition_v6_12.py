@@ -11,7 +11,7 @@ from errno import EINVAL
 from ...refuse import refuse
 from .exclusive import claimed, granted, leaves_tasks_without_cpu, partition_populated, without_siblings
 from .rules import PartitionRules, become_exclusive, notify_partition
-from .state import MEMBER, CpusetState, Partition
+from .state import MEMBER, ROOT, CpusetState, Partition
 from .validate import validate_change
 
 INVALID_CPUS = "Invalid cpu list in cpuset.cpus.exclusive"
@@ -32,7 +32,7 @@ class ExclusivePartitions(PartitionRules):
     """
 
     last: int = 0
-    redraws: bool = False  # the scheduler's domains are to be drawn anew in the end (force_sd_rebuild)
+    rebuilds: bool = False  # the write ends with a rebuild of the scheduler's domains (force_sd_rebuild)
     taken_by_others = INVALID_CPUS  # why a remote partition cannot have CPUs of another partition
 
     # -- CPUs change hands ------------------------------------------------------------------------
@@ -230,11 +230,11 @@ class ExclusivePartitions(PartitionRules):
         css.exclusive_effective = cpus
         if exclusive is not None:
             css.exclusive = exclusive
-        self._update_all(top, redraws=bool(added or removed))
+        self._update_all(top, rebuilds=bool(added or removed))
 
-    def _update_all(self, top: CpusetState, *, redraws: bool = True) -> None:
+    def _update_all(self, top: CpusetState, *, rebuilds: bool = True) -> None:
         """The root's CPUs have changed hands."""
-        self.redraws |= redraws
+        self.rebuilds |= rebuilds
         self.last = top.effective_cpus
         self._update_children(top, None)
 
@@ -297,7 +297,7 @@ class ExclusivePartitions(PartitionRules):
             self.last = css.effective_cpus
         if not css.partition.valid:
             css.sched_load_balance = parent.sched_load_balance
-        self.redraws |= bool(css.cpus and css.sched_load_balance and css.partition.valid)
+        self.rebuilds |= bool(css.cpus and css.sched_load_balance and css.partition.valid)
         return True
 
     def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
@@ -339,13 +339,13 @@ class ExclusivePartitions(PartitionRules):
         (update_partition_sd_lb).
         """
         new = css.partition.kind != "isolated" if css.partition.valid else css.above.sched_load_balance
-        self.redraws |= css.partition.valid or old.valid or new != css.sched_load_balance
+        self.rebuilds |= css.partition.valid or old.valid or new != css.sched_load_balance
         css.sched_load_balance = new
 
-    def _redraw(self, css: CpusetState) -> None:
-        if self.redraws:
-            self.redraws = False
-            css.top.domains.redraw(css.top)
+    def _rebuild_domains(self, css: CpusetState) -> None:
+        if self.rebuilds:
+            self.rebuilds = False
+            css.top.domains.rebuild(_scheduler_domains(css.top))
 
     # -- what is written --------------------------------------------------------------------------
 
@@ -403,7 +403,7 @@ class ExclusivePartitions(PartitionRules):
     def _finish(self, css: CpusetState, old: Partition) -> None:
         if css.partition != MEMBER:
             self._balance(css, old)
-        self._redraw(css)
+        self._rebuild_domains(css)
 
     def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
         """What the cpuset would get with its new sets; True where siblings hold some of it."""
@@ -466,7 +466,7 @@ class ExclusivePartitions(PartitionRules):
         self._update_tree(css, force=not new.valid and new == MEMBER)
         self._balance(css, before)
         notify_partition(css, before)
-        self._redraw(css)
+        self._rebuild_domains(css)
 
     def _start(self, css: CpusetState, kind: str) -> str:
         """A member becomes a partition; returns why it cannot."""
@@ -475,3 +475,16 @@ class ExclusivePartitions(PartitionRules):
         if css.above is css.top and css.exclusive & self._in_partitions(css):
             return REMOTE_BELOW
         return self._enable(css, kind) if css.above.partition.valid else self._enable_remote(css, kind)
+
+
+def _scheduler_domains(top: CpusetState) -> list[int]:
+    """The CPUs of each scheduler domain: the root's and those of each valid partition (generate_sched_domains)."""
+    domains = [top.effective_cpus]
+    below = list(top.children())
+    while below:
+        css = below.pop()
+        if css.partition == ROOT and css.effective_cpus:
+            domains.append(css.effective_cpus)
+        if css.partition.valid or css.exclusive:
+            below.extend(css.children())
+    return domains

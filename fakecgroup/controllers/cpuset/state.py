@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...css import Css
+from .domains import SchedulerDomains
 
 if TYPE_CHECKING:
     from ...cgroup import Cgroup
-    from .domains import SchedulerDomains
 
 
 class Partition(NamedTuple):

@@ -1,20 +1,21 @@
-"""Utilization clamps: percent with two decimals, kept in hundredths (kernel/sched/core.c, capacity_from_percent)."""
+"""Utilization clamps in percent with two decimals (kernel/sched/core.c, capacity_from_percent)."""
 
 from __future__ import annotations
 
 from errno import EINVAL, ERANGE
 
-from ..parse import strstrip
-from ..parse.digits import U64, digits
-from ..parse.space import SPACES
-from ..refuse import refuse
+from ...cftype import CFType, Where
+from ...parse import strstrip
+from ...parse.digits import U64, digits
+from ...parse.space import SPACES
+from ...refuse import refuse
+from .css import CLAMP_MAX, Cpu
 
-CLAMP_MAX = 10000  # hundredths of a percent
 _CAPACITY = 1024
 
 
 def _signed(text: str) -> tuple[int, int] | None:
-    """`%lld`: the value and how many characters it took, white space before it included."""
+    """`%lld`: the value and how many characters it took, leading white space included."""
     start = len(text) - len(text.lstrip(SPACES))
     negative = text[start : start + 1] == "-"
     value, count = digits(text[start + negative :], 10)
@@ -24,8 +25,8 @@ def _signed(text: str) -> tuple[int, int] | None:
     return (-value if negative else value), start + negative + count
 
 
-def parse_percent(text: str) -> int:
-    """Hundredths of a percent of `max` or a decimal number, trailing junk ignored (cgroup_parse_float).
+def _parse_percent(text: str) -> int:
+    """Hundredths of a percent, of `max` or a decimal number; trailing text is ignored (cgroup_parse_float).
 
     Raises EINVAL where there is no number, ERANGE beyond 0..100.
     """
@@ -49,7 +50,29 @@ def parse_percent(text: str) -> int:
     return percent
 
 
-def show_percent(percent: int) -> str:
-    """What a clamp reads: `max` once it rounds to the whole capacity."""
+def _show_percent(percent: int) -> str:
+    """A clamp as its file shows it: `max` if it rounds to the whole capacity."""
     capacity = (percent * _CAPACITY + CLAMP_MAX // 2) // CLAMP_MAX
     return "max\n" if capacity == _CAPACITY else f"{percent // 100}.{percent % 100:02}\n"
+
+
+def show_min(css: Cpu) -> str:
+    return _show_percent(css.uclamp_min)
+
+
+def write_min(css: Cpu, text: str) -> None:
+    css.uclamp_min = _parse_percent(text)
+
+
+def show_max(css: Cpu) -> str:
+    return _show_percent(css.uclamp_max)
+
+
+def write_max(css: Cpu, text: str) -> None:
+    css.uclamp_max = _parse_percent(text)
+
+
+FILES = (
+    CFType("cpu.uclamp.min", Where.CHILD, config="UCLAMP_TASK_GROUP", show=show_min, write=write_min),
+    CFType("cpu.uclamp.max", Where.CHILD, config="UCLAMP_TASK_GROUP", show=show_max, write=write_max),
+)
