@@ -1,7 +1,8 @@
 # Sourced by the scripts beside it: `prepare EXTRAS` (test, check; run for none) gives a virtual environment in .venv with
-# this project in it.
-# Nothing outside the checkout is changed, unless `system_packages` runs as root; it says what it does.
+# this project in it; `program EXTRAS PACKAGE ARGUMENTS` runs a package of scripts/ in that.
+# Nothing outside the checkout is changed, unless Debian packages are installed as root; that is told.
 
+CALLED_IN=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
@@ -31,14 +32,25 @@ system_packages() {
     echo "$(basename "$0"): no libfuse 2, so no fusepy transport (as root: apt-get install libfuse2 or libfuse2t64)" >&2
 }
 
+# A file in .venv lists the extras that are installed for this pyproject.toml.
+prepared() {
+  local extra
+  [ -e "$1" ] || return
+  for extra in ${2//,/ }; do
+    [ "$extra" = run ] || grep -qx "$extra" "$1" || return
+  done
+}
+
 prepare() {
-  local extras=$1 package=".[$1]" base=${PYTHON:-python3} stamp
+  local extras=$1 package=".[$1]" base=${PYTHON:-python3} installed
   [ "$extras" = run ] && package=.
+  installed=.venv/fakecgroup-$(cksum <pyproject.toml | tr ' ' -)
+  prepared "$installed" "$extras" && return
+  exec 8<. && flock 8 # others may be started beside this one
+  prepared "$installed" "$extras" && { exec 8<&-; return; }
   command -v "$base" >/dev/null || fail "no $base: install Python 3.10 or newer (as root: apt-get install python3 python3-venv)"
   "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "$("$base" --version) is too old: Python 3.10 or newer is needed; name one with PYTHON=python3.12 $0"
-  stamp=".venv/fakecgroup-$extras-$(cksum <pyproject.toml | tr ' ' -)"
-  [ -e "$stamp" ] && return
   if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
     if ! "$base" -c 'import ensurepip' 2>/dev/null; then
       have_apt_root && apt_install python3-venv || fail "Python has no venv here: as root, apt-get install python3-venv"
@@ -46,7 +58,16 @@ prepare() {
     "$base" -m venv .venv || fail "python -m venv .venv failed"
   fi
   echo "$(basename "$0"): installing into .venv" >&2
-  .venv/bin/python -m pip install -q --disable-pip-version-check -e "$package" 2>.venv/pip.log ||
+  .venv/bin/python -m pip install -q --disable-pip-version-check -e "$package" 2>.venv/pip.log 8<&- ||
     { tail -5 .venv/pip.log >&2; fail "pip could not install what pyproject.toml names"; }
-  touch "$stamp"
+  echo "${extras//,/$'\n'}" >>"$installed"
+  exec 8<&-
+}
+
+program() {
+  local extras=$1 python=$PWD/.venv/bin/python runner=$PWD/scripts/program.py
+  shift
+  prepare "$extras"
+  cd "$CALLED_IN" || exit 1
+  exec "$python" "$runner" "$@"
 }

@@ -1,0 +1,1 @@
+"""A picture of a program's output on a terminal."""
