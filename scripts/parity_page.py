@@ -6,7 +6,7 @@ import sys
 
 from generated_page import main
 
-from mount.conformance.parity import page
+from fakecgroup.conformance.parity import page
 
 if __name__ == "__main__":
     sys.exit(main("parity", "docs/evidence/parity.md", "the recordings", page))

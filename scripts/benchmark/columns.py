@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from mount.attach import detach
-from mount.mountinfo import mount_at
+from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.host.mountinfo import mount_at
 
 from . import build, interruption, tree
 from .child import Child, Client, started
@@ -85,7 +85,7 @@ def _mounted(at: Path, command: Sequence[str]) -> Iterator[Child]:
 
 def mounting(at: Path, options: Sequence[str]) -> AbstractContextManager[Child]:
     """The fake, mounted at `at` while the context lasts, by its daemon. Raises UnavailableError where it cannot be."""
-    python = (sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())")
+    python = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())")
     return _mounted(at, [*python, "mount", str(at), "--foreground", *options])
 
 

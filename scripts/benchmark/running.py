@@ -21,7 +21,7 @@ from . import interruption
 from .errors import BenchmarkError, UnavailableError
 
 _HERE = Path(__file__).parent
-_RUN = (sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())", "run")
+_RUN = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())", "run")
 STARTS: dict[str, tuple[str, ...]] = {
     "unshare -Urm true": ("unshare", "-Urm", "true"),
     "python -c pass": (sys.executable, "-c", "pass"),

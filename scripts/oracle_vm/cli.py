@@ -12,12 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fakecgroup import personalities
-from mount.conformance import recording
-from mount.conformance.case import LAYOUTS, CaseError, load_cases
-from mount.conformance.cases import all_cases
-from mount.conformance.command import print_tallies
-from mount.conformance.fuzz import subjects
-from mount.errors import MountError
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import LAYOUTS, CaseError, load_cases
+from fakecgroup.conformance.cases import all_cases
+from fakecgroup.conformance.fuzz import subjects
+from fakecgroup.conformance.report import print_tallies
+from fakecgroup_mount.errors import MountError
 
 from . import kernels, machine
 from .compare import verify
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--raw", action="store_true", help="show counters and times too, instead of #")
     ask.add_argument("file", metavar="FILE|-")
     ask.set_defaults(run=_ask)
-    rec = commands.add_parser("record", help="ask all cases and write mount/conformance/recordings")
+    rec = commands.add_parser("record", help="ask all cases and write fakecgroup/conformance/recordings")
     rec.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
     rec.add_argument("--layout", choices=LAYOUTS, action="append", help="default: all")
     rec.add_argument("--machine", choices=recording.MACHINES, action="append", help="default: all")

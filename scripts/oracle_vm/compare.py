@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mount.conformance.case import Case
-from mount.conformance.command import Tally
-from mount.conformance.recording import PLAIN, VARIES, RecordedCase, Recording
-from mount.conformance.replay import Difference, Result, replay, same
-from mount.conformance.target_model import ModelTarget
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.recording import PLAIN, VARIES, RecordedCase, Recording
+from fakecgroup.conformance.replay import Difference, Result, replay, same
+from fakecgroup.conformance.tally import Tally
+from fakecgroup.conformance.target_model import ModelTarget
 
 from .kernels import Kernel
 from .machine import ask

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from mount.conformance.case import Case
-from mount.conformance.command import Tally
-from mount.conformance.fuzz import random_cases
-from mount.conformance.recording import PLAIN, SWAP
-from mount.conformance.replay import Result
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.fuzz import random_cases
+from fakecgroup.conformance.recording import PLAIN, SWAP
+from fakecgroup.conformance.replay import Result
+from fakecgroup.conformance.tally import Tally
 
 from .compare import compare
 from .kernels import Kernel

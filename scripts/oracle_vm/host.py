@@ -8,13 +8,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from mount.conformance import recording
-from mount.conformance.case import Answer, Case
-from mount.conformance.cases import all_cases
-from mount.conformance.normalise import Normaliser
-from mount.conformance.recording import NOT_ASKED, VARIES, RecordedCase, Recording
-from mount.conformance.target import UnsupportedError
-from mount.conformance.target_host import HostTarget, hierarchies
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import Answer, Case
+from fakecgroup.conformance.cases import all_cases
+from fakecgroup.conformance.normalise import Normaliser
+from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase, Recording
+from fakecgroup.conformance.target import UnsupportedError
+from fakecgroup_mount.conformance.target_host import HostTarget, hierarchies
 
 #: Build options that decide what the hierarchies answer.
 _OPTIONS = (

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from mount.conformance.case import Case
-from mount.conformance.recording import PLAIN, SWAP
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.recording import PLAIN, SWAP
 
 from . import wire
 from .kernels import Kernel, OracleError, cache_directory, check_programs

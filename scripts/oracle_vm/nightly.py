@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mount.conformance.fuzz import subjects
-from mount.conformance.recording import PLAIN
+from fakecgroup.conformance.fuzz import subjects
+from fakecgroup.conformance.recording import PLAIN
 
 from .fuzz import Outcome, Report, fuzz
 from .kernels import Kernel, OracleError

@@ -14,7 +14,7 @@ from typing import Any
 
 from cgroup_engine.errors import StepFailedError
 from cgroup_engine.plan.steps import make_plan
-from mount.conformance.case import Case
+from fakecgroup.conformance.case import Case
 from tests.engine.random_trees import Machine, any_paths, any_tree, drift, kubelet_tree, processes
 
 from .kernels import Kernel, OracleError

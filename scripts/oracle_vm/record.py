@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mount.conformance import recording
-from mount.conformance.case import Answer, Case
-from mount.conformance.cases import all_cases
-from mount.conformance.normalise import Normaliser
-from mount.conformance.recording import VARIES, RecordedCase, Recording
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import Answer, Case
+from fakecgroup.conformance.cases import all_cases
+from fakecgroup.conformance.normalise import Normaliser
+from fakecgroup.conformance.recording import VARIES, RecordedCase, Recording
 
 from .kernels import Kernel
 from .machine import Answered, ask, description

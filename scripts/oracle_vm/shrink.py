@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mount.conformance.case import Case
-from mount.conformance.replay import Result
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.replay import Result
 
 Report = Callable[[str], None]
 #: Answers cases in one batch: a result for each.

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mount.conformance.case import Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
+from fakecgroup.conformance.case import Answer, Case, Op, arguments, bytes_data, poll_names, ready_text, stat_value
 
 MAGIC = 0x31474346
 HEADER = struct.Struct("<IIIIQQQQQII")

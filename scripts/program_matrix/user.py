@@ -17,7 +17,7 @@ UID = 54321
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for: the system's."""
 
-_MAIN = ("-c", "import sys; from mount.cli import main; sys.exit(main())")
+_MAIN = ("-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())")
 
 # In a mount namespace of our own /dev/fuse is open to all, as on any distribution; the mounts of others are let go, as
 # they would live as long as we do.
@@ -55,7 +55,7 @@ def fakecgroup(many_users: bool = False) -> tuple[str, ...]:
         for python in (sys.executable, "/usr/bin/python3"):
             command = ("unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(UID), python)
             tried = subprocess.run(
-                [*command, "-c", "import mount.cli"],
+                [*command, "-c", "import fakecgroup_mount.cli.program"],
                 env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(REPOSITORY)},
                 cwd="/",
                 capture_output=True,

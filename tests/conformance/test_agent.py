@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mount.conformance.agent import Agent
+from fakecgroup_mount.conformance.agent import Agent
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mount.conformance.case import Case, CaseError, arguments, bytes_data, data_bytes, dump_cases, load_cases
+from fakecgroup.conformance.case import Case, CaseError, arguments, bytes_data, data_bytes, dump_cases, load_cases
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from mount.cli import main
-from mount.conformance import known_gaps, recording
-from mount.conformance.case import Answer, Op
-from mount.conformance.target_model import ModelTarget
+from fakecgroup.conformance import known_gaps, recording
+from fakecgroup.conformance.case import Answer, Op
+from fakecgroup.conformance.target_model import ModelTarget
+from fakecgroup_mount.cli.program import main
 
 COMMAND = ["conformance", "--layout", "v2", "--kernel", "6.12", "--family", "freeze"]
 CASES = [one.case.name for one in recording.load("v2", "6.12").family("freeze")]

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from mount.conformance.fuzz import random_cases, subjects
-from mount.conformance.recording import RecordedCase
-from mount.conformance.replay import replay
-from mount.conformance.target_model import ModelTarget
+from fakecgroup.conformance.fuzz import random_cases, subjects
+from fakecgroup.conformance.recording import RecordedCase
+from fakecgroup.conformance.replay import replay
+from fakecgroup.conformance.target_model import ModelTarget
 
 LAYOUTS = ["v2", "v1", "hybrid"]
 PAIRS = [("v2", "5.10"), ("v2", "6.12"), ("v2", "7.2"), ("v1", "6.1"), ("v1", "7.2"), ("hybrid", "6.1")]

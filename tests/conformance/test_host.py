@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mount.conformance.case import Case
-from mount.conformance.target import UnsupportedError
-from mount.conformance.target_host import HostTarget, hierarchies
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.target import UnsupportedError
+from fakecgroup_mount.conformance.target_host import HostTarget, hierarchies
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or "pids" not in hierarchies() or not os.access(hierarchies()["pids"], os.W_OK),

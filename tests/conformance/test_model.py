@@ -6,13 +6,13 @@ from functools import cache
 
 import pytest
 
-from mount.conformance import recording
-from mount.conformance.case import Case
-from mount.conformance.cases import all_cases
-from mount.conformance.known_gaps import MODEL
-from mount.conformance.recording import MACHINES, Recording
-from mount.conformance.replay import replay
-from mount.conformance.target_model import ModelTarget
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.cases import all_cases
+from fakecgroup.conformance.known_gaps import MODEL
+from fakecgroup.conformance.recording import MACHINES, Recording
+from fakecgroup.conformance.replay import replay
+from fakecgroup.conformance.target_model import ModelTarget
 
 cases_of = cache(all_cases)  # which makes them anew each time
 

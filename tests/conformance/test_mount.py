@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from mount.conformance import recording
-from mount.conformance.known_gaps import MOUNT
-from mount.conformance.recording import PLAIN, SWAP, Recording
-from mount.conformance.replay import replay
-from mount.conformance.target_mount import MountTarget
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.known_gaps import MOUNT
+from fakecgroup.conformance.recording import PLAIN, SWAP, Recording
+from fakecgroup.conformance.replay import replay
+from fakecgroup_mount.conformance.target_mount import MountTarget
 
-COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())"]
 
 #: Families that say something about a mount: what is only a parser's is asked of the model.
 FAMILIES = (

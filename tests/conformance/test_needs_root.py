@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mount.conformance import needs_root
-from mount.conformance.case import Case
+from fakecgroup.conformance.case import Case
+from fakecgroup_mount.conformance import needs_root
 
 
 def test_what_follows_a_change_of_user_needs_root() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mount.conformance.normalise import Normaliser
+from fakecgroup.conformance.normalise import Normaliser
 
 PIDS = {100: "self", 101: "w"}
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from mount.conformance.case import Case
+from fakecgroup.conformance.case import Case
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 

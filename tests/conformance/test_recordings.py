@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from mount.conformance import recording
-from mount.conformance.case import LAYOUTS, Answer
-from mount.conformance.cases import FAMILIES, SWAP_FAMILIES, all_cases, cases_of, families
-from mount.conformance.recording import KERNELS, MACHINES, PLAIN, SWAP, VARIES, RecordedCase, Recording
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import LAYOUTS, Answer
+from fakecgroup.conformance.cases import FAMILIES, SWAP_FAMILIES, all_cases, cases_of, families
+from fakecgroup.conformance.recording import KERNELS, MACHINES, PLAIN, SWAP, VARIES, RecordedCase, Recording
 
 HOST = "6.18"  # asked on a machine of its own: of the cases those that its hierarchies can be asked
 WITH_SWAP = [(layout, kernel) for layout in ("v2", "v1") for kernel in KERNELS if kernel != HOST]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mount.conformance.case import Answer, Case, Op
-from mount.conformance.recording import VARIES, RecordedCase
-from mount.conformance.replay import replay
-from mount.conformance.target import UnsupportedError
+from fakecgroup.conformance.case import Answer, Case, Op
+from fakecgroup.conformance.recording import VARIES, RecordedCase
+from fakecgroup.conformance.replay import replay
+from fakecgroup.conformance.target import UnsupportedError
 
 
 class Scripted:

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mount.conformance.case import Case
-from mount.conformance.command import Tally
-from mount.conformance.replay import Difference, Result
+from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.replay import Difference, Result
+from fakecgroup.conformance.tally import Tally
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 

@@ -17,7 +17,7 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.tree.fs import CgroupFs
-from mount.testing.factory import CgroupfsFactory
+from fakecgroup_mount.testing.factory import CgroupfsFactory
 
 # a busy machine is no failure
 settings.register_profile("no deadline", deadline=None)

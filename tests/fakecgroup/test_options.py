@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fakecgroup import Kernel
-from mount.testing.options import read
-from mount.tree_options import add_tree_options, make_kernel
+from fakecgroup_mount.testing.options import read
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
 SAME = [
     {"layout": "v1", "kernel": "6.1"},

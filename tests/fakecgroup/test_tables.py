@@ -6,9 +6,9 @@ import pytest
 
 from fakecgroup import Kernel, personalities
 from fakecgroup.cftype import CFType, Where
+from fakecgroup.conformance import recording
+from fakecgroup.conformance.case import bytes_data, data_bytes
 from fakecgroup.hierarchy import Hierarchy
-from mount.conformance import recording
-from mount.conformance.case import bytes_data, data_bytes
 
 PAIRS = personalities()
 

@@ -21,15 +21,15 @@ from typing import Any
 
 import pytest
 
-from mount import fusepy
-from mount.attach import detach
-from mount.errors import MountError
-from mount.mountinfo import mounts
-from mount.native import DAEMON_XATTR
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse import fusepy
+from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.host.mountinfo import mounts
 
 from ..waiting import wait_until
 
-COMMAND = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())"]
 REPOSITORY = Path(__file__).parents[2]
 OTHER_UID = 54321  # someone who is neither root nor in /etc/passwd
 
@@ -44,7 +44,7 @@ def why_not_libfuse2() -> str | None:
     return None
 
 
-# What libfuse 2 and fusepy cannot do (mount/fusepy.py), by the test that shows it.
+# What libfuse 2 and fusepy cannot do (mount/fakecgroup_mount/fuse/fusepy.py), by the test that shows it.
 FUSEPY_GAPS = {
     "test_a_long_list_is_read_to_its_end[fusepy-busybox cat]": "libfuse 2 tells lookup and stat the same size",
     "test_busybox_cat_shows_the_value_though_the_size_is_0": "libfuse 2 tells lookup and stat the same size",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup.capability import ALL, NO_PRIVILEGES
-from mount.credentials import Credentials, Mounter, groups_of, view_of
+from fakecgroup_mount.host.credentials import Credentials, Mounter, groups_of, view_of
 
 from ..waiting import wait_until
 from .conftest import OTHER_UID, needs_root

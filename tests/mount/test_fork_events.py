@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from fakecgroup import Kernel
-from mount.fork_events import ForkEvents, listen
-from mount.idmap import IdMap
-from mount.marks import LOCKS
-from mount.processes import HostProcesses
+from fakecgroup_mount.host.fork_events import ForkEvents, listen
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.marks import LOCKS
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import OTHER_UID, is_alive, needs_root
@@ -140,7 +140,7 @@ def test_a_fork_is_told_of_before_it_is_over(events: ForkEvents) -> None:
 
 
 def test_forks_that_find_no_room_in_the_queue_are_known_to_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mount.fork_events._QUEUE", 1)
+    monkeypatch.setattr("fakecgroup_mount.host.fork_events._QUEUE", 1)
     events = listen()
     if events is None:
         pytest.skip("takes root of the machine, or a newer kernel")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import Kernel
-from mount.idmap import IdMap
-from mount.new_numbers import NewNumbers
-from mount.processes import HostProcesses
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.new_numbers import NewNumbers
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import OTHER_UID, Mount, is_alive, needs_root, run, shell

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mount.idmap import IdMap
-from mount.processes import HostProcesses
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import Mount, daemon_of, run, shell

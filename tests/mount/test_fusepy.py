@@ -8,9 +8,9 @@ import os
 import pytest
 
 from fakecgroup import Kernel
-from mount.fusepy import Tree
-from mount.idmap import IdMap
-from mount.processes import HostProcesses
+from fakecgroup_mount.fuse.fusepy import Tree
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
 
 
 @pytest.fixture

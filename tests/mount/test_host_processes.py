@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import Kernel
-from mount.idmap import IdMap
-from mount.processes import PF_NO_SETAFFINITY, HostProcesses
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import PF_NO_SETAFFINITY, HostProcesses
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 

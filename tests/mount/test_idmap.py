@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from mount.idmap import IdMap
+from fakecgroup_mount.host.idmap import IdMap
 
 
 def no_files(descriptor: int) -> object:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mount.mountinfo import mount_at
-from mount.native import DAEMON_XATTR
+from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.host.mountinfo import mount_at
 
 from ..waiting import wait_until
 from .conftest import COMMAND, Mount, daemon_of, is_alive, needs_fuse, needs_root, run, shell, take_down

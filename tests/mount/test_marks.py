@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import pytest
 
 from fakecgroup import Kernel
-from mount.fork_events import ForkEvents, listen
-from mount.idmap import IdMap
-from mount.marks import LOCKS
-from mount.processes import HostProcesses
+from fakecgroup_mount.host.fork_events import ForkEvents, listen
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.marks import LOCKS
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import is_alive
@@ -120,7 +120,7 @@ def told() -> ForkEvents:
 def told_of_few() -> ForkEvents:
     """With a queue so short that most are lost."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mount.fork_events._QUEUE", 1)
+        patch.setattr("fakecgroup_mount.host.fork_events._QUEUE", 1)
         return told()
 
 

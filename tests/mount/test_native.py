@@ -15,10 +15,10 @@ from itertools import count
 import pytest
 
 from fakecgroup import ROOT, Kernel, personalities
-from mount import wire
-from mount.idmap import IdMap
-from mount.native import MAX_WRITE, READABLE_SIZE, Session
-from mount.processes import HostProcesses
+from fakecgroup_mount.fuse import wire
+from fakecgroup_mount.fuse.native import MAX_WRITE, READABLE_SIZE, Session
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from mount.pid_numbers import Inner, numbers_of
+from fakecgroup_mount.host.pid_numbers import Inner, numbers_of
 
 from ..waiting import wait_until
 from .conftest import needs_fuse, needs_root, shell

@@ -63,7 +63,7 @@ def python_path() -> str:
 def command(uid: int) -> tuple[str, ...]:
     """`fakecgroup` for a user: with this Python, or with the system's where this one is root's alone."""
     for python in (sys.executable, "/usr/bin/python3"):
-        script = f"exec {python} -c 'import mount.cli'"
+        script = f"exec {python} -c 'import fakecgroup_mount.cli.program'"
         tried = subprocess.run(
             # by way of a shell, as setpriv still has root's capabilities when it looks for the program
             ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "sh", "-c", script],
@@ -354,7 +354,7 @@ def test_a_users_tests_have_their_trees(as_user: As, home: Path) -> None:
         f"PYTHONPATH={python_path()}:{packages} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 TMPDIR=. {command(some_user())[0]}"
     )
     status, said, _ = as_user(
-        f"{python} -c 'import pytest' || exit 77\n{python} -m pytest -q -p mount.testing.plugin test_it.py\n"
+        f"{python} -c 'import pytest' || exit 77\n{python} -m pytest -q -p fakecgroup_mount.testing.plugin test_it.py\n"
         "grep -c $PWD /proc/self/mountinfo; ls -d fakecgroup-pytest-*"
     )
     if status == 77:

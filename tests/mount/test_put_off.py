@@ -10,7 +10,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup.inode import CgroupFile
-from mount.put_off import PutOff
+from fakecgroup_mount.fuse.delayed_notify import PutOff
 
 MS = 1_000_000  # ns
 
@@ -50,7 +50,7 @@ def test_each_is_told_when_it_is_time(
     waits = {"c": 30, "a": 10, "b": 20}  # ms
     clock = SimpleNamespace(monotonic_ns=lambda: int(begin * 1e9))  # which stands still for as long as that takes
     with monkeypatch.context() as patch, events.lock:
-        patch.setattr("mount.put_off.time", clock)
+        patch.setattr("fakecgroup_mount.fuse.delayed_notify.time", clock)
         for name, wait in waits.items():
             events.put_off.add(events.files[name], wait * MS)
     assert events.all_told.wait(20)

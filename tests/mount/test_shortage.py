@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import Kernel
-from mount.idmap import IdMap
-from mount.logs import File, Quiet
-from mount.processes import HostProcesses
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.logs import File, Quiet
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, run

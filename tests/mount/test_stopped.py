@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mount.mountinfo import mount_at
+from fakecgroup_mount.host.mountinfo import mount_at
 
 from ..waiting import wait_until
 from .conftest import REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, needs_root, run, take_down
@@ -65,7 +65,7 @@ def test_ctrl_c_ends_the_wait_for_a_daemon_that_does_not_answer(mount: Mount) ->
     tree = mount()
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from mount import cli, daemons\n"
+        "from fakecgroup_mount.cli import program as cli; from fakecgroup_mount.fuse import daemons\n"
         "daemons.refuse_stopped = lambda mount: None\n"  # as on kernels that do not tell who it is
         f"raise SystemExit(cli.main(['umount', {str(tree)!r}]))"
     )

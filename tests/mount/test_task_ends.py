@@ -11,8 +11,8 @@ import pytest
 
 from fakecgroup import CpuTime, Kernel
 from fakecgroup.cgroup import Cgroup
-from mount.task_ends import TaskEnd, TaskEnds, listen
-from mount.told_ends import ToldEnds
+from fakecgroup_mount.host.task_ends import TaskEnd, TaskEnds, listen
+from fakecgroup_mount.host.told_ends import ToldEnds
 
 MS = 1_000_000
 THREADS = """

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mount import fork_events, task_ends
+from fakecgroup_mount.host import fork_events, task_ends
 
 from ..waiting import wait_until
 

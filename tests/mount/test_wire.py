@@ -11,7 +11,7 @@ from struct import Struct, calcsize
 
 import pytest
 
-from mount import wire
+from fakecgroup_mount.fuse import wire
 
 HEADER = Path("/usr/include/linux/fuse.h")
 COMPILER = shutil.which("cc")

@@ -16,7 +16,7 @@ from cgroup_engine.run.health import Health
 
 from .on_host import ROOT, remove
 
-FAKE = [sys.executable, "-c", "import sys; from mount.cli import main; sys.exit(main())"]
+FAKE = [sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())"]
 REPOSITORY = Path(__file__).parents[3]
 
 

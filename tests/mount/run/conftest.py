@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mount.run.syscalls import ARCHITECTURES
+from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES
 
 from ..conftest import run
 

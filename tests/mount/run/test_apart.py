@@ -12,9 +12,9 @@ from ..conftest import REPOSITORY
 
 DAEMON = """
 import os, threading, time
-from mount.attach import open_device
-from mount.run import syscalls
-from mount.run.mount_files import MountFiles
+from fakecgroup_mount.fuse.fuse_mount import open_device
+from fakecgroup_mount.run import syscalls
+from fakecgroup_mount.calls.mount_files import MountFiles
 
 class Slow(MountFiles):
     def _lookup(self, *of):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mount.run import awaiting
-from mount.run.awaiting import await_made
+from fakecgroup_mount.calls import awaiting
+from fakecgroup_mount.calls.awaiting import await_made
 
 from ...waiting import wait_until
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import Kernel
-from mount.run.mounting import hierarchy_named
-from mount.run.subsystems import bound
+from fakecgroup_mount.calls.mounting import hierarchy_named
+from fakecgroup_mount.calls.subsystems import bound
 
 from .conftest import Sandboxed, said
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup.machine import HUGE_PAGES
-from mount.run import command
+from fakecgroup_mount.run import command
 
 
 def huge_pages(*arguments: str) -> object:

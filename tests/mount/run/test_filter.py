@@ -9,10 +9,10 @@ from struct import iter_unpack, pack, unpack_from
 
 import pytest
 
-from mount.processes import LOCKS
-from mount.run.filter import program
-from mount.run.supervisor import REFUSED, TRAPPED
-from mount.run.syscalls import ARCHITECTURES
+from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.host.processes import LOCKS
+from fakecgroup_mount.seccomp.filter import program
+from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES
 
 LOAD, AND, JUMP_EQUAL, RETURN = 0x20, 0x54, 0x15, 0x06
 ASKED, GOES_ON, REFUSED_WITH = 0x7FC00000, 0x7FFF0000, 0x00050000

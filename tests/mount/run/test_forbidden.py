@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mount.run import forbidden
+from fakecgroup_mount.run import forbidden
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from mount import daemon
-from mount.errors import MountError
-from mount.run.filter import program
-from mount.run.sandbox import Hierarchies, Sandbox, enter
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host import daemon
+from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox, enter
+from fakecgroup_mount.seccomp.filter import program
 
 from ...waiting import wait_until
 from ..conftest import COMMAND, REPOSITORY, is_alive, run

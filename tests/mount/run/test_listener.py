@@ -10,10 +10,10 @@ from errno import EMFILE, ENOENT, ENOMEM
 
 import pytest
 
-from mount.errors import MountError
-from mount.run import syscalls
-from mount.run.filter import install, program
-from mount.run.listener import Call, Goes, Listener, later
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import install, program
+from fakecgroup_mount.seccomp.listener import Call, Goes, Listener, later
 
 from ...waiting import wait_until
 

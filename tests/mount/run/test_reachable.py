@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mount.mountinfo import mounts
+from fakecgroup_mount.host.mountinfo import mounts
 
 from ..conftest import COMMAND, REPOSITORY, run
 from .conftest import Sandboxed, said

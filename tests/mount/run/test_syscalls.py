@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mount.errors import MountError
-from mount.run import syscalls
-from mount.run.supervisor import REFUSED, TRAPPED
-from mount.run.syscalls import ARCHITECTURES, Architecture
+from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES, Architecture
 
 INCLUDE = Path("/usr/include")
 HEADERS = {"x86_64": "x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "asm-generic/unistd.h"}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mount.errors import MountError
-from mount.mountinfo import mounts
-from mount.testing.trees import Trees
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.mountinfo import mounts
+from fakecgroup_mount.testing.trees import Trees
 
 from ...waiting import wait_until
 from ..conftest import needs_fuse, needs_root
@@ -202,7 +202,7 @@ def test_what_is_left_when_all_was_killed_the_next_session_takes_away(
     pytester.makepyfile("""
         import os, signal
         from pathlib import Path
-        from mount.native import DAEMON_XATTR
+        from fakecgroup_mount.fuse.native import DAEMON_XATTR
 
         def test_it(cgroupfs):
             left = Path("left")
@@ -231,13 +231,13 @@ def test_a_tree_that_failed_fails_its_test(
         def fail(*_):
             raise RuntimeError("a bug")
 
-        if __import__("sys").argv[0] == "-c":
-            from mount.native import Session
+        if "fakecgroup_mount.testing.server" in __import__("sys").orig_argv:
+            from fakecgroup_mount.fuse.native import Session
             Session._statfs = fail
         """,
         test_it="""
         import os, signal, pytest
-        from mount.native import DAEMON_XATTR
+        from fakecgroup_mount.fuse.native import DAEMON_XATTR
 
         def test_bug(cgroupfs):
             with pytest.raises(OSError, match="Input/output error"):
@@ -365,8 +365,8 @@ def test_a_session_that_uses_no_fixture_loads_neither_model_nor_transport(pytest
         import sys
 
         def test_it():
-            ours = {name for name in sys.modules if name.partition(".")[0] in ("fakecgroup", "mount")}
-            assert ours == {"mount", "mount.testing", "mount.testing.plugin"}
+            ours = {name for name in sys.modules if name.partition(".")[0] in ("fakecgroup", "fakecgroup_mount")}
+            assert ours == {"fakecgroup_mount", "fakecgroup_mount.testing", "fakecgroup_mount.testing.plugin"}
     """)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=pytester.path, check=False, capture_output=True)
     assert done.returncode == 0, done.stdout

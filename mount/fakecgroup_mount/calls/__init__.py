@@ -1,0 +1,1 @@
+"""The answers to the system calls that `fakecgroup run` traps."""

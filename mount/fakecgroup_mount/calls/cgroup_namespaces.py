@@ -1,0 +1,177 @@
+"""Cgroup namespaces: how a process in one names cgroups (cgroup_namespaces(7))."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fakecgroup.cgroup import Cgroup
+from fakecgroup_mount.calls.awaiting import await_made
+from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.seccomp.filter import When
+from fakecgroup_mount.seccomp.listener import Answer, Call, Goes
+from fakecgroup_mount.seccomp.process import children
+from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP
+
+TRAPPED = {"unshare": When(0, CLONE_NEWCGROUP, CLONE_NEWCGROUP)}
+
+_KEPT = 64  # namespaces, before those without a process are looked for
+
+
+class _Coming(NamedTuple):
+    """A namespace that a thread is about to make, for itself or for a child: its root, and what was there before."""
+
+    tid: int
+    places: Places
+    namespace: int
+    children: frozenset[bytes] | None
+
+    def found(self) -> dict[int, int]:
+        """New namespaces, each with a thread that is in it."""
+        tids = [self.tid]
+        if self.children is not None:
+            tids = [int(child) for child in children(self.tid) - self.children]
+        return {_namespace(tid): tid for tid in tids if _namespace(tid) != self.namespace}
+
+
+class CgroupNamespaces:
+    """The roots of the cgroup namespaces in the sandbox.
+
+    The command starts in one whose root is the tree's. The root of another is where the thread that makes it is then
+    (copy_cgroup_ns); of one that is not seen, where the first process of it is that asks about cgroups or mounts them.
+    """
+
+    def __init__(self, tree: Tree, first: int) -> None:
+        self._tree = tree
+        self._lock = threading.Lock()
+        initial = tuple(hierarchy.root for hierarchy in tree.kernel.hierarchies)
+        self._roots: dict[int, tuple[Places, int]] = {}
+        """By inode number; with a descriptor of each, as the number of one that has ended is soon another's."""
+        self._kept = _KEPT
+        self._coming: list[_Coming] = []
+        for tid in (first, os.getpid()):
+            self._keep(tid, initial)
+        self._initial = frozenset(self._roots)
+        self._unified = next((n for n, hierarchy in enumerate(tree.kernel.hierarchies) if hierarchy.dfl), None)
+
+    def root(self, tid: int) -> Places:
+        """The cgroups that are / to a thread. Raises OSError: no such thread."""
+        namespace = _namespace(tid)
+        with self._lock:
+            self._look()
+            if namespace in self._roots:
+                return self._roots[namespace][0]
+            places = self._tree.places(tid)
+            if places is None:
+                raise ProcessLookupError
+            return self._keep(tid, places)
+
+    def is_initial(self, tid: int) -> bool:
+        """Whether a thread is in the namespace that the command started in. Raises OSError: no such thread."""
+        return _namespace(tid) in self._initial
+
+    def root_to_delegate(self, tid: int) -> Cgroup | None:
+        """The root of a thread's namespace in the unified hierarchy; None for the initial one, and where there is no
+        such thread or hierarchy. With the lock of the tree held, so this waits for nothing.
+        """
+        if self._unified is None:
+            return None
+        try:
+            namespace = _namespace(tid)
+        except OSError:
+            return None
+        if namespace in self._initial:
+            return None
+        if namespace in self._roots:
+            return self._roots[namespace][0][self._unified]
+        for coming in list(self._coming):
+            if coming.tid == tid and coming.namespace != namespace:
+                return coming.places[self._unified]
+        kernel = self._tree.kernel
+        task = kernel.processes.find(tid)
+        return None if task is None else kernel.hierarchies[self._unified].locate(task)
+
+    def unshare(self, call: Call) -> Answer:
+        """unshare(2) with CLONE_NEWCGROUP."""
+        return Goes(self.expect(call, for_child=False))
+
+    def expect(self, call: Call, *, for_child: bool) -> Callable[[], None]:
+        """A call may make a namespace once it goes on; the result sees to it. Raises OSError: no such thread."""
+        tid = call.tid
+        places = self._tree.places(tid)
+        if places is None:
+            raise ProcessLookupError
+        with self._lock:
+            self._look()
+            self._coming = [coming for coming in self._coming if coming.tid != tid]
+            coming = _Coming(tid, places, _namespace(tid), children(tid) if for_child else None)
+            self._coming.append(coming)
+
+        number = call.number
+
+        def has_come() -> bool:
+            with self._lock:
+                self._look()
+                return coming not in self._coming
+
+        def then() -> None:
+            await_made(tid, number, has_come, lambda: False)  # who asks for another is no longer among those who come
+            with self._lock:
+                self._coming = [one for one in self._coming if one is not coming]
+
+        return then
+
+    def _look(self) -> None:
+        """Keeps those that have come. With the lock held."""
+        for coming in list(self._coming):
+            try:
+                found = coming.found()
+                for namespace, tid in found.items():
+                    if namespace not in self._roots:
+                        self._keep(tid, coming.places)
+            except OSError:  # who made it, or is in it, has ended
+                continue
+            if found:
+                self._coming.remove(coming)
+
+    def _keep(self, tid: int, places: Places) -> Places:
+        if len(self._roots) >= self._kept:
+            self._forget()
+        held = os.open(f"/proc/{tid}/ns/cgroup", os.O_RDONLY | os.O_CLOEXEC)
+        namespace = os.fstat(held).st_ino
+        if namespace in self._roots:
+            os.close(held)
+        else:
+            self._roots[namespace] = places, held
+        return places
+
+    def _forget(self) -> None:
+        """Lets go of the namespaces that no process is in."""
+        used = set()
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            try:
+                used.add(_namespace(int(name)))
+            except OSError:  # it has ended, or is not the sandbox's
+                pass
+        for namespace in self._roots.keys() - used:
+            os.close(self._roots.pop(namespace)[1])
+        self._kept = max(_KEPT, 2 * len(self._roots))
+
+
+def path_from(root: Cgroup, cgroup: Cgroup) -> str:
+    """A cgroup's path as it is shown where `root` is / (fs/kernfs/dir.c, kernfs_path_from_node)."""
+    return relative(root.path, cgroup.path)
+
+
+def relative(root: str, path: str) -> str:
+    """`path` seen from `root`, both from the hierarchy's own root: /.. for each step up, then down."""
+    above, below = ([name for name in where.split("/") if name] for where in (root, path))
+    while above and below and above[0] == below[0]:
+        del above[0], below[0]
+    return "/" + "/".join([".."] * len(above) + below)
+
+
+def _namespace(tid: int) -> int:
+    return os.stat(f"/proc/{tid}/ns/cgroup").st_ino

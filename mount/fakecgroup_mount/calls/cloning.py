@@ -1,0 +1,129 @@
+"""clone3(2), and with CLONE_INTO_CGROUP: the child starts in a cgroup of the tree."""
+
+from __future__ import annotations
+
+from functools import partial
+from struct import pack, unpack
+
+from fakecgroup import Caller
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.core import dfl
+from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
+from fakecgroup_mount.calls.child_marks import Lending
+from fakecgroup_mount.calls.forking import Forking
+from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.calls.paths import descriptor
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes, Later
+from fakecgroup_mount.seccomp.process import credentials, thread_group
+from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, CLONE_THREAD
+
+_INTO_CGROUP = 0x2_0000_0000
+_FLAGS_SIZE, _CGROUP_OFFSET, _SIZE = 8, 80, 88  # of struct clone_args, with its member cgroup
+_INT_MAX = (1 << 31) - 1
+_KEPT = 64  # threads
+
+
+class Cloning:
+    """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
+    inherit.
+
+    The flag is not put back: nobody tells when the call is over, and the memory may have another use from then on. So
+    arguments as they were left stand for those with the flag, should they be used again.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        namespaces: CgroupNamespaces,
+        processes: HostProcesses,
+        forking: Forking,
+        lending: Lending,
+    ) -> None:
+        self._tree = tree
+        self._namespaces = namespaces
+        self._processes = processes
+        self._forking = forking
+        self._lending = lending
+        self._left: dict[int, tuple[int, bytes]] = {}  # by thread, where its latest arguments are, and as what
+
+    def clone3(self, call: Call) -> Answer | Later:
+        if self._lending.any:  # the arguments may be the same again
+            return Later(self._clone3)
+        try:
+            flags = self._flags(call)
+        except OSError:
+            return GOES
+        return Later(self._clone3) if flags & _INTO_CGROUP else self._forking.start_at_once(call, flags)
+
+    def _clone3(self, call: Call) -> Answer:
+        address, size = call.arguments[:2]
+        self._lending.wait(call.tid)
+        try:
+            flags = self._flags(call)
+        except OSError:
+            return GOES
+        if not flags & _INTO_CGROUP or size < _SIZE:
+            return self._forking.start(call, flags)
+        try:
+            (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
+            cgroup = self._tree.inode(descriptor(call.tid, fd)) if fd <= _INT_MAX else None
+        except OSError:
+            return GOES
+        if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
+            return GOES  # EINVAL or EBADF, from the kernel
+        tgid = thread_group(call.tid)
+        self._lending.begin(tgid, call.tid)
+        goes = GOES
+        try:
+            goes = self._start(call, tgid, cgroup, flags)
+        finally:
+            if goes is GOES:
+                self._lending.end(tgid)
+        return goes
+
+    def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Goes:
+        address = call.arguments[0]
+        with self._tree.lock:
+            before = self._places(tgid)
+            after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
+            source = cgroup.hierarchy.cgroup_of(call.tid)
+            dfl.vet_clone_into(cgroup, source, self._caller(call.tid), threadgroup=not flags & CLONE_THREAD)
+            cgroup.hierarchy.can_attach((call.tid,), cgroup)
+        self._forking.admit(call.tid, after, flags)
+        if not call.waits():
+            return GOES
+        namespace = self._namespaces.expect(call, for_child=True) if flags & CLONE_NEWCGROUP else None
+        given = call.memory.read(call.tid, address, _SIZE)
+        other_flags = pack("=Q", flags & ~_INTO_CGROUP)
+        call.memory.write(call.tid, address, other_flags)
+        while len(self._left) >= _KEPT:
+            self._left.pop(next(iter(self._left)), None)
+        self._left[call.tid] = address, other_flags + given[_FLAGS_SIZE:]
+        tid = call.tid
+
+        def then() -> None:
+            with self._tree.lock:
+                self._forking.over(tid)
+            if namespace is not None:
+                namespace()
+
+        return self._lending.goes_for_child(call, tgid, after, then)
+
+    def _caller(self, tid: int) -> Caller:
+        who = credentials(tid)
+        asked = partial(self._processes.privileges, tid)
+        return Caller(who.uids[3], who.gids[3], tid, lambda: who.groups, capabilities=asked)
+
+    def _flags(self, call: Call) -> int:
+        """Those that the caller has given, perhaps in an earlier call. Raises OSError."""
+        address = call.arguments[0]
+        (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
+        where, left = self._left.get(call.tid, (0, b""))
+        if where == address and call.memory.read(call.tid, address, _SIZE) == left:
+            return int(flags) | _INTO_CGROUP
+        return int(flags)
+
+    def _places(self, tgid: int) -> Places:
+        self._tree.kernel.membership.adopt_forked()
+        return tuple(hierarchy.cgroup_of(tgid) for hierarchy in self._tree.kernel.hierarchies)

@@ -1,0 +1,86 @@
+"""Mounts of the tree: made apart, put somewhere, taken away (open_tree(2), move_mount(2), umount2(2))."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from struct import pack
+
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.namespaces import Namespaces
+
+_ATIME = 0x70
+ATTRIBUTES = 0x2000FF  # read-only, nosuid, nodev, noexec, those of access times, nosymfollow: MOUNT_ATTR_*
+_OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+_PRIVATE = 16384 | 1 << 18  # MS_REC, MS_PRIVATE
+_BOTH_EMPTY = 0x04 | 0x40  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
+
+
+def detached(home: int, path: str, attributes: int) -> int:
+    """A descriptor for a new mount of what is at `path` in the mount namespace `home`; it ends with the descriptor,
+    unless it is put somewhere. Raises OSError.
+    """
+
+    def make() -> int:
+        flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC
+        tree = syscalls.syscall("open_tree", syscalls.AT_FDCWD, os.fsencode(path), flags)
+        change = pack("=QQQQ", attributes, ATTRIBUTES & ~attributes | _ATIME, 0, 0)
+        try:
+            syscalls.syscall("mount_setattr", tree, b"", syscalls.AT_EMPTY_PATH, change, len(change))
+        except OSError:
+            os.close(tree)
+            raise
+        return tree
+
+    return _made_in(home, make)
+
+
+def store(home: int) -> int:
+    """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
+
+    def make() -> int:
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        syscalls.mount(None, "/", None, _PRIVATE)
+        return os.open("/proc/thread-self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+
+    return _made_in(home, make)
+
+
+def _made_in(home: int, make: Callable[[], int]) -> int:
+    """The descriptor that `make` gives in a thread of its own, which ends in the mount namespace `home`."""
+    outcome: list[int | OSError] = []
+
+    def work() -> None:
+        try:
+            syscalls.unshare(syscalls.CLONE_FS)
+            syscalls.set_namespace(home, syscalls.CLONE_NEWNS)
+            outcome.append(make())
+        except OSError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    (made,) = outcome
+    if isinstance(made, OSError):
+        raise made
+    return made
+
+
+def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:
+    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2). Raises
+    OSError: no such thread.
+    """
+    both = flags | _BOTH_EMPTY
+    with closing(Namespaces(tid)) as there:
+        return there.do(lambda: syscalls.syscall("move_mount", tree, b"", place, b"", both))
+
+
+def unmount(path: str, tid: int, flags: int) -> int:
+    """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno. Raises OSError: no such
+    thread.
+    """
+    with closing(Namespaces(tid)) as there:
+        return there.do(lambda: syscalls.unmount(path, flags))

@@ -1,0 +1,245 @@
+"""bpf(2) for cgroups' device programs (kernel/bpf/cgroup.c): what is attached where is kept; no program is ever run.
+
+A user namespace's root may load none, so a descriptor stands in for each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import weakref
+from collections.abc import Callable
+from errno import E2BIG, EBADF, EINVAL, ENOENT, ENOSPC, EPERM
+from itertools import count
+from struct import Struct, unpack_from
+
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.refuse import refuse
+from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.paths import descriptor
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor
+from fakecgroup_mount.seccomp.process import credentials
+from fakecgroup_mount.seccomp.user_namespaces import namespace_of
+
+_PROG_LOAD, _ATTACH, _DETACH, _GET_FD_BY_ID, _GET_INFO, _QUERY = 5, 8, 9, 13, 15, 16  # enum bpf_cmd
+_OF_DEVICES = 15  # BPF_PROG_TYPE_CGROUP_DEVICE
+_DEVICE = 6  # BPF_CGROUP_DEVICE, of enum bpf_attach_type
+_OTHERS = frozenset((0, 1, 2, 3, *range(8, 16), *range(18, 23), *range(29, 33), 34))  # that are for cgroups too
+_ALLOW_OVERRIDE, _ALLOW_MULTI, _REPLACE = 1, 2, 4
+_EFFECTIVE = 1  # BPF_F_QUERY_EFFECTIVE
+_MOST = 64  # BPF_CGROUP_MAX_PROGS
+_ATTRIBUTES = 144  # bytes of union bpf_attr that are looked at
+_LOADED = Struct("=IIQ")  # type, instructions, where they are
+_ATTACHED = Struct("=IIIII")  # target_fd attach_bpf_fd attach_type attach_flags replace_bpf_fd
+_QUERIED = Struct("=IIIIQI")  # target_fd attach_type query_flags attach_flags prog_ids prog_cnt
+_INFO = Struct("=IIQ")  # bpf_fd info_len info
+_INSTRUCTION = 8  # bytes
+_EXIT = 0x95
+_CAP_SYS_ADMIN = 21
+_NAME = re.compile(r"/memfd:bpf-prog-([0-9]+) ")
+_SHOWN = 232  # bytes of a struct bpf_prog_info
+
+
+class _Attached:
+    """The programs of one cgroup, by their ids, and the flags that they were attached with."""
+
+    def __init__(self) -> None:
+        self.flags = 0
+        self.programs: list[int] = []
+
+
+class DevicePrograms:
+    """For who has CAP_SYS_ADMIN in the sandbox's own user namespace, that of process `first`; anyone else is refused as
+    the kernel does it.
+    """
+
+    def __init__(self, tree: Tree, first: int) -> None:
+        self._tree = tree
+        self._namespace = namespace_of(first)
+        self._lock = threading.Lock()  # not the tree's, as the mount is asked under it
+        self._ids = count(1)
+        self._last = 0
+        self._attached: weakref.WeakKeyDictionary[Cgroup, _Attached] = weakref.WeakKeyDictionary()
+        self._commands: dict[int, Callable[[Call, bytes], Answer]] = {
+            _PROG_LOAD: self._load,
+            _ATTACH: self._attach,
+            _DETACH: self._detach,
+            _GET_FD_BY_ID: self._by_id,
+            _GET_INFO: self._info,
+            _QUERY: self._query,
+        }
+
+    def bpf(self, call: Call) -> Answer:
+        """Raises the errno of the kernel's own checks, in their order."""
+        number, address, size = call.arguments[:3]
+        command = self._commands.get(number)
+        if command is None:
+            return GOES
+        attributes = call.memory.read(call.tid, address, min(size, _ATTRIBUTES)).ljust(_ATTRIBUTES, b"\0")
+        if not (number == _GET_INFO or self._may(call.tid)) or not call.waits():
+            return GOES
+        with self._lock:
+            return command(call, attributes)
+
+    def _may(self, tid: int) -> bool:
+        own = namespace_of(tid) == self._namespace
+        return own and bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
+
+    def _load(self, call: Call, attributes: bytes) -> Answer:
+        """Looks at the number of instructions and that the last one is an exit: there is no verifier."""
+        kind, instructions, address = _LOADED.unpack_from(attributes)
+        if kind != _OF_DEVICES:
+            return GOES
+        if not 0 < instructions <= 1_000_000:
+            raise refuse(E2BIG)
+        last = call.memory.read(call.tid, address + (instructions - 1) * _INSTRUCTION, 1)
+        if last[0] != _EXIT:
+            raise refuse(EINVAL)
+        self._last = next(self._ids)
+        return _stand_in(self._last)
+
+    def _attach(self, call: Call, attributes: bytes) -> Answer:
+        """cgroup_bpf_prog_attach, __cgroup_bpf_attach."""
+        target, fd, kind, flags, replaced_fd = _ATTACHED.unpack_from(attributes)
+        if kind in _OTHERS and self._is_ours(call.tid, fd):
+            raise refuse(EINVAL)
+        if kind != _DEVICE:
+            return GOES
+        if flags & ~(_ALLOW_OVERRIDE | _ALLOW_MULTI | _REPLACE):
+            raise refuse(EINVAL)
+        program = _program(call.tid, fd)
+        cgroup = self._cgroup(call.tid, target)
+        multi = bool(flags & _ALLOW_MULTI)
+        replaced = _program(call.tid, replaced_fd) if multi and flags & _REPLACE else None
+        if (multi and flags & _ALLOW_OVERRIDE) or (flags & _REPLACE and not multi):
+            raise refuse(EINVAL)
+        attached = self._attached.setdefault(cgroup, _Attached())
+        if not self._allowed_above(cgroup) or (attached.programs and attached.flags != flags & ~_REPLACE):
+            raise refuse(EPERM)
+        if len(attached.programs) >= _MOST:
+            raise refuse(E2BIG)
+        if not multi:
+            attached.programs[:] = [program]
+        elif program in attached.programs and program != replaced:
+            raise refuse(EINVAL)
+        elif replaced is None:
+            attached.programs.append(program)
+        elif replaced in attached.programs:
+            attached.programs[attached.programs.index(replaced)] = program
+        else:
+            raise refuse(ENOENT)
+        attached.flags = flags & ~_REPLACE
+        return 0
+
+    def _allowed_above(self, cgroup: Cgroup) -> bool:
+        """What the ancestors' programs let be attached below them (hierarchy_allows_attach)."""
+        for ancestor in list(cgroup.lineage())[1:]:
+            attached = self._attached.get(ancestor)
+            if attached is not None and attached.programs:
+                return attached.flags != 0
+        return True
+
+    def _detach(self, call: Call, attributes: bytes) -> Answer:
+        """cgroup_bpf_prog_detach, __cgroup_bpf_detach."""
+        target, fd, kind, _, _ = _ATTACHED.unpack_from(attributes)
+        if kind != _DEVICE:
+            if kind not in _OTHERS:
+                return GOES
+            self._cgroup(call.tid, target)
+            raise refuse(ENOENT)
+        cgroup = self._cgroup(call.tid, target)
+        attached = self._attached.setdefault(cgroup, _Attached())
+        try:
+            program = _program(call.tid, fd)
+        except OSError:
+            program = 0
+        if not attached.flags & _ALLOW_MULTI:
+            program = attached.programs[0] if attached.programs else 0
+        elif not program:
+            raise refuse(EINVAL)
+        if program not in attached.programs:
+            raise refuse(ENOENT)
+        attached.programs.remove(program)
+        if not attached.programs:
+            attached.flags = 0
+        return 0
+
+    def _query(self, call: Call, attributes: bytes) -> Answer:
+        """cgroup_bpf_prog_query, __cgroup_bpf_query."""
+        target, kind, wanted, _, ids, room = _QUERIED.unpack_from(attributes)
+        if kind != _DEVICE and kind not in _OTHERS:
+            return GOES
+        if wanted & ~_EFFECTIVE:
+            raise refuse(EINVAL)
+        cgroup = self._cgroup(call.tid, target)
+        attached = self._attached.get(cgroup, _Attached()) if kind == _DEVICE else _Attached()
+        found, flags = attached.programs, attached.flags
+        if wanted & _EFFECTIVE:
+            found, flags = self._effective(cgroup) if kind == _DEVICE else [], 0
+        address = call.arguments[1]
+        call.memory.write(call.tid, address + 12, flags.to_bytes(4, "little"))
+        call.memory.write(call.tid, address + 24, len(found).to_bytes(4, "little"))
+        if not (room and ids and found):
+            return 0
+        call.memory.write(call.tid, ids, b"".join(program.to_bytes(4, "little") for program in found[:room]))
+        return -ENOSPC if room < len(found) else 0
+
+    def _effective(self, cgroup: Cgroup) -> list[int]:
+        """The programs that would run: the nearest, then those above that let others be (compute_effective_progs)."""
+        found: list[int] = []
+        for ancestor in cgroup.lineage():
+            attached = self._attached.get(ancestor)
+            if attached is not None and (not found or attached.flags & _ALLOW_MULTI):
+                found += attached.programs
+        return found
+
+    def _by_id(self, call: Call, attributes: bytes) -> Answer:
+        (program,) = unpack_from("=I", attributes)
+        if not 0 < program <= self._last:
+            raise refuse(ENOENT)
+        return _stand_in(program)
+
+    def _info(self, call: Call, attributes: bytes) -> Answer:
+        """Type and id; the rest is 0."""
+        fd, size, address = _INFO.unpack_from(attributes)
+        if not self._is_ours(call.tid, fd):
+            return GOES
+        size = min(size, _SHOWN)
+        shown = _OF_DEVICES.to_bytes(4, "little") + _program(call.tid, fd).to_bytes(4, "little") + bytes(_SHOWN)
+        call.memory.write(call.tid, address, shown[:size])
+        call.memory.write(call.tid, call.arguments[1] + 4, size.to_bytes(4, "little"))
+        return 0
+
+    def _is_ours(self, tid: int, fd: int) -> bool:
+        try:
+            return _program(tid, fd) != 0
+        except OSError:
+            return False
+
+    def _cgroup(self, tid: int, fd: int) -> Cgroup:
+        """Raises EBADF for what is no directory of the unified hierarchy, ENOENT for a cgroup that was removed."""
+        try:
+            found = self._tree.inode(descriptor(tid, fd))
+        except OSError:
+            found = None
+        if not isinstance(found, Cgroup) or not found.hierarchy.dfl:
+            raise refuse(EBADF)
+        if found.dead:
+            raise refuse(ENOENT)
+        return found
+
+
+def _stand_in(program: int) -> Descriptor:
+    return Descriptor(os.memfd_create(f"bpf-prog-{program}", os.MFD_CLOEXEC), os.O_CLOEXEC)
+
+
+def _program(tid: int, fd: int) -> int:
+    """The program that a descriptor is. Raises EBADF for none, EINVAL for another file (bpf_prog_get)."""
+    try:
+        found = _NAME.match(os.readlink(descriptor(tid, fd)))
+    except OSError:
+        raise refuse(EBADF) from None
+    if found is None:
+        raise refuse(EINVAL)
+    return int(found[1])

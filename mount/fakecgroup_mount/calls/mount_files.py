@@ -1,0 +1,187 @@
+"""/proc/PID/mountinfo and mounts as files that can be polled for changes (fs/proc_namespace.c, mounts_poll).
+
+They are on a FUSE file system of their own, which nobody finds as it is mounted nowhere: PID/mountinfo, PID/mounts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+from collections.abc import Callable
+from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
+from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
+
+from fakecgroup_mount.calls.own_tree_opener import Apart
+from fakecgroup_mount.fuse import wire
+from fakecgroup_mount.fuse.splicing import READABLE_SIZE, outdating, tell
+from fakecgroup_mount.seccomp.process import identity
+
+log = logging.getLogger(__name__)
+
+Show = Callable[[bytes, int], bytes]
+"""Makes a file's text of the kernel's mountinfo, for a thread that reads it."""
+
+NAMES = (b"mountinfo", b"mounts")
+_BUFFER = 64 << 10
+_PAGE, _NAME_MAX = 4096, 255  # as procfs has them in statfs(2)
+_DIRECTORY, _FILE = 0o040555, 0o100444
+_FOR_A_DAY = 86400  # seconds: a number is always a directory
+_OPEN_FLAGS = wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH
+_CHANGED = POLLERR | POLLPRI
+
+
+class _Open:
+    """An open file: the kernel's own mountinfo, which tells of changes; `waiting` is FUSE's number for who polls it."""
+
+    def __init__(self, pid: int, show: Show) -> None:
+        self.real = os.open(f"/proc/{pid}/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._show = show
+        self._text = b""
+        self.changed = False
+        self.waiting: int | None = None
+
+    def read(self, offset: int, size: int, reader: int) -> bytes:
+        if offset == 0:
+            os.lseek(self.real, 0, os.SEEK_SET)
+            info = b""
+            while more := os.read(self.real, _BUFFER):
+                info += more
+            self._text = self._show(info, reader)
+        return self._text[offset : offset + size]
+
+    def poll(self) -> int:
+        """The poll mask; a change is told once."""
+        mask = POLLIN | POLLRDNORM | (_CHANGED if self.changed else 0)
+        self.changed = False
+        return mask
+
+
+class MountFiles:
+    """Serves `fuse`, whose file system is at the descriptor `root`; `shows` makes each file's text, by name.
+
+    `device` is that of the file system ("0:42").
+    """
+
+    def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
+        self._number = os.makedev(*map(int, device.split(":")))
+        self._fuse = fuse
+        self._apart = Apart(root)
+        self._shows = [shows[name] for name in NAMES]
+        self._open: dict[int, _Open] = {}
+        self._watched: dict[int, _Open] = {}  # by the kernel's own file
+        self._next = 1
+        self._poller = select.poll()
+
+    def has(self, path: str) -> bool:
+        """Whether what is at a path of ours is one of the files. Raises OSError."""
+        return identity(path)[0] == self._number
+
+    def open(self, name: bytes, pid: int, flags: int) -> int:
+        """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""
+        return self._apart.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
+
+    def serve(self) -> None:
+        """Answers for as long as the file system is in use."""
+        buffer = bytearray(_BUFFER + 4096)
+        self._poller.register(self._fuse, POLLIN)
+        while True:
+            ready = {fd for fd, _ in self._poller.poll()}
+            for fd in ready - {self._fuse}:
+                self._change(self._watched[fd])
+            if self._fuse not in ready:
+                continue
+            try:
+                size = os.readv(self._fuse, [buffer])
+            except OSError as error:
+                if error.errno in (ENOENT, EINTR):  # the request was taken back
+                    continue
+                return
+            _, opcode, unique, node, _, _, tid, _, _ = wire.IN_HEADER.unpack_from(buffer)
+            try:
+                reply = self._answer(opcode, unique, node, tid, buffer, size)
+            except OSError as error:
+                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -(error.errno or EIO), unique)
+            except Exception:
+                log.exception("opcode %d, node %d", opcode, node)
+                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -EIO, unique)
+            self._send(reply)
+
+    def _send(self, reply: bytes) -> None:
+        try:
+            if reply:
+                os.write(self._fuse, reply)
+        except OSError as error:
+            if error.errno not in (ENOENT, ENODEV):  # nobody waits for it any more
+                raise
+
+    def _change(self, file: _Open) -> None:
+        """Wakes who polls the file; they then ask again."""
+        file.changed = True
+        if file.waiting is not None:
+            self._send(wire.NOTIFY_POLL_OUT.pack(wire.NOTIFY_POLL_OUT.size, wire.NOTIFY_POLL, 0, file.waiting))
+            file.waiting = None
+
+    def _answer(self, opcode: int, unique: int, node: int, tid: int, buffer: bytearray, size: int) -> bytes:
+        """A reply, or none. A node is 1, or a pid's directory, or one of the files in it: `_node`."""
+        if opcode == wire.LOOKUP:
+            return self._lookup(unique, node, bytes(buffer[wire.IN_SIZE : size - 1]))
+        if opcode == wire.GETATTR:
+            if node % _STRIDE > 1:
+                tell(self._fuse, outdating(node))
+            return wire.ATTR_OUT.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0, *_attributes(node, 0))
+        if opcode == wire.OPEN:
+            handle, self._next = self._next, self._next + 1
+            pid, number = divmod(node, _STRIDE)
+            file = self._open[handle] = _Open(pid, self._shows[number - 2])
+            self._watched[file.real] = file
+            self._poller.register(file.real, POLLPRI)
+            return wire.OPEN_OUT.pack(
+                wire.OPEN_OUT.size, 0, unique, handle, wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH, 0
+            )
+        if opcode == wire.READ:
+            handle, offset, length, *_ = wire.READ_IN.unpack_from(buffer, wire.IN_SIZE)
+            data = self._open[handle].read(offset, length, tid)
+            return wire.OUT_HEADER.pack(wire.OUT_SIZE + len(data), 0, unique) + data
+        if opcode == wire.POLL:
+            handle, waiting, flags, _ = wire.POLL_IN.unpack_from(buffer, wire.IN_SIZE)
+            file = self._open[handle]
+            if flags & wire.POLL_SCHEDULE_NOTIFY:
+                file.waiting = waiting
+            return wire.POLL_OUT.pack(wire.POLL_OUT.size, 0, unique, file.poll(), 0)
+        if opcode == wire.RELEASE:
+            file = self._open.pop(wire.RELEASE_IN.unpack_from(buffer, wire.IN_SIZE)[0])
+            self._poller.unregister(file.real)
+            del self._watched[file.real]
+            os.close(file.real)
+            return wire.OUT_HEADER.pack(wire.OUT_SIZE, 0, unique)
+        if opcode == wire.STATFS:
+            return wire.STATFS_OUT.pack(wire.STATFS_OUT.size, 0, unique, 0, 0, 0, 0, 0, _PAGE, _NAME_MAX, 0, 0)
+        if opcode == wire.INIT:
+            _, _, readahead, _ = wire.INIT_IN.unpack_from(buffer, wire.IN_SIZE)
+            return wire.INIT_OUT.pack(
+                *(wire.INIT_OUT.size, 0, unique, wire.VERSION, wire.MINOR, readahead, 0, 0, 0, _BUFFER, 1, 0, 0, 0)
+            )
+        if opcode in (wire.FORGET, wire.BATCH_FORGET, wire.INTERRUPT):
+            return b""
+        return wire.OUT_HEADER.pack(wire.OUT_SIZE, -ENOSYS, unique)
+
+    def _lookup(self, unique: int, node: int, name: bytes) -> bytes:
+        if node == wire.ROOT_ID and name.isdigit():
+            found, valid = int(name) * _STRIDE, _FOR_A_DAY
+        elif name in NAMES:
+            found, valid = node + 2 + NAMES.index(name), 0
+        else:
+            return wire.OUT_HEADER.pack(wire.OUT_SIZE, -ENOENT, unique)
+        attributes = _attributes(found, READABLE_SIZE)
+        return wire.ENTRY_OUT.pack(wire.ENTRY_OUT.size, 0, unique, found, 0, valid, 0, 0, 0, *attributes)
+
+
+_STRIDE = 4  # nodes per pid: its directory, none (1 is the root of all), and two files
+
+
+def _attributes(node: int, size: int) -> tuple[int, ...]:
+    """The fields of a struct fuse_attr."""
+    directory = node == wire.ROOT_ID or node % _STRIDE == 0
+    mode, links = (_DIRECTORY, 2) if directory else (_FILE, 1)
+    return (node, 0 if directory else size, 0, 0, 0, 0, 0, 0, 0, mode, links, 0, 0, 0, 1024, 0)

@@ -1,0 +1,65 @@
+"""The mounted tree as the answers need it: what is of it, which cgroup that is, and who is in which."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from fakecgroup import Kernel
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.inode import CgroupFile, Inode, TopDirectory
+from fakecgroup_mount.calls.sources import Sources
+from fakecgroup_mount.fuse.native import Session
+from fakecgroup_mount.seccomp.process import identity
+
+Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
+
+
+class Tree:
+    """`device` is that of its mount ("0:42"), `covers` that of what covers the machine's own cgroups."""
+
+    def __init__(self, session: Session, kernel: Kernel, device: str, covers: str) -> None:
+        self.kernel = kernel
+        self.covers = covers
+        self.device = device.encode()
+        self.lock = session.lock
+        self.sources = Sources()
+        self._session = session
+        self._number = os.makedev(*map(int, device.split(":")))
+        top = kernel.root
+        self.hierarchies: dict[str, Hierarchy] = (
+            {name: inode.hierarchy for name, inode in top.content.items() if isinstance(inode, Cgroup)}
+            if isinstance(top, TopDirectory)
+            else {}
+        )
+        """By the directory that each is mounted at below the top; none for v2, whose root is the top."""
+
+    def use_namespaces(self, root: Callable[[int], Cgroup | None]) -> None:
+        """`root` says what Caller.cgroup_root does, of a thread; it is asked with the lock held."""
+        self._session.cgroup_root_of = root
+
+    def inode(self, path: str) -> Inode | None:
+        """What is at a path of ours, such as /proc/TID/fd/N; None for what is not of the tree. Raises OSError."""
+        device, inode = identity(path)
+        return self._session.inode(inode) if device == self._number else None
+
+    def has(self, path: str) -> bool:
+        """Whether what is at a path of ours is of the tree. Raises OSError."""
+        return identity(path)[0] == self._number
+
+    def places(self, tid: int) -> Places | None:
+        """The cgroups that a thread is in; None where there is no such thread."""
+        with self.lock:
+            self.kernel.membership.adopt_forked()
+            task = self.kernel.processes.find(tid)
+            if task is None:
+                return None
+            return tuple(hierarchy.locate(task) for hierarchy in self.kernel.hierarchies)
+
+
+def cgroup_of(inode: Inode) -> Cgroup | None:
+    """The cgroup that a directory is or a file is in; None for the top of a v1 layout."""
+    if isinstance(inode, CgroupFile):
+        return inode.cgroup
+    return inode if isinstance(inode, Cgroup) else None

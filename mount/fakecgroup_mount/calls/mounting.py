@@ -1,0 +1,229 @@
+"""mount(2) of a cgroup file system: the tree is put there, as a real one would come into view."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Collection
+from errno import EBUSY, EINVAL, ENOTDIR, EPERM
+
+from fakecgroup.cgroup import Cgroup
+from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.mount_options import SINCE, of_kernel
+from fakecgroup.refuse import refuse
+from fakecgroup_mount.calls import other_mounts
+from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
+from fakecgroup_mount.calls.covers import CGROUP_ROOT
+from fakecgroup_mount.calls.detached_mounts import attach, detached, unmount
+from fakecgroup_mount.calls.mounted_tree import Tree, cgroup_of
+from fakecgroup_mount.calls.other_mounts import Words
+from fakecgroup_mount.calls.paths import locate
+from fakecgroup_mount.calls.subsystems import bound, known
+from fakecgroup_mount.host.mountinfo import mount_of
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import When
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.process import credentials
+from fakecgroup_mount.seccomp.user_namespaces import namespace_of, owners
+
+# Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
+_NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
+_REMOUNT, _BIND = 32, 4096
+_ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
+_CAP_SYS_ADMIN = 21
+_MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
+OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
+"""What every file system takes (fs/fs_context.c)."""
+_MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
+TRAPPED = {"mount": None, "umount2": When(1, syscalls.MNT_FORCE, syscalls.MNT_FORCE)}
+V1_OPTIONS = frozenset(
+    ("none", "noprefix", "clone_children", "cpuset_v2_mode", "xattr", "favordynmods", "nofavordynmods")
+)
+IMPLIED = {b"cgroup": (), b"cgroup2": (), b"cpuset": ("cpuset", "noprefix")}
+"""The file systems that are of cgroups, and the options that each has by itself (cpuset_init_fs_context)."""
+V1_NAME = re.compile(r"[\w.-]{1,63}", re.ASCII)
+
+
+class Mounting:
+    """`home` is a descriptor of the mount namespace in which the tree is at CGROUP_ROOT."""
+
+    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, home: int) -> None:
+        self._tree = tree
+        self._namespaces = namespaces
+        self._home = home
+        personality = tree.kernel.personality
+        self.subsystems = known(personality) | bound(tree.kernel.hierarchies).keys()
+        """What an option of a v1 hierarchy can be called by."""
+        self.v2_options = frozenset(of_kernel(personality))
+
+    def mount(self, call: Call) -> Answer:
+        """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR as the kernel does, in this order (path_mount,
+        cgroup1_get_tree, cgroup_get_tree, do_add_mount, graft_tree).
+        """
+        source, target, kind, flags, data = call.arguments[:5]
+        if flags & _MAGIC_BITS == _MAGIC:
+            flags &= ~_MAGIC_BITS
+        if flags & _NO_NEW_MOUNT or not kind:  # in registers, which nobody can change meanwhile
+            if flags & _BIND and not flags & _REMOUNT:
+                self._forget_gone(call, target)
+            return GOES
+        fstype = call.memory.read_text(call.tid, kind)
+        if fstype not in IMPLIED and not may_mount(call.tid):
+            return GOES
+        texts = [call.memory.read_text(call.tid, word) if word else None for word in (source, data)]
+        words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
+        if fstype not in IMPLIED:
+            return other_mounts.mount(call, words, flags)
+        options = os.fsdecode(words.data or b"").split(",")
+        place = locate(call.tid, syscalls.AT_FDCWD, words.target)
+        named = texts[0] if texts[0] is not None else b"none"
+        try:
+            if not may_mount(call.tid):
+                return -EPERM
+            wanted = [*IMPLIED[fstype], *(one for one in options if one and one not in OF_ANY)]
+            path = self.root(call.tid, fstype == b"cgroup2", wanted)
+            if self._is_mounted_at(path, place):
+                return -EBUSY
+            if not stat.S_ISDIR(os.fstat(place).st_mode):
+                return -ENOTDIR
+            if not call.waits():
+                return GOES
+            tree = self.detached(call.tid, path, flags & _ATTRIBUTES, named)
+            try:
+                failed = attach(tree, call.tid, place)
+            finally:
+                os.close(tree)
+            if not failed:
+                self.apply(call.tid, fstype == b"cgroup2", wanted)
+            return -failed
+        finally:
+            os.close(place)
+
+    def _forget_gone(self, call: Call, target: int) -> None:
+        """The sources of mounts that are gone, whose numbers or places the one to come may have."""
+        try:
+            place = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
+        except OSError:  # the call fails then
+            return
+        try:
+            point = os.fsencode(os.readlink(f"/proc/self/fd/{place}"))
+            self._tree.sources.forget_gone(call.tid, point)
+        finally:
+            os.close(place)
+
+    def _is_mounted_at(self, path: str, place: int) -> bool:
+        """Whether the uppermost mount at `place` is of the hierarchy that `path` is in."""
+        inode = self._tree.inode(f"/proc/self/fd/{place}")
+        cgroup = None if inode is None else cgroup_of(inode)
+        if cgroup is None or not path.startswith(self._path(cgroup.hierarchy.root)):
+            return False
+        return os.stat(f"/proc/self/fd/{place}/..").st_dev != os.fstat(place).st_dev
+
+    def umount2(self, call: Call) -> Answer:
+        """Without MNT_FORCE, which a cgroup file system does not mind, and by which a FUSE file system would end."""
+        address, flags = call.arguments[:2]
+        name = call.memory.read_text(call.tid, address)
+        place = locate(call.tid, syscalls.AT_FDCWD, name, follow=not flags & _UMOUNT_NOFOLLOW)
+        try:
+            own = f"/proc/self/fd/{place}"
+            if not self._tree.has(own) or flags & _MNT_EXPIRE:  # which is refused together with MNT_FORCE
+                return GOES
+            path = os.readlink(own)
+        finally:
+            os.close(place)
+        if not may_mount(call.tid):
+            return -EPERM
+        return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else GOES
+
+    def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
+        """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""
+        made = detached(self._home, path, attributes)
+        self._tree.sources.note(mount_of(made), source, tid)
+        return made
+
+    def apply(self, tid: int, unified: bool, options: list[str]) -> None:
+        """The unified hierarchy has the options of its last mount by who is in the initial cgroup namespace
+        (apply_cgroup_root_flags).
+        """
+        if unified and self._namespaces.is_initial(tid):
+            hierarchy = next(hierarchy for hierarchy in self._tree.kernel.hierarchies if hierarchy.dfl)
+            with self._tree.lock:
+                hierarchy.mounted_with(tuple(option for option in SINCE if option in options))
+
+    def root(self, tid: int, unified: bool, options: list[str]) -> str:
+        """What is to be the root of a new mount, as a path in the sandbox: the root of the thread's cgroup namespace,
+        in the hierarchy that the options name. Raises EINVAL, EPERM, EBUSY.
+        """
+        places = self._namespaces.root(tid)
+        owned = _owns_its_cgroup_namespace(tid)
+        inside = any(place.parent is not None for place in places)
+        hierarchies = self._tree.kernel.hierarchies
+        if unified:
+            if not set(options) <= self.v2_options:
+                raise refuse(EINVAL)
+            found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
+        else:
+            found = hierarchy_named(hierarchies, options, self.subsystems, inside=inside) if owned else None
+        if found is None or not owned:
+            raise refuse(EPERM)  # a hierarchy that is not there is not made
+        return self._path(places[hierarchies.index(found)])
+
+    def _path(self, root: Cgroup) -> str:
+        """Where a cgroup is in the sandbox."""
+        for name, hierarchy in self._tree.hierarchies.items():
+            if hierarchy is root.hierarchy:
+                return f"{CGROUP_ROOT}/{name}{root.path}"
+        return CGROUP_ROOT + root.path
+
+
+def may_mount(tid: int) -> bool:
+    """Whether a thread may mount anything."""
+    return bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
+
+
+def _owns_its_cgroup_namespace(tid: int) -> bool:
+    """Whether the user namespace that a thread is in, where it may mount, owns its cgroup namespace, or one that does
+    is below it (mount_capable).
+    """
+    return namespace_of(tid) in owners(tid, "cgroup")
+
+
+def hierarchy_named(
+    hierarchies: list[Hierarchy], options: list[str], subsystems: Collection[str], *, inside: bool
+) -> Hierarchy | None:
+    """The v1 hierarchy that the options name (cgroup1_parse_param, check_cgroupfs_options, cgroup1_root_to_use).
+
+    `subsystems` are all that there are. None for a hierarchy that is not there. Raises EINVAL for what is no subsystem,
+    and no way to name a hierarchy, EBUSY for a subsystem that another hierarchy has, which is not looked at `inside` a
+    cgroup namespace.
+    """
+    v1 = [hierarchy for hierarchy in hierarchies if not hierarchy.dfl]
+    places = bound(hierarchies)
+    given = [option.partition("=") for option in options]
+    names = [value for key, _, value in given if key == "name"]
+    plain = {key for key, _, _ in given if key not in ("name", "release_agent")}
+    none = "none" in plain
+    wanted = plain - V1_OPTIONS - {"all"}
+    if len(names) > 1 or not all(V1_NAME.fullmatch(name) for name in names) or not wanted <= set(subsystems):
+        raise refuse(EINVAL)
+    if "all" in plain or not (wanted or none or names):
+        if wanted:
+            raise refuse(EINVAL)
+        wanted = set(subsystems)
+    if (none and (wanted or not names)) or ("noprefix" in plain and wanted - {"cpuset"}):
+        raise refuse(EINVAL)
+    for hierarchy in v1:
+        mine = {name for name, place in places.items() if place is hierarchy}
+        if names and names != [hierarchy.name]:
+            continue
+        if (wanted or none) and wanted != mine:
+            if names:
+                raise refuse(EBUSY)
+            continue
+        return hierarchy
+    if not (wanted or none):
+        raise refuse(EINVAL)
+    if wanted & places.keys() and not inside:
+        raise refuse(EBUSY)
+    return None

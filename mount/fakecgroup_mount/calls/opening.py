@@ -1,0 +1,158 @@
+"""open(2), openat(2), openat2(2): files of /proc that tell of cgroups are made anew; all else goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from errno import ENOENT
+from struct import Struct
+
+from fakecgroup_mount.calls.mount_files import NAMES as MOUNT_FILES
+from fakecgroup_mount.calls.mount_files import MountFiles
+from fakecgroup_mount.calls.paths import locate, locate_within
+from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
+from fakecgroup_mount.calls.rights import with_rights_of
+from fakecgroup_mount.host.pid_numbers import numbers_in
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import When
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor, Later
+from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, signed, statfs_type, thread_group
+
+_NAMES = frozenset(
+    (b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"mountstats", b"filesystems", b"mtab", b"limits")
+)
+_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
+_OWNERS = frozenset((b"mountstats",))  # files that not everybody may read
+_OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
+_NEVER = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY  # with one of these it is none of them
+_REFUSED = os.O_DIRECT  # by /proc
+_FLAGS = (1 << 23) - 1  # all that open(2) has
+_WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_RESOLVE = 0x1F  # what openat2(2) can be told of the way; RESOLVE_CACHED changes nothing here
+_RESOLVE_CACHED = 0x20
+_HOW = Struct("=QQQ")  # struct open_how: flags, mode, resolve
+_PAGE = 4096
+_MOST_LINKS = 40  # MAXSYMLINKS
+
+TRAPPED = {
+    "openat": When(2, 0, _NEVER),
+    "open": When(1, 0, _NEVER),
+    "openat2": None,
+}
+
+
+class Opening:
+    """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc. Only
+    `mounts` can be polled, as in the kernel.
+    """
+
+    def __init__(self, files: ProcFiles, mounts: MountFiles) -> None:
+        self._files = files
+        self._mounts = mounts
+
+    def open(self, call: Call) -> Answer | Later:
+        return self._open(call, call.arguments[0], call.arguments[1], None)
+
+    def openat(self, call: Call) -> Answer | Later:
+        return self._open(call, call.arguments[1], call.arguments[2], call.arguments[0])
+
+    def openat2(self, call: Call) -> Answer | Later:
+        """The kernel itself refuses what is not as it should be (build_open_flags)."""
+        path = call.memory.read_text(call.tid, call.arguments[1])
+        if path.rpartition(b"/")[2] not in _NAMES:
+            return GOES
+        size = call.arguments[3]
+        if not _HOW.size <= size <= _PAGE:
+            return GOES
+        how = call.memory.read(call.tid, call.arguments[2], size)
+        flags, mode, resolve = _HOW.unpack_from(how)
+        if any(how[_HOW.size :]) or mode or flags & ~_FLAGS or resolve & ~(_RESOLVE | _RESOLVE_CACHED):
+            return GOES
+        if flags & os.O_PATH and flags & ~_WITH_PATH:
+            return GOES
+        return self._open(call, call.arguments[1], flags, call.arguments[0], resolve & _RESOLVE)
+
+    def _open(self, call: Call, address: int, flags: int, directory: int | None, resolve: int = 0) -> Answer | Later:
+        try:
+            path = call.memory.read_text(call.tid, address)
+        except OSError:
+            return GOES
+        if path.rpartition(b"/")[2] not in _NAMES or flags & (_NEVER | _REFUSED):
+            return GOES
+        fd = syscalls.AT_FDCWD if directory is None else signed(directory)
+        return Later(lambda call: self._answer(call, fd, path, flags, resolve))
+
+    def _answer(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
+        try:
+            found = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
+            if found is None or not call.waits():
+                return GOES
+            name, pid = found
+            if name in _OWNERS:
+                os.close(with_rights_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
+            if pid and name in MOUNT_FILES:
+                made = self._mounts.open(name, pid, flags)
+            else:
+                made = _in_memory(self._files.text(name, pid, call.tid), flags)
+        except AbsentError:
+            return -ENOENT
+        except (OSError, KeyError):
+            return GOES
+        return Descriptor(made, flags & os.O_CLOEXEC)
+
+
+def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:
+    """The file's name and whose it is, 0 being the machine's; None for one that is not ours. Raises OSError."""
+    if resolve:
+        return _known(tid, fd, locate_within(tid, fd, path, resolve), path)
+    for _ in range(_MOST_LINKS):
+        held = locate(tid, fd, path, follow=False)
+        if not stat.S_ISLNK(os.fstat(held).st_mode):
+            return _known(tid, fd, held, path)
+        try:  # such as /proc/mounts, /etc/mtab; those to the thread's own part of /proc are for us to follow
+            target = os.readlink(b"", dir_fd=held)
+        finally:
+            os.close(held)
+        if not follow:
+            return None
+        path = os.path.join(os.path.dirname(path), target)
+    return None
+
+
+def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | None:
+    """`_find` for an O_PATH descriptor, which is closed, that `path` has led to."""
+    try:
+        if statfs_type(held) != PROC_SUPER_MAGIC:
+            return None
+        real = os.readlink(b"/proc/self/fd/%d" % held)
+        ours = os.fstat(held).st_dev == os.stat("/proc").st_dev
+    finally:
+        os.close(held)
+    found = _OF_PROCESS.search(real)
+    if found is None:
+        found = _OF_MACHINE.search(real)
+        return found and (found[1], 0)
+    number = int(found[2] or found[1])
+    if not ours:
+        proc = locate(tid, fd, os.path.join(os.path.dirname(path), b"../../.." if found[2] else b".."))
+        try:
+            number = numbers_in(f"/proc/self/fd/{proc}", tid).tid(number)
+        finally:
+            os.close(proc)
+        if not number:
+            raise FileNotFoundError
+    elif int(found[1]) == os.getpid() and found[1] not in path:  # by a link to /proc/self
+        number = tid if found[2] else thread_group(tid)
+    return found[3], number
+
+
+def _in_memory(text: bytes, flags: int) -> int:
+    """A file with this text, open to read; an O_PATH descriptor cannot be given to another process this way."""
+    fd = os.memfd_create("proc", os.MFD_CLOEXEC)
+    os.write(fd, text)
+    os.fchmod(fd, 0o444)
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_CLOEXEC | os.O_RDONLY | flags & os.O_NONBLOCK)
+    finally:
+        os.close(fd)

@@ -1,0 +1,164 @@
+"""What a trapped call's paths lead to, seen from our side of the namespaces, and with the rights of who asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import ELOOP, ENOENT, EXDEV
+from struct import pack
+from typing import NamedTuple
+
+from fakecgroup.refuse import refuse
+from fakecgroup_mount.calls.rights import with_rights_of
+from fakecgroup_mount.host.pid_numbers import numbers_in
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, statfs_type, thread_group
+
+# include/uapi/linux/openat2.h
+RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 0x04, 0x08, 0x10
+
+_HOW = 24  # bytes of a struct open_how
+_PROC_ROOT_INO = 1  # fs/proc/internal.h
+
+
+def descriptor(tid: int, fd: int) -> str:
+    """The path of a descriptor of a thread; AT_FDCWD is its working directory."""
+    return f"/proc/{tid}/cwd" if fd == syscalls.AT_FDCWD else f"/proc/{tid}/fd/{fd}"
+
+
+def locate(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
+    """An O_PATH descriptor of ours for what `path`, seen from the thread's `fd`, leads to. Raises OSError.
+
+    A link on the way to the thread's own part of /proc leads to ours, but where `path` itself names that; and behind
+    one of those that lead anywhere (/proc/PID/cwd, /proc/PID/fd/N) an absolute link leads to what is there for us.
+    """
+    if not path:
+        raise refuse(ENOENT)
+    flags = os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    part = _own_part(tid, fd, path)
+    if part is not None:
+        link, rest = part.link()
+        if link and (rest or follow):
+            return _locate_from(tid, link, rest, flags) if rest else os.open(link, flags)
+        path = part.path
+    if path.startswith(b"/"):
+        return _locate_from_root(tid, path, flags)
+    return _locate_from(tid, os.fsencode(descriptor(tid, fd)), path, flags)
+
+
+def _locate_from(tid: int, base: bytes, path: bytes, flags: int) -> int:
+    """From what is at a path of ours."""
+    try:
+        return _open_from(tid, base, path, flags, RESOLVE_NO_SYMLINKS)
+    except OSError as error:
+        if error.errno != ELOOP:
+            raise
+    whole = os.readlink(base)
+    if not _leads_to(tid, whole, base):
+        return _open_from(tid, base, path, flags, 0)
+    return _locate_from_root(tid, whole + b"/" + path, flags)
+
+
+def _locate_from_root(tid: int, path: bytes, flags: int) -> int:
+    root = b"/proc/%d/root" % tid
+    try:
+        return _open_from(tid, root, path, flags, RESOLVE_IN_ROOT)
+    except OSError as error:
+        if error.errno != EXDEV:
+            raise
+    return _open_from(tid, root, path.lstrip(b"/") or b".", flags, 0)
+
+
+class _OwnPart(NamedTuple):
+    """A path that leads through the thread's own part of /proc: what is before, what that is called there and by us,
+    and the names after.
+    """
+
+    before: list[bytes]
+    own: bytes
+    ours: bytes
+    after: list[bytes]
+
+    @property
+    def path(self) -> bytes:
+        return b"/".join([*self.before, self.own, *self.after])
+
+    def link(self) -> tuple[bytes, bytes]:
+        """The link there that leads anywhere, as a path of ours, and what comes after it; else nothing. Who it is of
+        may follow it, whether others may look into the process or not.
+        """
+        names = [name for name in self.after if name not in (b"", b".")]
+        if names[:1] == [b"fd"] and len(names) > 1 and names[1].isdigit():
+            return b"%s/fd/%s" % (self.ours, names[1]), b"/".join(names[2:])
+        if names[:1] in ([b"cwd"], [b"root"]):
+            return b"%s/%s" % (self.ours, names[0]), b"/".join(names[1:])
+        return b"", b""
+
+
+def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
+    """None where no name is a link `self` or `thread-self` of /proc. Raises OSError."""
+    names = path.split(b"/")
+    index = next((index for index, name in enumerate(names) if name in (b"self", b"thread-self")), None)
+    if index is None:
+        return None
+    proc = locate(tid, fd, b"/".join(names[:index]) or (b"/" if index else b"."))
+    try:
+        found = os.fstat(proc)
+        if found.st_ino != _PROC_ROOT_INO or statfs_type(proc) != PROC_SUPER_MAGIC:
+            return None
+        tgid, thread = thread_group(tid), tid
+        ours = b"/proc/%d" % (tgid if names[index] == b"self" else thread)
+        if found.st_dev != os.stat("/proc").st_dev:
+            numbers = numbers_in(f"/proc/self/fd/{proc}", tid)
+            tgid, thread = numbers.number(tgid), numbers.number(tid)
+    finally:
+        os.close(proc)
+    own = b"%d" % tgid if names[index] == b"self" else b"%d/task/%d" % (tgid, thread)
+    return _OwnPart(names[:index], own, ours, names[index + 1 :])
+
+
+def own_numbers(tid: int, fd: int, path: bytes) -> bytes:
+    """A path with the thread's number instead of the first `self` or `thread-self` that is a link of /proc."""
+    part = _own_part(tid, fd, path)
+    return path if part is None else part.path
+
+
+def locate_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
+    """As `locate`, within the limits that openat2(2) is given as `resolve`. Raises OSError."""
+    numbered = own_numbers(tid, fd, path)
+    if numbered != path and resolve & RESOLVE_NO_SYMLINKS:
+        raise refuse(ELOOP)
+    base = os.fsencode(descriptor(tid, fd))
+    if path.startswith(b"/") and not resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT):
+        base, numbered = b"/proc/%d/root" % tid, numbered.lstrip(b"/")
+    return _open_from(tid, base, numbered, os.O_PATH | os.O_CLOEXEC, resolve)
+
+
+def _open_from(tid: int, directory: bytes, path: bytes, flags: int, resolve: int) -> int:
+    """Resolves a path from what is at a path of ours, with the thread's rights."""
+    with _held(directory) as base:
+        return with_rights_of(
+            tid, lambda more: syscalls.syscall("openat2", base, path, pack("=QQQ", flags, 0, resolve | more), _HOW)
+        )
+
+
+@contextmanager
+def _held(path: bytes) -> Iterator[int]:
+    base = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        yield base
+    finally:
+        os.close(base)
+
+
+def _leads_to(tid: int, path: bytes, place: bytes) -> bool:
+    """Whether a path leads the thread to what is at a path of ours."""
+    try:
+        found = _open_from(tid, b"/proc/%d/root" % tid, path, os.O_PATH | os.O_CLOEXEC, RESOLVE_IN_ROOT)
+    except OSError:
+        return False
+    try:
+        return os.path.samestat(os.fstat(found), os.stat(place))
+    finally:
+        os.close(found)

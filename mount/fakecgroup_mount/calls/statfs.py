@@ -1,0 +1,65 @@
+"""statfs(2) and fstatfs(2): the tree is of the type that it plays."""
+
+from __future__ import annotations
+
+import os
+from struct import pack_into
+
+from fakecgroup.vfs import Vfs
+from fakecgroup_mount.calls.mount_files import MountFiles
+from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.paths import descriptor, locate
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.process import signed, statfs
+
+_MEMORY_FILE = "/memfd:proc"  # what `opening` has made
+
+
+class Statfs:
+    """Asks the file system below, and puts the type right."""
+
+    def __init__(self, tree: Tree, vfs: Vfs, mounts: MountFiles) -> None:
+        self._tree = tree
+        self._vfs = vfs
+        self._mounts = mounts
+
+    def statfs(self, call: Call) -> Answer:
+        try:
+            fd = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
+        except OSError:
+            return GOES
+        try:
+            return self._answer(call, f"/proc/self/fd/{fd}")
+        finally:
+            os.close(fd)
+
+    def fstatfs(self, call: Call) -> Answer:
+        return self._answer(call, descriptor(call.tid, signed(call.arguments[0])))
+
+    def _answer(self, call: Call, path: str) -> Answer:
+        try:
+            kind = None
+            if self._tree.has(path):
+                kind = self._played(path)
+            elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
+                path = f"/proc/{call.tid}/root/proc"
+            else:
+                return GOES
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            try:
+                shown = statfs(fd)
+            finally:
+                os.close(fd)
+        except OSError:
+            return GOES
+        if kind is not None:
+            pack_into("=q", shown, 0, kind)
+        if not call.waits():
+            return GOES
+        call.memory.write(call.tid, call.arguments[1], bytes(shown))
+        return 0
+
+    def _played(self, path: str) -> int:
+        inode = self._tree.inode(path)
+        return self._vfs.statfs(self._tree.kernel.root if inode is None else inode).type

@@ -1,0 +1,57 @@
+"""Threads that are in another cgroup than their leader: what they make starts where they are."""
+
+from __future__ import annotations
+
+from fakecgroup_mount.calls.child_marks import Lending
+from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes
+from fakecgroup_mount.seccomp.process import thread_group
+from fakecgroup_mount.seccomp.syscalls import CLONE_THREAD
+
+
+class ApartThreads:
+    """A process has the mark of its leader's place. So while such a thread forks it is lent another; and a new thread
+    of the process that is seen meanwhile is the one that it has made.
+    """
+
+    def __init__(self, tree: Tree, lending: Lending) -> None:
+        self._tree = tree
+        self._lending = lending
+
+    def has(self, tid: int) -> bool:
+        return tid in self._tree.kernel.membership.apart
+
+    def start(self, call: Call, flags: int) -> Answer:
+        """Lets the call of such a thread go on. Raises OSError."""
+        tgid = thread_group(call.tid)
+        self._lending.begin(tgid, call.tid)
+        goes = GOES
+        try:
+            if call.waits():
+                goes = self._thread(call, tgid) if flags & CLONE_THREAD else self._process(call, tgid)
+        finally:
+            if goes is GOES:
+                self._lending.end(tgid)
+        return goes
+
+    def _thread(self, call: Call, tgid: int) -> Goes:
+        membership = self._tree.kernel.membership
+        with self._tree.lock:
+            before = membership.expect_thread(tgid, call.tid)
+
+        def has_come() -> bool:
+            with self._tree.lock:
+                return not membership.adopt_threads(tgid) <= before
+
+        def expect_no_more() -> None:
+            with self._tree.lock:
+                membership.expect_no_thread(tgid)
+
+        return self._lending.goes(call, tgid, has_come, expect_no_more)
+
+    def _process(self, call: Call, tgid: int) -> Goes:
+        membership = self._tree.kernel.membership
+        with self._tree.lock:
+            membership.adopt_forked()
+            away = membership.places(call.tid, tgid)
+        return self._lending.goes_for_child(call, tgid, away)

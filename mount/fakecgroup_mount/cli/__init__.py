@@ -1,0 +1,14 @@
+"""Where the command `fakecgroup` begins: until its parts are loaded Ctrl-C ends it, without a traceback."""
+
+from __future__ import annotations
+
+import signal
+
+
+def main() -> int:
+    """`cli.main`."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from fakecgroup_mount.cli.program import main
+
+    return main()

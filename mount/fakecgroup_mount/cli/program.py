@@ -1,0 +1,221 @@
+"""The command `fakecgroup`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from errno import ENOTCONN
+from typing import NoReturn
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.daemons import daemon_of
+from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
+from fakecgroup_mount.fuse.umount import umount
+from fakecgroup_mount.hints import quoted, shown
+from fakecgroup_mount.host import daemon, own_proc, shortage
+from fakecgroup_mount.host.asking import ask
+from fakecgroup_mount.host.logs import log_to_stderr
+from fakecgroup_mount.host.mountinfo import mount_at, real_path
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+
+_PATIENCE = 30.0  # seconds for the answer of a file system
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaint is one line. `fill`, if set, adds its options once it is the one to parse."""
+
+    fill: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        if self.fill is not None:
+            self.fill(self)
+            self.fill = None
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
+    _hold_standard_files()
+    options = _parser().parse_args(argv)
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        own_proc.check()
+        return int(options.run(options))
+    except (MountError, OSError, RuntimeError, MemoryError) as error:
+        why = error if isinstance(error, MountError) else shortage.explained(error)
+        if why is None:
+            raise
+        print(f"fakecgroup {options.command}: {why}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
+        return 1
+
+
+def _hold_standard_files() -> None:
+    """Those that are closed lead nowhere, so that no other file gets their number; whom we execute gets them closed."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="fakecgroup", description="A file system that answers like the Linux kernel's cgroups.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    mounting = commands.add_parser(
+        "mount",
+        help="show a tree at DIR",
+        description="Mounts a tree of cgroups at DIR and leaves a daemon that answers for it until it is unmounted.",
+        epilog="DIR must be an empty directory, so that a slip of the pen hides nobody's files, or a mount whose "
+        "daemon has died, which is replaced. A tree that root mounts is open to all users; another user's is that "
+        "user's alone, who plays root in it. SIGTERM to the daemon unmounts. The daemon writes nothing but its own "
+        "failures, to $XDG_STATE_HOME/fakecgroup/daemon.log (~/.local/state/fakecgroup/daemon.log).",
+    )
+    mounting.add_argument("dir", metavar="DIR")
+    add_tree_options(mounting)
+    group = mounting.add_argument_group("the mount")
+    group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
+    group.add_argument(
+        "--transport", choices=TRANSPORTS, default="native", help="native (default), or the fusepy library on libfuse 2"
+    )
+    group.add_argument(
+        "--allow-other",
+        action="store_true",
+        help="let other users in too; takes user_allow_other in /etc/fuse.conf, for root it is always so",
+    )
+    mounting.set_defaults(run=_mount)
+    unmounting = commands.add_parser(
+        "umount",
+        help="take the tree at DIR away",
+        description="Unmounts the tree at DIR and waits for its daemon to end.",
+    )
+    unmounting.add_argument("dir", metavar="DIR")
+    unmounting.add_argument(
+        "--force",
+        action="store_true",
+        help="end the daemon too, whoever uses the tree, here or in another mount namespace, and even if it is stopped",
+    )
+    unmounting.set_defaults(run=_umount)
+    running = commands.add_parser(
+        "run",
+        help="run a command that finds a tree at /sys/fs/cgroup",
+        usage="%(prog)s [-h] [TREE OPTIONS] [--] CMD [ARG...]",
+        description="Runs a command that finds a tree at /sys/fs/cgroup, as do all that it starts, and for which "
+        "nothing tells of FUSE: statfs, /proc/PID/cgroup, mountinfo and mounts, /proc/cgroups, new mounts of cgroup "
+        "file systems, clone3 into a cgroup and file handles answer as with a real one. Needs no root.",
+        epilog="The command is root in a user namespace of its own; for root all other users are there too, for "
+        "anyone else nobody is. It sees this machine's CPUs and memory everywhere but in the tree. The exit status is "
+        "the command's, 128+N where signal N killed it, 126 or 127 where it cannot be executed or found; where "
+        "the tree or the namespaces cannot be made it is 1, after a line on stderr that begins with 'fakecgroup run:'. "
+        "What the command leaves running is killed when it ends. In its environment, FAKECGROUP is the layout.",
+    )
+    running.fill = _fill_run
+    conformance = commands.add_parser(
+        "conformance",
+        help="compare with what real kernels answered",
+        description="Runs the recorded cases on a target and compares each answer with the kernel's. Exit status 1 "
+        "where some differ and are no known gaps.",
+    )
+    conformance.fill = _fill_conformance
+    return parser
+
+
+def _fill_run(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.run import command
+
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
+
+
+def _fill_conformance(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.conformance import command
+
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
+
+
+def _mount(options: argparse.Namespace) -> int:
+    try:
+        kernel = make_kernel(options)
+    except ValueError as error:
+        print(f"fakecgroup mount: {error}", file=sys.stderr)
+        return 2
+    path = real_path(options.dir)
+    shortage.require_descriptors()
+    _make_way(path)
+    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
+    message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
+
+    def run(ready: Callable[[], None]) -> None:
+        serve(
+            path,
+            options.transport,
+            lambda processes: make_kernel(options, processes),
+            allow_other=options.allow_other,
+            ready=ready,
+        )
+
+    if options.foreground:
+        log_to_stderr()
+        run(lambda: print(message, flush=True))
+        return 0
+    daemon.start(run)
+    try:
+        answered = ask(lambda: bytes(os.path.isdir(path)), _PATIENCE)
+    except OSError as error:
+        answered, why = None, error.strerror
+    else:
+        why = "nothing came in time"
+    if answered is None:
+        raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(str(daemon.log_path()))}")
+    print(message)
+    return 0
+
+
+def _make_way(path: str) -> None:
+    """Checks that a tree can be mounted at `path`, and takes away a dead mount of ours. Raises MountError."""
+    while (found := mount_at(path)) is not None and found.ours:
+        if daemon_of(found) is not None or not _is_dead(path):
+            raise MountError(
+                f"{shown(path)} is a fakecgroup tree already: unmount it with: fakecgroup umount {quoted(path)}"
+            )
+        detach(path, lazy=True)
+    try:
+        said = ask(lambda: b"/".join(os.listdir(os.fsencode(path))), _PATIENCE)
+    except OSError as error:
+        hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
+        raise MountError(f"{shown(path)}: {error.strerror}{hint}") from None
+    if said is None:
+        raise MountError(f"{shown(path)}: the file system there does not answer")
+    if found is not None:
+        raise MountError(
+            f"{shown(path)} is a mount point already ({found.fstype}): unmount that first, or take another directory"
+        )
+    if said:
+        raise MountError(f"{shown(path)} is not empty, and a tree there would hide its files: take an empty directory")
+
+
+def _is_dead(path: str) -> bool:
+    """Whether the mount there has no daemon any more."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == ENOTCONN
+    return False
+
+
+def _umount(options: argparse.Namespace) -> int:
+    umount(real_path(options.dir), force=options.force)
+    return 0

@@ -1,0 +1,71 @@
+"""What cases ask that a plain user's own mount cannot answer: they are root's, and some act as other users."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+
+from fakecgroup.conformance.case import Case, Op
+
+_ATTRIBUTES = ("setxattr", "getxattr", "removexattr")
+_CREDENTIALS = {
+    "as": "act as another user",
+    "capabilities": "have other capabilities",
+    "user_namespace": "make a user namespace",
+}
+
+
+def why(op: Op) -> str:
+    """Why an operation needs root; "" if it does not."""
+    op = _innermost(op)
+    if op[0] in _CREDENTIALS:
+        return _CREDENTIALS[op[0]]
+    if op[0] in ("stat", "fstat"):
+        return "tell the owner, which is root"
+    if (op[0] in _ATTRIBUTES and str(op[2]).startswith("trusted.")) or op[0] == "listxattr":
+        return "see trusted attributes"
+    return ""
+
+
+def counted(cases: Iterable[Case]) -> Counter[str]:
+    """How many operations need root, by reason; all that follow a change of user in a case are done as another."""
+    found: Counter[str] = Counter()
+    for case in cases:
+        other = ""
+        for op in case.ops:
+            reason = why(op)
+            other = other or (reason if ends(op) else "")
+            found[other or reason] += 1
+    del found[""]
+    return found
+
+
+def ends(op: Op) -> bool:
+    """Whether what follows in the case needs root too."""
+    return _innermost(op)[0] in _CREDENTIALS
+
+
+def _innermost(op: Op) -> Op:
+    while op[0] == "in":
+        op = op[2:]
+    return op
+
+
+def acts_as_others(cases: Iterable[Case]) -> bool:
+    """Whether this process may become each user that the cases name, asked of the kernel by a child that tries."""
+    operations = (_innermost(op) for case in cases for op in case.ops)
+    users = {(int(op[1]), int(op[2])) for op in operations if op[0] == "as"}
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            for uid, gid in users:
+                os.setresuid(0, 0, 0)
+                os.setgroups([])
+                os.setresgid(gid, gid, gid)
+                os.setresuid(uid, uid, 0)
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,85 @@
+"""A mounted fake as a target.
+
+A FUSE mount is a directory whose kernel answers some calls itself, before the fake is asked, and the fake limits no
+real process.  Such operations are done but not compared, or end the comparison of their case.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fakecgroup.conformance.case import Answer, Case, Op, arguments
+from fakecgroup.conformance.target import UnsupportedError
+from fakecgroup_mount.conformance import needs_root
+from fakecgroup_mount.conformance.target_directory import DirectoryTarget
+
+_LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
+
+#: Attributes that the VFS and its security modules judge before a file system hears of them.
+_JUDGED = (b"security.", b"system.")
+_IO_COST = ("io.cost.qos", "io.cost.model")
+
+
+class MountTarget(DirectoryTarget):
+    """A directory on which ``fakecgroup mount`` has put a tree, asked ``as_root`` or without what needs root."""
+
+    def __init__(self, root: str, *, as_root: bool = True) -> None:
+        super().__init__(root)
+        self._as_root = as_root
+
+    def start(self, case: Case) -> None:
+        super().start(case)
+        self._attributes_judged = False
+        self._less_counts = False
+        self._user = 0
+        self._io_cost_set = any(path.exists() and path.read_text() for path in map(Path(self._root).joinpath, _IO_COST))
+
+    def do(self, op: Op) -> Answer:
+        reason, ends = self._not_the_fakes(op)
+        if ends:
+            raise UnsupportedError(reason)
+        answer = super().do(op)
+        if reason:
+            raise UnsupportedError(reason, ends=False)
+        return answer
+
+    def _not_the_fakes(self, op: Op) -> tuple[str, bool]:
+        """Why an operation says nothing about the fake ("" if it does), and whether the case ends with it."""
+        if not self._as_root and (reason := needs_root.why(op)):
+            return (reason, needs_root.ends(op))
+        while op[0] == "in":
+            op = op[2:]
+        if op[0] == "alloc":
+            return ("memory of real processes is not limited", True)
+        if self._io_cost_set and op[0] in ("read", "write", "open"):
+            path = next(os.fsdecode(value) for kind, value in arguments(op) if kind == "path")
+            if path.endswith((*_IO_COST, "io.stat")):
+                return ("an earlier case has set up io.cost for a device, which only a new mount takes away", True)
+        if op[0] in ("capabilities", "as"):
+            self._less_counts = op[0] == "capabilities"
+            self._user = op[1] if op[0] == "as" else self._user
+            if self._less_counts and _is_not_to_be_had(arguments(op)[0][1], root=not self._user):
+                return ("this machine gives root fewer capabilities than there are", True)
+        if op[0] == "access" and self._less_counts:
+            return ("access(2) asks for what is permitted, which the mount's own kernel tells nobody", False)
+        if op[0] in ("lseek", "fpwrite"):
+            return ("file positions are kept by the mount's own kernel", False)
+        if op[0] == "fwrite" and dict(arguments(op))["data"] == b"":
+            return ("a write of nothing does not leave the kernel", False)
+        if op[0] in ("setxattr", "getxattr", "removexattr") and dict(arguments(op))["text"].startswith(_JUDGED):
+            self._attributes_judged |= op[0] != "getxattr"
+            return ("the mount's own kernel judges security and system attributes", False)
+        if op[0] == "listxattr" and self._attributes_judged:
+            return ("security attributes may be among them", False)
+        return ("", False)
+
+
+def _is_not_to_be_had(wanted: int, *, root: bool) -> bool:
+    """Whether a set of capabilities cannot be had here, or is all that root has here though it is not all."""
+    there = (2 << int(_LAST_CAPABILITY.read_text())) - 1
+    lines = Path("/proc/self/status").read_text().splitlines()
+    own = int(next(line.split()[1] for line in lines if line.startswith("CapPrm:")), 16)
+    if own == there or (root and wanted & there == there):
+        return False
+    return bool(wanted & there & ~own) or wanted & own == own

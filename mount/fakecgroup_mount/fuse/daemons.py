@@ -1,0 +1,142 @@
+"""The daemon behind a mount: who it is, whether it is stopped, and its end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.fuse_mount import DEVICE
+from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.hints import quoted, shown
+from fakecgroup_mount.host.asking import ask
+from fakecgroup_mount.host.mountinfo import Mount, mounts
+from fakecgroup_mount.host.usage import stat_of
+
+_PATIENCE = 30.0  # seconds for an answer, on a busy machine
+_LAST_CHANCE = 3.0  # seconds to end in order, for a daemon that is ended
+
+
+def daemon_of(mount: Mount) -> int | None:
+    """The pid of the daemon behind a mount; None for one that has died. Raises MountError where it does not answer."""
+    try:
+        said = ask(lambda: os.getxattr(mount.point, DAEMON_XATTR), _PATIENCE, lambda: refuse_stopped(mount))
+    except OSError:
+        return None
+    if said is None:
+        raise _silent(mount, "does not answer", holder_of(mount))
+    return int(said)
+
+
+def refuse_stopped(mount: Mount) -> None:
+    """Raises MountError where the daemon of a mount is stopped."""
+    pid = holder_of(mount)
+    if pid is not None and is_stopped(pid):
+        raise _silent(mount, "is stopped", pid)
+
+
+def _silent(mount: Mount, how: str, pid: int | None) -> MountError:
+    who = f"its daemon (pid {pid}) {how}" if pid else f"its daemon {how}"
+    cont = f"kill -CONT {pid} lets it go on; " if pid else ""
+    return MountError(f"{shown(mount.point)}: {who}: {cont}fakecgroup umount --force {quoted(mount.point)} ends it")
+
+
+def holder_of(mount: Mount) -> int | None:
+    """Who answers for a mount, found without asking it: the kernel tells in /proc/PID/fdinfo since Linux 6.16 or so;
+    before, it is the one process that has /dev/fuse open and is stopped. None where that is not known.
+    """
+    connection = mount.device.partition(":")[2]
+    unclear = []
+    for pid, found in _holders():
+        if found == connection:
+            return pid
+        if found is None and is_stopped(pid):
+            unclear.append(pid)
+    return unclear[0] if len(unclear) == 1 else None
+
+
+def _holders() -> Iterator[tuple[int, str | None]]:
+    """Each process that has /dev/fuse open, as far as we may look, with the connection, if the kernel tells."""
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        yield from ((int(name), connection) for connection in _connections(int(name)))
+
+
+def _connections(pid: int) -> list[str | None]:
+    """What a process serves, by each /dev/fuse that it has open."""
+    found: list[str | None] = []
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == DEVICE:
+                with open(f"/proc/{pid}/fdinfo/{fd}") as file:
+                    fields = dict(line.split(":", 1) for line in file if ":" in line)
+                found.append(fields["fuse_connection"].strip() if "fuse_connection" in fields else None)
+    except OSError:
+        pass
+    return found
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal or a debugger."""
+    return stat_of(pid)[:1] in (["T"], ["t"])
+
+
+def end(mount: Mount, pid: int) -> None:
+    """Ends the daemon of a mount: with SIGTERM, which a stopped one is continued for, and at last with SIGKILL.
+
+    Raises MountError where the process does not serve that mount, or may not be signalled.
+    """
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        if not _serves(pid, mount):
+            raise MountError(f"{shown(mount.point)}: process {pid} does not serve it, and is left alone")
+        for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGKILL):
+            signal.pidfd_send_signal(pidfd, number)
+            if number != signal.SIGTERM and has_ended(pidfd, _LAST_CHANCE):
+                return
+        raise MountError(f"its daemon (pid {pid}) was killed and has not ended yet")
+    except ProcessLookupError:
+        return
+    except PermissionError:
+        raise MountError(f"its daemon (pid {pid}) is another user's") from None
+    finally:
+        os.close(pidfd)
+
+
+def _serves(pid: int, mount: Mount) -> bool:
+    """Whether a process answers for a mount; where the kernel does not tell, one of our own that may do so does."""
+    found = _connections(pid)
+    if mount.device.partition(":")[2] in found:
+        return True
+    return None in found and os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+
+
+def has_ended(pidfd: int, patience: float) -> bool:
+    """Whether a process ends within so many seconds."""
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(patience * 1000))
+
+
+def elsewhere(mount: Mount) -> str | None:
+    """Where else a mount is, in words: at another place, or in another mount namespace. None where it is not, or we may
+    not look.
+    """
+    known: set[str] = set()
+    for pid in ("self", *filter(str.isdecimal, os.listdir("/proc"))):
+        try:
+            namespace = os.readlink(f"/proc/{pid}/ns/mnt")
+            if namespace in known:
+                continue
+            known.add(namespace)
+            for other in mounts(pid):
+                if other.device == mount.device:
+                    inside = "" if pid == "self" else f" in the mount namespace of process {pid}"
+                    return f"at {quoted(other.point)}{inside}"
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,114 @@
+"""One mount from beginning to end, over either transport."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+from fakecgroup import Kernel, Processes
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse import fusepy
+from fakecgroup_mount.fuse.fuse_mount import attach, detach
+from fakecgroup_mount.fuse.native import Session
+from fakecgroup_mount.host import fork_events, task_ends
+from fakecgroup_mount.host.credentials import view_of
+from fakecgroup_mount.host.frozen import Frozen
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.shortage import allow_all_descriptors
+from fakecgroup_mount.release.agents import ReleaseAgents
+
+TRANSPORTS = ("native", "fusepy")
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(
+    path: str,
+    transport: str,
+    make_kernel: Callable[[Processes], Kernel],
+    *,
+    allow_other: bool,
+    ready: Callable[[], None],
+) -> None:
+    """Mounts at `path` and answers until it is unmounted, or until SIGTERM or SIGINT, which unmount it.
+
+    `ready` is called when it is mounted. Root's mount is open to all users, another's as `allow_other` says. Raises
+    MountError where it cannot be mounted.
+    """
+    allow_all_descriptors()
+    ids = IdMap(os.geteuid(), os.getegid())
+    processes = HostProcesses(ids, Frozen(), listen=fork_events.listen, listen_to_ends=task_ends.listen)
+    kernel = make_kernel(processes)
+    kernel.on_release = ReleaseAgents(view_of("self")).run
+    everyone = allow_other or os.geteuid() == 0
+    serve_it = _serve_fusepy if transport == "fusepy" else _serve_native
+    try:
+        serve_it(path, kernel, ids, processes, everyone, ready)
+    finally:
+        processes.release()
+
+
+def _serve_native(
+    path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
+) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    session = Session(attach(path, allow_other=allow_other), path, kernel, ids, processes)
+    signal.signal(signal.SIGUSR1, lambda number, frame: None)
+    threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
+    collect_seldom()
+    ready()
+    session.serve()
+
+
+def collect_seldom() -> None:
+    """Only removed cgroups leave garbage in cycles: it is looked for after hundreds of them, and not in what stays."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 5)
+
+
+def _end_on_signal(path: str, session: Session, server: int) -> None:
+    """Waits for a signal to end, unmounts, and makes `serve` return even if programs still use the tree."""
+    signal.sigwait(_ENDING)
+    try:
+        detach(path, lazy=True)
+    except MountError:
+        pass  # unmounted by someone else at this moment
+    session.stop()
+    while True:
+        # A signal interrupts the server's read; one that comes just before the read is lost, so there are more.
+        signal.pthread_kill(server, signal.SIGUSR1)
+        time.sleep(0.02)
+
+
+def _serve_fusepy(
+    path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
+) -> None:
+    fuse = fusepy.load()
+    mounted = False
+
+    def now_ready() -> None:
+        nonlocal mounted
+        mounted = True
+        os.dup2(stderr, 2)
+        ready()
+
+    with tempfile.TemporaryFile() as said:  # libfuse says on stderr why it cannot mount
+        stderr = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            fusepy.serve(fuse, path, kernel, ids, processes, allow_other=allow_other, ready=now_ready)
+        except RuntimeError:
+            if mounted:
+                raise
+            said.seek(0)
+            why = said.read().decode(errors="replace").strip().partition("\n")[0]
+            raise MountError(f"{path}: cannot mount: {why or 'libfuse says nothing more'}") from None
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)

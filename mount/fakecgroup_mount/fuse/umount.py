@@ -1,0 +1,72 @@
+"""Unmounting a tree, and waiting until nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse import daemons
+from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.hints import quoted, shown
+from fakecgroup_mount.host.mountinfo import Mount, mount_at, mounts
+
+_PATIENCE = 10.0  # seconds
+_AT_ONCE = 0.3  # seconds in which a daemon ends that nobody needs any more
+_LOOKS = 3  # that find it elsewhere
+
+
+def umount(path: str, *, force: bool = False) -> None:
+    """Unmounts the tree at `path` (absolute, without links) and waits for the end of its daemon.
+
+    With `force` the daemon is ended, and the tree with it, whoever uses it here or in another mount namespace. Raises
+    MountError where nothing or something else is mounted there, it is busy, the daemon is stopped, or goes on.
+    """
+    found = mount_at(path)
+    if found is None:
+        inside = [m.point for m in mounts() if m.ours and path.startswith(m.point + "/")]
+        hint = f"; the tree it is in is mounted at {quoted(inside[-1])}" if inside else ""
+        raise MountError(f"{shown(path)} is not a mount point{hint}")
+    if not found.ours:
+        raise MountError(f"{shown(path)} is no fakecgroup tree but {found.fstype}: unmount it with umount")
+    pid = _known(found) if force else daemons.daemon_of(found)
+    if force:
+        if pid is not None:
+            daemons.end(found, pid)
+        left = mount_at(path)
+        if left is not None and left.number == found.number:
+            detach(path, lazy=True)
+    elif pid is None:
+        detach(path)
+    else:
+        _wait(found, pid)
+
+
+def _known(mount: Mount) -> int | None:
+    """The daemon's pid; None for one that has died."""
+    pid = daemons.holder_of(mount)
+    return daemons.daemon_of(mount) if pid is None else pid
+
+
+def _wait(mount: Mount, pid: int) -> None:
+    """Unmounts, and waits for the daemon's end."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        detach(mount.point)
+        return
+    try:
+        detach(mount.point)
+        deadline = time.monotonic() + _PATIENCE
+        looks = 0
+        while not daemons.has_ended(pidfd, _AT_ONCE):
+            place = daemons.elsewhere(mount)
+            looks = looks + 1 if place else 0  # one that is about to unmount it too does not count
+            if looks < _LOOKS and time.monotonic() < deadline:
+                continue
+            why = f"the tree is still mounted {place}" if place else "a program uses the tree elsewhere"
+            raise MountError(
+                f"{shown(mount.point)} is unmounted here, but its daemon (pid {pid}) goes on: {why}; kill {pid} ends it"
+            )
+    finally:
+        os.close(pidfd)

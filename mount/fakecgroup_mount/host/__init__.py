@@ -1,0 +1,1 @@
+"""What the machine tells of its processes, namespaces and mounts."""

@@ -1,0 +1,93 @@
+"""A process that stays behind. Whoever starts it learns whether it works, and then waits for nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.logs import log_to
+from fakecgroup_mount.host.shortage import explained
+
+log = logging.getLogger(__name__)
+
+_READY = b"+"
+
+
+def log_path() -> Path:
+    """Where daemons write what should not happen: $XDG_STATE_HOME/fakecgroup/daemon.log, or below ~/.local/state."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "fakecgroup" / "daemon.log"
+
+
+def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None) -> int:
+    """Runs `run(ready)` in a daemon; returns its pid once it has called `ready`.
+
+    The daemon has a session of its own, / as its directory, /dev/null for input and output and no other file of ours
+    but the descriptor `keep`, so that nobody waits for it. Raises MountError with the daemon's own message where it
+    fails before it is ready.
+    """
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        child = os.fork()
+    except OSError as error:
+        raise MountError(f"cannot start a daemon: {explained(error) or error.strerror}") from None
+    if child == 0:
+        try:
+            if os.fork() == 0:
+                os.close(reading)
+                os._exit(_daemon(run, writing, keep))
+            os._exit(0)
+        except BaseException as error:
+            why = explained(error)
+            if why is not None:
+                os.write(writing, f"cannot start a daemon: {why}".encode())
+            os._exit(1)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    if not said.startswith(_READY):
+        raise MountError(said.decode(errors="replace") or f"the daemon ended without a word; see {log_path()}")
+    return int(said[1:])
+
+
+def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int | None) -> int:
+    """The life of the daemon; returns its exit status."""
+    heard = False
+
+    def say(text: bytes) -> None:
+        nonlocal heard
+        heard = True
+        os.write(writing, text)
+        os.close(writing)
+
+    try:
+        log_to(log_path())
+        os.setsid()
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        for fd in map(int, os.listdir("/proc/self/fd")):
+            if fd > 2 and fd not in (writing, keep):
+                try:
+                    os.close(fd)
+                except OSError:
+                    pass  # the one that listed the others
+        run(lambda: say(_READY + b"%d" % os.getpid()))
+    except BaseException as error:
+        why = error if isinstance(error, MountError) else explained(error)
+        if why is not None and not heard:
+            say(str(why).encode())
+            return 1
+        log.exception("the daemon ends")
+        if not heard:
+            say(f"the daemon failed; see {log_path()}".encode())
+        return 1
+    return 0

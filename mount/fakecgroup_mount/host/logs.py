@@ -1,0 +1,99 @@
+"""What goes wrong in a daemon, written down: never an error itself, and the same thing not again and again."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from pathlib import Path
+
+_FORMAT = "%(asctime)s %(process)d %(name)s: %(message)s"
+_KINDS = 200  # of messages that are told apart
+
+
+def log_to(path: Path) -> None:
+    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error.
+
+    So do those that end a thread.
+    """
+    _log_with(File(path))
+
+
+def log_to_stderr() -> None:
+    """As `log_to`, for a process that somebody watches."""
+    _log_with(_Stderr())
+
+
+def _log_with(handler: logging.Handler) -> None:
+    logging.raiseExceptions = False
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    threading.excepthook = lambda bug: logging.getLogger(__name__).error("a thread ends", exc_info=bug.exc_value)
+
+
+class Repeats:
+    """Lets a message pass the first time, the tenth, the hundredth and so on, with their number."""
+
+    def __init__(self) -> None:
+        self._times: dict[tuple[object, ...], int] = {}
+
+    def passes(self, record: logging.LogRecord) -> bool:
+        """Whether the message is to be written, which says then how often it came."""
+        kind: tuple[object, ...] = (record.pathname, record.lineno, _cause(record))
+        if kind not in self._times and len(self._times) == _KINDS:
+            kind = ()
+        times = self._times[kind] = self._times.get(kind, 0) + 1
+        if times == 1:
+            return True
+        if str(times).strip("0") != "1":
+            return False
+        record.msg, record.args = f"{record.getMessage()} ({times} times by now)", None
+        return True
+
+
+def _cause(record: logging.LogRecord) -> tuple[object, ...]:
+    """The kind of the exception that is told, and where it was raised."""
+    if not record.exc_info or record.exc_info[1] is None:
+        return ()
+    error, trace = record.exc_info[1:]
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = () if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    return (type(error), getattr(error, "errno", None), *where)
+
+
+class Quiet(logging.Handler):
+    """What cannot be said is not said: there may be no memory, no descriptor and no disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._repeats = Repeats()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if self._repeats.passes(record):
+                self.write(self.format(record) + "\n")
+        except Exception:
+            pass
+
+    def write(self, text: str) -> None:
+        raise NotImplementedError
+
+
+class File(Quiet):
+    """Opened for each message: threads do not all have the same table of files (`calls.own_tree_opener`)."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def write(self, text: str) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+
+
+class _Stderr(Quiet):
+    def write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -1,0 +1,69 @@
+"""The command line of `fakecgroup run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from fakecgroup import Kernel
+from fakecgroup.inode import Symlink, TopDirectory
+from fakecgroup.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
+from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.host.shortage import require_descriptors
+from fakecgroup_mount.run import front
+from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import program
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+
+VARIABLE = "FAKECGROUP"
+"""In the command's environment, the layout: what tests ask that must not change a real machine's cgroups."""
+
+HUGE_PAGES_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `run`."""
+    add_tree_options(parser)
+    parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
+    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command in front of the tree; returns its exit status. Raises MountError."""
+    command = options.argv[1:] if options.argv[:1] == ["--"] else options.argv
+    if not command:
+        print("fakecgroup run: what command? (see fakecgroup run --help)", file=sys.stderr)
+        return 2
+    try:
+        kernel = make_kernel(options)
+    except ValueError as error:
+        print(f"fakecgroup run: {error}", file=sys.stderr)
+        return 2
+    syscalls.check_machine()
+    require_descriptors()
+    os.environ[VARIABLE] = options.layout
+    hierarchies, code = _hierarchies(kernel), program(TRAPPED, REFUSED)
+    return front.run(
+        lambda mask: Sandbox(hierarchies, code, command, mask),
+        lambda processes: make_kernel(options, processes),
+    )
+
+
+def _own_huge_pages() -> set[int]:
+    """The known sizes in bytes of this machine's huge pages: programs such as runc look for the files of each."""
+    found = {f"hugepages-{size // 1024}kB": size for size in KNOWN_HUGE_PAGES}
+    return {size for name, size in found.items() if (HUGE_PAGES_OF_MACHINE / name).exists()}
+
+
+def _hierarchies(kernel: Kernel) -> Hierarchies:
+    """What is to be mounted below /sys/fs/cgroup for the kernel's layout."""
+    if not isinstance(kernel.root, TopDirectory):
+        return Hierarchies()
+    content = kernel.root.content.items()
+    return Hierarchies(
+        tuple(sorted((name for name, inode in content if inode.is_dir), key=lambda name: name != "unified")),
+        tuple((name, inode.target) for name, inode in content if isinstance(inode, Symlink)),
+    )

@@ -1,0 +1,139 @@
+"""What the user started: starts the others, waits for the command, and ends as it did."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fakecgroup import Kernel, Processes
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.daemons import is_stopped
+from fakecgroup_mount.host import daemon
+from fakecgroup_mount.host.shortage import explained
+from fakecgroup_mount.run import server
+from fakecgroup_mount.run.frozen_command import FrozenCommand
+from fakecgroup_mount.run.identities import write_maps
+from fakecgroup_mount.run.sandbox import LISTENER, Sandbox, enter
+from fakecgroup_mount.seccomp.connection import Connection
+from fakecgroup_mount.seccomp.namespace_kill import sweep
+from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.user_namespaces import Namespace, namespace_of
+
+_PASSED_ON = frozenset(
+    (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+)
+_TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
+_HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+_SI_USER = 0  # and below: sent by a process, not by the terminal to all of us
+_PATIENCE = 10_000  # ms for the server's end
+
+
+def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable[[Processes], Kernel]) -> int:
+    """Runs the command; returns its exit status, 128+N where signal N killed it. Raises MountError.
+
+    Nothing of it is left then: what it started and left behind is killed.
+    """
+    mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            front_pid, frozen = os.getpid(), FrozenCommand()
+            daemon.start(
+                lambda ready: server.serve(theirs, make_kernel, ready, front=front_pid, frozen=frozen),
+                keep=theirs.fileno(),
+            )
+        front, child = socket.socketpair()
+        with front:
+            with child:
+                try:
+                    pid = os.fork()
+                except OSError as error:
+                    raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
+                if pid == 0:
+                    front.close()
+                    enter(make_sandbox(mask), child, ours)
+            try:
+                sandbox = _start(pid, front)
+            except BaseException:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                raise
+        status = _wait(pid, sandbox, ours, frozen)
+        ours.shutdown(socket.SHUT_WR)
+        poller = select.poll()
+        poller.register(ours, select.POLLIN)
+        poller.poll(_PATIENCE)
+        sandbox.end()  # which the server has done, if it did not end before the command
+    return status
+
+
+class _Started(NamedTuple):
+    """What is to be ended."""
+
+    namespace: Namespace
+    """The outer one, which the command's is below."""
+    connection: Connection
+
+    def end(self) -> None:
+        sweep(self.namespace, self.connection.end)
+
+
+def _start(pid: int, front: socket.socket) -> _Started:
+    """Maps the ids of the child's user namespace and waits until it has become the command.
+
+    The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
+    they shall wait to be killed. Raises MountError.
+    """
+    outer = connection = None
+    said = front.recv(1)
+    if said == b"u":
+        outer = namespace_of(pid)
+        write_maps(pid)
+        front.sendall(b"+")
+        said = b""
+    while True:
+        more, descriptors, _, _ = socket.recv_fds(front, 4096, 3)
+        if not more:
+            break
+        if descriptors:
+            _, *inner = descriptors
+            connection = Connection(Namespaces.held(*inner))
+        said += more.removeprefix(LISTENER) if descriptors else more
+    if outer is None or connection is None or said:
+        raise MountError(said.decode(errors="replace"))
+    return _Started(outer, connection)
+
+
+def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenCommand) -> int:
+    """The command's end. Signals to us are passed on to it; when it stops, so do we, but not when it is frozen: then a
+    signal to end, as Ctrl-C is one, ends all.
+
+    Raises MountError where the server has ended before.
+    """
+    fcntl.fcntl(server, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(server, fcntl.F_SETFL, fcntl.fcntl(server, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO at the server's end
+    while True:
+        if select.select([server], [], [], 0)[0]:
+            sandbox.end()
+            os.waitpid(pid, 0)
+            raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done and os.WIFSTOPPED(status):
+            if frozen.is_frozen or not is_stopped(pid):
+                continue  # by its cgroup's freezer, which may have been told otherwise since
+            os.kill(os.getpid(), signal.SIGSTOP)  # the shell that waits for us takes the terminal back
+        elif done:
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        else:
+            told = signal.sigwaitinfo(_HELD)
+            if told.si_signo in _TO_END and frozen.is_frozen:
+                sandbox.end()
+                os.waitpid(pid, 0)
+                return 128 + told.si_signo
+            if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
+                os.kill(pid, told.si_signo)

@@ -1,0 +1,101 @@
+"""Who is who in the command's user namespace (user_namespaces(7))."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from pathlib import Path
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.run.forbidden import hint
+
+_ALL = 0xFFFFFFFF  # ids, from 0 on
+_KINDS = ("uid_map", "gid_map")
+_HELPERS = {"uid": ("newuidmap", Path("/etc/subuid")), "gid": ("newgidmap", Path("/etc/subgid"))}
+
+
+def write_maps(pid: int) -> None:
+    """Gives the new user namespace of `pid`, which the command's will be below, its ids, all as they are: root keeps
+    everyone; anyone else has the own, alone or with the ranges that the machine's root has given them (subuid(5),
+    subgid(5)).
+
+    Raises MountError.
+    """
+    process = Path(f"/proc/{pid}")
+    try:
+        if os.geteuid() == 0:
+            for kind in _KINDS:
+                (process / kind).write_text(_identity(_rows(Path(f"/proc/self/{kind}"))))
+            return
+        if not _map_ranges(pid, "uid", os.geteuid()):
+            (process / "uid_map").write_text(f"{os.geteuid()} {os.geteuid()} 1")
+        if not _map_ranges(pid, "gid", os.getegid()):
+            (process / "setgroups").write_text("deny")  # else the group's map is not permitted
+            (process / "gid_map").write_text(f"{os.getegid()} {os.getegid()} 1")
+    except OSError as error:
+        why = hint("a container or a security module forbids it")
+        raise MountError(f"cannot map users into a user namespace: {error.strerror}: {why}") from None
+
+
+def write_inner_maps(pid: int) -> None:
+    """Gives the command's user namespace, that of `pid`, the ids of the one above, which we are in: root is root, and
+    anyone else is, followed by the ids of the ranges from 1 on. Raises OSError.
+    """
+    for kind, own in zip(_KINDS, (os.geteuid(), os.getegid()), strict=True):
+        rows = _rows(Path(f"/proc/self/{kind}"))
+        text = _identity(rows) if os.geteuid() == 0 else _from_zero(rows, own)
+        Path(f"/proc/{pid}/{kind}").write_text(text)
+
+
+def _map_ranges(pid: int, kind: str, own: int) -> bool:
+    """Has newuidmap(1) or newgidmap(1) write the map; False where there is none of it, or it refuses."""
+    program, file = _HELPERS[kind]
+    ranges = _ranges(file)
+    if not ranges:
+        return False
+    words = [str(word) for first, count in [(own, 1), *ranges] for word in (first, first, count)]
+    try:
+        return subprocess.run([program, str(pid), *words], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _ranges(file: Path) -> list[tuple[int, int]]:
+    """First id and number of ids of each range that is ours in a subuid(5) or subgid(5)."""
+    names = {str(os.geteuid())}
+    try:
+        names.add(pwd.getpwuid(os.geteuid()).pw_name)
+    except KeyError:
+        pass
+    try:
+        fields = [line.strip().split(":") for line in file.read_text(errors="replace").splitlines()]
+    except OSError:
+        return []
+    return [
+        (int(row[1]), int(row[2]))
+        for row in fields
+        if len(row) == 3 and row[0] in names and row[1].isdecimal() and row[2].isdecimal() and int(row[2])
+    ]
+
+
+def _rows(file: Path) -> list[tuple[int, int]]:
+    """First id and number of ids of each line of a map, as they are inside."""
+    return [(int(first), int(count)) for first, _, count in map(str.split, file.read_text().splitlines())]
+
+
+def _identity(rows: list[tuple[int, int]]) -> str:
+    """A map that shows each id as itself, but the last of all that there can be: a map of all of them is the machine's
+    own, by which container runtimes know that they are not in a user namespace.
+    """
+    return "".join(f"{first} {first} {min(count, _ALL - 1 - first)}\n" for first, count in rows)
+
+
+def _from_zero(rows: list[tuple[int, int]], own: int) -> str:
+    """A map that shows `own` as 0 and the others, in their order, from 1 on."""
+    lines, next_id = [f"0 {own} 1\n"], 1
+    for first, count in rows:
+        if (first, count) != (own, 1):
+            lines.append(f"{next_id} {first} {count}\n")
+            next_id += count
+    return "".join(lines)

@@ -1,0 +1,204 @@
+"""The command's side: its namespaces, the tree in them, the filter, and then the command.
+
+There are two of each. In the outer ones the machine's own cgroup file systems are covered (`covers`), and the server
+lives there; the command has the inner ones, where nobody can take the covers away.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from errno import ENOENT, ENOSPC
+from struct import Struct
+from typing import NamedTuple, NoReturn
+
+from fakecgroup_mount.calls.covers import CGROUP_ROOT, cover
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.fuse_mount import open_device
+from fakecgroup_mount.host.daemon import log_path
+from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
+from fakecgroup_mount.host.shortage import explained
+from fakecgroup_mount.run import inherited
+from fakecgroup_mount.run.forbidden import hint
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import install
+from fakecgroup_mount.seccomp.namespaces import Namespaces
+
+MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
+OUTER = Struct("=I")  # what is said with the outer namespaces: our pid
+LISTENER = b"l"  # what is said with it and our namespaces
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_SLAVE = 32, 4096, 16384, 1 << 19
+_FLAGS = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+_PR_SET_PDEATHSIG = 1
+
+
+class Hierarchies(NamedTuple):
+    """What systemd makes of /sys/fs/cgroup for v1: the directories to mount at, and (name, target) of each link.
+
+    Neither for v2, whose tree is mounted there itself.
+    """
+
+    directories: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+
+
+class Sandbox(NamedTuple):
+    """How the command is started."""
+
+    hierarchies: Hierarchies
+    filter: bytes
+    command: list[str]
+    mask: frozenset[int]
+    """The signals that were blocked before we came."""
+
+
+def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
+    """Becomes the command. In a process of its own, which the front has forked.
+
+    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener and
+    the command's namespaces, and hears what went wrong, or nothing. `server` is sent the outer namespaces, and is
+    waited for to map the ids of the inner; then the descriptors and the device of each file system, the tree's being
+    the last, then the listener, and is waited for.
+    """
+    try:
+        _enter(sandbox, front, server)
+    except BaseException as error:
+        said = str(error) if isinstance(error, MountError) else explained(error) or f"{type(error).__name__}: {error}"
+        if isinstance(error, ConnectionError):
+            said = f"the daemon behind the tree has ended; see {log_path()}"
+        try:
+            front.sendall(said.encode())
+        finally:  # even where nobody is left who hears it
+            os._exit(1)
+    os._exit(_execute(sandbox.command))
+
+
+def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
+    parent = os.getppid()
+    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+    _end_with(parent)
+    front.sendall(b"u")
+    if not front.recv(1):
+        os._exit(1)  # it says itself what is wrong with the maps
+    try:
+        syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
+        cover(CGROUP_ROOT)
+        _go_below(server)
+        _end_with(parent)
+        inherited.check(device_at(CGROUP_ROOT) or "")
+        _mount(sandbox.hierarchies, server)
+    except OSError as error:
+        if isinstance(error, ConnectionError) or explained(error):
+            raise
+        why = hint("a container's security module may forbid it (Docker: --security-opt apparmor=unconfined)")
+        if error.errno == ENOENT:
+            why = f"the tree goes to {CGROUP_ROOT}, so that must be there"
+        raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
+    listener = install(sandbox.filter)
+    socket.send_fds(server, [b"+"], [listener])
+    inner = Namespaces(os.getpid())
+    socket.send_fds(front, [LISTENER], [listener, *inner.descriptors])
+    inner.close()
+    os.close(listener)
+    if not server.recv(1):
+        os._exit(1)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)
+
+
+def _end_with(parent: int) -> None:
+    """A trapped call would wait for ever if nobody answered. Other credentials take this away (commit_creds)."""
+    syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _go_below(server: socket.socket) -> None:
+    """Into the inner namespaces. The cgroup namespace is of those, so that it can be entered again (setns(2))."""
+    outer = Namespaces(os.getpid())
+    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
+    socket.send_fds(server, [OUTER.pack(os.getpid())], outer.descriptors)
+    outer.close()
+    if not server.recv(1):
+        raise ConnectionResetError
+
+
+def _unshare(flags: int) -> None:
+    try:
+        syscalls.unshare(flags)
+    except OSError as error:
+        why = hint(
+            "a chroot forbids it, and a container's seccomp profile may (Docker: --security-opt seccomp=unconfined)"
+        )
+        if error.errno == ENOSPC:
+            name = f"user.max_{_exhausted(flags)}_namespaces"
+            why = f"sysctl {name} is at its limit; as root: sysctl {name}=10000"
+        raise MountError(f"cannot make a user namespace: {error.strerror}: {why}") from None
+
+
+def _exhausted(flags: int) -> str:
+    """The kind of namespace that there may be no more of, of those that were not made."""
+    for name, flag in (
+        ("user", syscalls.CLONE_NEWUSER),
+        ("mnt", syscalls.CLONE_NEWNS),
+        ("cgroup", syscalls.CLONE_NEWCGROUP),
+    ):
+        try:
+            syscalls.unshare(flags & flag)
+        except OSError:
+            return name
+    return "user"
+
+
+def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
+    """Mounts the tree at CGROUP_ROOT. For v1 that is a tmpfs with each hierarchy's directory as a mount of its own."""
+    _mount_files(server)
+    if not hierarchies.directories:
+        _mount_fuse(CGROUP_ROOT, server)
+        return
+    syscalls.mount("tmpfs", CGROUP_ROOT, "tmpfs", _FLAGS, "mode=755")
+    whole = f"{CGROUP_ROOT}/tree"
+    os.mkdir(whole)
+    _mount_fuse(whole, server)
+    for name in hierarchies.directories:
+        os.mkdir(f"{CGROUP_ROOT}/{name}", 0o755)
+        syscalls.mount(f"{whole}/{name}", f"{CGROUP_ROOT}/{name}", None, _MS_BIND)
+    for name, target in hierarchies.links:
+        os.symlink(target, f"{CGROUP_ROOT}/{name}")
+    syscalls.unmount(whole)
+    os.rmdir(whole)
+    syscalls.mount(None, CGROUP_ROOT, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _FLAGS)
+
+
+def _mount_files(server: socket.socket) -> None:
+    """Makes the file system of `mount_files`, without a place."""
+    _mount_fuse(CGROUP_ROOT, server)
+    syscalls.unmount(CGROUP_ROOT)
+
+
+def _mount_fuse(path: str, server: socket.socket) -> None:
+    """Mounts what the server serves, at `path`, and hands it what it needs for that."""
+    fuse = open_device()
+    syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
+    root = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    message = MOUNTED.pack(os.getpid(), (device_at(path) or "").encode())
+    socket.send_fds(server, [message], [fuse, root])
+    os.close(fuse)
+    os.close(root)
+
+
+def _execute(command: list[str]) -> int:
+    """Becomes the command; returns the exit status where it cannot."""
+    try:
+        if not command[0]:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python's own complaint is another
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"fakecgroup run: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        return NOT_FOUND if error.errno == ENOENT else NOT_EXECUTABLE

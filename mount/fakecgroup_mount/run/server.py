@@ -1,0 +1,151 @@
+"""The daemon behind a sandbox: the tree, the answers to trapped calls, and the end of everything in it.
+
+It is in the command's user namespace, as FUSE lets nobody else use the mount, but not in its mount namespace, which
+would then never end. It is in the outer one, where the machine's own cgroups are covered too, and the command's root
+may not reach into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from fakecgroup import Kernel, Processes
+from fakecgroup_mount.calls.covers import CGROUP_ROOT
+from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED, handlers
+from fakecgroup_mount.fuse.native import Session
+from fakecgroup_mount.fuse.serve import collect_seldom
+from fakecgroup_mount.host.credentials import view_of
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.mountinfo import device_at
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
+from fakecgroup_mount.release.agents import ReleaseAgents, Sandbox
+from fakecgroup_mount.run.frozen_command import FrozenCommand
+from fakecgroup_mount.run.identities import write_inner_maps
+from fakecgroup_mount.run.sandbox import MOUNTED, OUTER
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.seccomp.filter import program
+from fakecgroup_mount.seccomp.listener import Listener
+from fakecgroup_mount.seccomp.namespace_kill import sweep
+from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
+
+_THREADS = 12  # that are there from the beginning, and some
+
+
+class _Mounted(NamedTuple):
+    """A file system of the sandbox: /dev/fuse and the root, the process that mounted it, the device ("0:42")."""
+
+    fuse: int
+    root: int
+    first: int
+    device: str
+
+
+def _mounted(sandbox: socket.socket) -> _Mounted | None:
+    said, descriptors, _, _ = socket.recv_fds(sandbox, MOUNTED.size, 2)
+    if not descriptors:
+        return None
+    first, device = MOUNTED.unpack(said)
+    fuse, root = descriptors
+    return _Mounted(fuse, root, first, device.rstrip(b"\0").decode())
+
+
+def _joined(sandbox: socket.socket) -> bool:
+    """Enters the sandbox's outer namespaces, and maps the ids of the inner; False where it has failed before."""
+    said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
+    if not descriptors:
+        return False
+    outer = Namespaces.held(*descriptors)
+    outer.enter()
+    outer.close()
+    write_inner_maps(*OUTER.unpack(said))
+    sandbox.sendall(b"+")
+    return True
+
+
+def serve(
+    sandbox: socket.socket,
+    make_kernel: Callable[[Processes], Kernel],
+    ready: Callable[[], None],
+    *,
+    front: int,
+    frozen: FrozenCommand,
+) -> None:
+    """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it.
+
+    `front` is the process of the front, which is told by `frozen` when the command is.
+    """
+    allow_all_descriptors()
+    require_threads(_THREADS)
+    ready()
+    if not _joined(sandbox):
+        return
+    covers = device_at(CGROUP_ROOT) or ""
+    files, tree = _mounted(sandbox), _mounted(sandbox)
+    if files is None or tree is None:  # the sandbox has failed, and told the front
+        return
+    first = tree.first
+    try:
+        namespace = namespace_of(first)
+        home = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        syscalls.set_namespace(os.open(f"/proc/{first}/ns/user", os.O_RDONLY | os.O_CLOEXEC), syscalls.CLONE_NEWUSER)
+    except (FileNotFoundError, ProcessLookupError):  # it has failed since
+        return
+    syscalls.forbid_tracing()
+    frozen.begin(first)
+    ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
+    processes = HostProcesses(ids, frozen, spared=frozenset({front}), inside=partial(_is_inside, namespace))
+    kernel = make_kernel(processes)
+    session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
+    collect_seldom()
+    threading.Thread(target=session.serve, daemon=True).start()
+    _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
+    if not descriptors:
+        return
+    served = (files.fuse, files.root, files.device)
+    answers = handlers(Tree(session, kernel, tree.device, covers), processes, first, home, served)
+    Listener(descriptors[0], answers).start()
+    code = program(TRAPPED, REFUSED)
+    agents = Sandbox(home, code, lambda listener: Listener(listener, answers).start())
+    kernel.on_release = ReleaseAgents(view_of(first), agents).run
+    try:
+        sandbox.sendall(b"+")
+    except ConnectionError:
+        pass  # killed while it starts
+    _await_end(sandbox.detach())
+    sweep(namespace)
+
+
+def _is_inside(namespace: Namespace, tgid: int) -> bool:
+    """Whether a process is of the sandbox, where nobody sees or sets a real RLIMIT_LOCKS (`limits`)."""
+    try:
+        return namespace in lineage(tgid)
+    except OSError:
+        return False
+
+
+def _await_end(connection: int) -> None:
+    """Waits for the other end's, in a thread that alone of us has the connection: so the other end hears when we are
+    killed, even where another thread of ours then waits for ever for an answer of ours (`calls.own_tree_opener`).
+    """
+    alone = threading.Event()
+
+    def wait() -> None:
+        syscalls.unshare(syscalls.CLONE_FILES)
+        alone.set()
+        with contextlib.suppress(ConnectionError):
+            os.read(connection, 1)  # nothing ever comes
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    alone.wait()
+    os.close(connection)
+    thread.join()

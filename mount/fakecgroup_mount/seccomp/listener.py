@@ -1,0 +1,218 @@
+"""The other end of the filter: takes trapped system calls and answers them (seccomp_unotify(2))."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+from errno import EINTR, EIO, ENOENT, ENOMEM
+from fcntl import ioctl
+from struct import Struct
+from typing import NamedTuple, TypeVar
+
+from fakecgroup_mount.host.shortage import told
+from fakecgroup_mount.seccomp.memory import Memory
+
+log = logging.getLogger(__name__)
+
+_RECEIVE, _SEND, _ADD_FD = 0xC0502100, 0xC0182101, 0x40182103
+_STILL_WAITS, _SET_FLAGS = 0x40082102, 0x40082104
+_SYNC_WAKE_UP = 1  # each side waits for the other, so one CPU does for both
+_NOTIFICATION = Struct("=QI4xi12x6Q")  # struct seccomp_notif: id, pid, and of its data the number and the arguments
+_ANSWER = Struct("=QqiI")  # struct seccomp_notif_resp
+_ADD = Struct("=QIIII")  # struct seccomp_notif_addfd
+_ID = Struct("=Q")
+_CONTINUE = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE
+_ADD_AND_SEND = 2  # SECCOMP_ADDFD_FLAG_SEND
+_MOST = 64  # threads
+
+_Given = TypeVar("_Given")
+
+
+class Goes(NamedTuple):
+    """The answer that the kernel shall do the call itself; `then` is done once it was told so, or is gone."""
+
+    then: Callable[[], None] | None = None
+
+
+class Descriptor(NamedTuple):
+    """The answer that is a file descriptor: a copy of `fd`, which is closed here; `flags` O_CLOEXEC or 0."""
+
+    fd: int
+    flags: int
+
+
+Answer = Goes | Descriptor | int
+GOES = Goes()
+
+
+class Call:
+    """A trapped call: which thread waits, the call's number and arguments, and access to the thread's memory.
+
+    Whoever listens has one and uses it again for the next call that it takes.
+    """
+
+    __slots__ = ("_fd", "answer", "arguments", "memory", "number", "tid", "unique")
+
+    tid: int
+    number: int
+    arguments: tuple[int, ...]
+    unique: int
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.memory = Memory()
+        self.answer = bytearray(_ANSWER.size)  # bytes would make ioctl raise and catch an exception each time
+
+    def waits(self) -> bool:
+        """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
+        try:
+            ioctl(self._fd, _STILL_WAITS, _ID.pack(self.unique))
+        except OSError:
+            return False
+        return True
+
+
+class Later(NamedTuple):
+    """The answer is that of `work`, which may have to wait for the tree, or for another file system that a process of
+    the sandbox serves: others are answered meanwhile.
+    """
+
+    work: Callable[[Call], Answer]
+
+
+Handler = Callable[[Call], Answer | Later]
+
+
+def later(work: Callable[[Call], Answer]) -> Handler:
+    """The handler for a call that may have to wait in any case."""
+    answer = Later(work)
+    return lambda call: answer
+
+
+class Listener:
+    """Answers what comes from `fd` with `handlers`, which give a call's result, a descriptor, or let the kernel do the
+    call, and raise OSError for an errno.
+
+    One thread listens and answers, as long as it need not wait: most calls go on at once, and a second thread would
+    only take turns with it. Who may have to wait has another one listen first.
+    """
+
+    def __init__(self, fd: int, handlers: dict[int, Handler]) -> None:
+        self._fd = fd
+        self._handlers = handlers
+        self._turn = threading.Lock()  # who holds it listens
+        self._lock = threading.Lock()
+        self._ready = 0  # those who will listen when it is their turn
+        self._threads = 0
+
+    def start(self) -> None:
+        """Begins to answer."""
+        try:
+            ioctl(self._fd, _SET_FLAGS, _SYNC_WAKE_UP)
+        except OSError:
+            pass  # before Linux 6.6
+        self._need_another()
+
+    def _need_another(self) -> None:
+        """Sees to it that somebody will listen. Raises RuntimeError where there can be no more threads."""
+        with self._lock:
+            if self._ready or self._threads >= _MOST:
+                return
+            self._ready += 1
+            self._threads += 1
+        try:
+            threading.Thread(target=self._serve, daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._ready -= 1
+                self._threads -= 1
+            raise
+
+    def _serve(self) -> None:
+        call = Call(self._fd)
+        while True:
+            with self._turn:
+                work = self._listen(call)
+                with self._lock:
+                    self._ready -= 1
+                if work is None:
+                    return
+                try:
+                    self._need_another()
+                except RuntimeError:  # RLIMIT_NPROC: others wait until this one is answered
+                    pass
+            self._send(call, _attempt(work, call))
+            with self._lock:
+                self._ready += 1
+
+    def _listen(self, call: Call) -> Callable[[Call], Answer] | None:
+        """Answers until a call may have to wait, whose work this returns, or until nobody is left."""
+        fd, handlers = self._fd, self._handlers
+        buffer = bytearray(_NOTIFICATION.size)
+        zeros = bytes(buffer)
+        while True:
+            buffer[:] = zeros  # the kernel insists
+            try:
+                ioctl(fd, _RECEIVE, buffer)
+            except OSError as error:
+                if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # its caller was killed
+                    continue
+                return None
+            taken = _NOTIFICATION.unpack(buffer)
+            call.unique, call.tid, call.number = taken[:3]
+            call.arguments = taken[3:]
+            answer = _attempt(handlers[call.number], call)
+            if isinstance(answer, Later):
+                return answer.work
+            self._send(call, answer)
+
+    def _send(self, call: Call, answer: Answer) -> None:
+        try:
+            if isinstance(answer, Goes):
+                try:
+                    self._reply(call, 0, _CONTINUE)
+                finally:
+                    if answer.then is not None:
+                        answer.then()
+            elif isinstance(answer, Descriptor):
+                try:
+                    ioctl(self._fd, _ADD_FD, _ADD.pack(call.unique, _ADD_AND_SEND, answer.fd, 0, answer.flags))
+                except OSError as error:  # EMFILE: the caller has too many
+                    self._reply(call, -(error.errno or EIO))
+                finally:
+                    os.close(answer.fd)
+            else:
+                self._reply(call, answer)
+        except OSError as error:
+            if error.errno != ENOENT:  # the caller was killed
+                log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+        except Exception:  # by what is done then: the thread listens on, as perhaps no other does
+            log.exception("after system call %d of %d", call.number, call.tid)
+
+    def _reply(self, call: Call, result: int, flags: int = 0) -> None:
+        """Raises OSError: ENOENT where the caller was killed."""
+        value, error = (result, 0) if result >= 0 else (0, result)
+        _ANSWER.pack_into(call.answer, 0, call.unique, value, error, flags)
+        ioctl(self._fd, _SEND, call.answer)
+
+
+def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
+    try:
+        return work(call)
+    except OSError as error:
+        return -told(error)
+    except MemoryError:
+        return -ENOMEM
+    except Exception:
+        log.exception("system call %d of %d", call.number, call.tid)
+        return -EIO
+
+
+def _is_over(fd: int) -> bool:
+    """Whether nobody is left with the filter; whoever waits then is told ENOENT, without end."""
+    poller = select.poll()
+    poller.register(fd, 0)
+    return any(events & select.POLLHUP for _, events in poller.poll(0))

@@ -1,0 +1,105 @@
+"""Threads and descriptors, seen from our side of the namespaces."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from struct import unpack_from
+from typing import NamedTuple
+
+from fakecgroup_mount.seccomp import syscalls
+
+PROC_SUPER_MAGIC = 0x9FA0
+A_FORK = 50_000_000  # ns on a CPU, for which no fork takes long enough
+_AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
+_STATX_MNT_ID_UNIQUE = 0x4000  # include/uapi/linux/stat.h
+_STATX_SIZE, _STATX_INO, _STATX_DEV, _STATX_MNT_ID = 256, 32, 136, 144  # of a struct statx, and where in it
+_STATFS_SIZE = 120  # bytes of a struct statfs; it begins with the type, a long
+
+
+def statfs_type(fd: int) -> int:
+    """The type of the file system that a descriptor is on. Raises OSError."""
+    return int(unpack_from("=q", statfs(fd))[0])
+
+
+def statfs(fd: int) -> bytearray:
+    """The struct statfs of the file system that a descriptor is on. Raises OSError."""
+    buffer = ctypes.create_string_buffer(_STATFS_SIZE)
+    syscalls.syscall("fstatfs", fd, buffer)
+    return bytearray(buffer.raw)
+
+
+def identity(path: str) -> tuple[int, int]:
+    """st_dev and st_ino of what is there; a file system that we serve ourselves is not asked. Raises OSError."""
+    found = _statx(syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC)
+    (inode,) = unpack_from("=Q", found, _STATX_INO)
+    return os.makedev(*unpack_from("=II", found, _STATX_DEV)), inode
+
+
+def unique_mount_id(fd: int) -> int:
+    """The number of the mount that a descriptor of ours is on, which no other has ever had; 0 before Linux 6.8."""
+    found = _statx(fd, b"", syscalls.AT_EMPTY_PATH, _STATX_MNT_ID_UNIQUE)
+    (mask,) = unpack_from("=I", found)
+    return int(unpack_from("=Q", found, _STATX_MNT_ID)[0]) if mask & _STATX_MNT_ID_UNIQUE else 0
+
+
+def _statx(fd: int, path: bytes, flags: int, mask: int = 0) -> ctypes.Array[ctypes.c_char]:
+    """The struct statx (statx(2)). Raises OSError."""
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    syscalls.syscall("statx", fd, path, flags, mask, found)
+    return found
+
+
+def signed(word: int) -> int:
+    """A descriptor, from the register that it came in."""
+    return (word & 0xFFFFFFFF) - ((word & 0x80000000) << 1)
+
+
+def thread_group(tid: int) -> int:
+    """The process that a thread is of. Raises OSError."""
+    with open(f"/proc/{tid}/status", "rb") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
+
+
+def children(tid: int) -> frozenset[bytes]:
+    """The processes that a thread has forked, where the kernel tells (CONFIG_PROC_CHILDREN)."""
+    try:
+        with open(f"/proc/{tid}/task/{tid}/children", "rb") as file:
+            return frozenset(file.read().split())
+    except OSError:
+        return frozenset()
+
+
+def ran(tid: int) -> int:
+    """ns that a thread has been on a CPU (Documentation/scheduler/sched-stats.rst)."""
+    try:
+        with open(f"/proc/{tid}/schedstat", "rb", buffering=0) as file:
+            return int(file.read(64).split()[0])
+    except OSError:
+        return 0
+
+
+def is_in_call(tid: int, number: int) -> bool:
+    """Whether a thread may still be in a system call."""
+    try:
+        with open(f"/proc/{tid}/syscall", "rb") as file:
+            return file.read().split()[0] in (b"running", b"%d" % number)
+    except OSError:
+        return False
+
+
+class Credentials(NamedTuple):
+    """Of a thread, as our user namespace has them: real, effective, saved and file system ids; what it may do."""
+
+    uids: list[int]
+    gids: list[int]
+    groups: list[int]
+    capabilities: int
+
+
+def credentials(tid: int) -> Credentials:
+    """Raises OSError."""
+    with open(f"/proc/{tid}/status", "rb") as file:
+        fields = dict(line.split(b":", 1) for line in file)
+    uids, gids, groups = (list(map(int, fields[name].split())) for name in (b"Uid", b"Gid", b"Groups"))
+    return Credentials(uids, gids, groups, int(fields[b"CapEff"], 16))

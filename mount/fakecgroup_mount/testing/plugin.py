@@ -1,0 +1,113 @@
+"""The pytest plugin: fixtures `cgroupfs` and `cgroup_kernel`, and the marker that says of which tree.
+
+pytest loads it in every project of an environment that has this package, so whatever takes time is imported where it is
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from fakecgroup import Kernel
+    from fakecgroup_mount.testing.factory import CgroupfsFactory
+
+_MARKER = "cgroupfs"
+_VARIANT = "_cgroupfs_variant"
+_PARAMETERS = (_VARIANT, "cgroupfs_options", "cgroupfs", "cgroup_kernel")  # what may be parametrised, the last wins
+_SELF_EXPLANATORY = ("layout", "kernel")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{_MARKER}(layout=, kernel=, cpus=, numa_nodes=, memory=, swap=, hugepages=, block_devices=): which tree the "
+        "fixtures cgroupfs and cgroup_kernel give, in the words of `fakecgroup mount`; a list runs the test with each.",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test is run with each of what its markers list, in every combination."""
+    if _VARIANT not in metafunc.fixturenames:
+        return
+    listed = {name: value for name, value in _marked(metafunc.definition).items() if isinstance(value, (list, tuple))}
+    if listed:
+        variants = [dict(zip(listed, values, strict=True)) for values in product(*listed.values())]
+        metafunc.parametrize(_VARIANT, variants, ids=map(_id, variants), indirect=True)
+
+
+@pytest.fixture
+def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[Path]:
+    """The mount point of a cgroup tree, new for each test; what it is like says @pytest.mark.cgroupfs.
+
+    Skips the test where nothing can be mounted, and fails it there if FAKECGROUP_REQUIRE is set. Processes that are
+    left in its cgroups live on: thawed, and in no cgroup of it. A tree whose daemon failed fails the test.
+    """
+    tree = cgroupfs_factory.mount_as(cgroupfs_options)
+    yield tree
+    cgroupfs_factory.umount(tree)
+
+
+@pytest.fixture(scope="session")
+def cgroupfs_factory() -> Iterator[CgroupfsFactory]:
+    """Mounts more trees, `mount(layout="v1", ...)`, which last until the end of the session or `umount(TREE)`."""
+    from fakecgroup_mount.testing.factory import CgroupfsFactory
+    from fakecgroup_mount.testing.trees import Trees
+
+    with Trees() as trees:
+        factory = CgroupfsFactory(trees)
+        yield factory
+        factory.end()
+
+
+@pytest.fixture
+def cgroup_kernel(cgroupfs_options: Namespace) -> Kernel:
+    """A `fakecgroup.Kernel`, the same tree in this process: no mount, and no processes but those given to it."""
+    from fakecgroup_mount.tree_options import make_kernel
+
+    return make_kernel(cgroupfs_options)
+
+
+@pytest.fixture
+def cgroupfs_options(request: pytest.FixtureRequest, _cgroupfs_variant: object) -> Namespace:
+    """What the test's tree is like: every option of the marker with its value, `memory` and `swap` in bytes."""
+    from fakecgroup_mount.testing.options import read
+
+    given = _marked(request.node)
+    parameters = getattr(getattr(request.node, "callspec", None), "params", {})
+    try:
+        for name in _PARAMETERS:
+            parameter = parameters.get(name) or {}
+            if not isinstance(parameter, Mapping):
+                raise ValueError(f"{parameter!r} is no dictionary of options, such as {{'layout': 'v1'}}")
+            given.update(parameter)
+        if any(marker.args for marker in request.node.iter_markers(_MARKER)):
+            raise ValueError("options are given by name, such as layout='v1'")
+        return read(given)
+    except ValueError as error:
+        complaint = str(error)
+    pytest.fail(f"{request.node.nodeid}: {_MARKER}: {complaint}", pytrace=False)
+
+
+@pytest.fixture
+def _cgroupfs_variant() -> None:
+    """One of what the markers list; `cgroupfs_options` finds it among the test's parameters."""
+
+
+def _marked(node: pytest.Item) -> dict[str, object]:
+    """What the markers on the test, its class and its module say together; the closest wins."""
+    options: dict[str, object] = {}
+    for marker in reversed(list(node.iter_markers(_MARKER))):
+        options.update(marker.kwargs)
+    return options
+
+
+def _id(variant: dict[str, object]) -> str:
+    return "-".join(str(value) if name in _SELF_EXPLANATORY else f"{name}={value}" for name, value in variant.items())

@@ -1,0 +1,194 @@
+"""The process that mounts trees for one test process: it forks a daemon for each, which starts in milliseconds.
+
+It ends, and every tree with it, when its connection is closed or the test process is gone, however that ended. A daemon
+ends when this process is gone. What is left of a server that was killed together with its daemons, the next one takes
+away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import gc
+import glob
+import logging
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NoReturn
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.serve import serve
+from fakecgroup_mount.host.logs import log_to
+from fakecgroup_mount.host.mountinfo import mounts
+from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.tree_options import make_kernel
+
+MOUNTED, REFUSED, FAILED = "mounted", "refused", "failed"
+
+_PREFIX = "fakecgroup-pytest-"
+_LOCK = "lock"
+_PR_SET_PDEATHSIG = 1
+_PATIENCE = 10.0  # seconds for a daemon to end
+_READY = b"+"
+
+log = logging.getLogger(__name__)
+
+
+def main() -> NoReturn:
+    """Arguments: the descriptor of the connection, the test process' pid."""
+    connection, parent = Connection(int(sys.argv[1])), int(sys.argv[2])
+    alive = os.pidfd_open(parent)  # a child of a test may have the connection's other end, and keep it open
+    if os.getppid() != parent:
+        sys.exit()
+    _sweep()
+    gc.collect()
+    gc.freeze()  # no daemon touches what it shares with us
+    server = Server((connection.fileno(), alive))
+    poller = select.poll()
+    poller.register(connection.fileno(), select.POLLIN)
+    poller.register(alive, select.POLLIN)
+    try:
+        while alive not in dict(poller.poll()):
+            what, argument = connection.recv()
+            connection.send(server.mount(argument) if what == "mount" else server.take_down(argument))
+    except (EOFError, OSError):
+        pass  # the test process has gone, or had no more to ask
+    finally:
+        server.end()
+    sys.exit()
+
+
+class Server:
+    """Trees in a directory of its own; their daemons do not get the descriptors `ours`."""
+
+    def __init__(self, ours: tuple[int, ...]) -> None:
+        self._ours = ours
+        self._directory = tempfile.mkdtemp(prefix=_PREFIX)
+        os.chmod(self._directory, 0o755)  # for tests that act as several users
+        fcntl.flock(os.open(os.path.join(self._directory, _LOCK), os.O_CREAT | os.O_RDWR), fcntl.LOCK_EX)
+        self._daemons: dict[str, int] = {}  # the mount point of each tree, and the pid
+        self._made = 0
+
+    def mount(self, options: argparse.Namespace) -> tuple[str, str]:
+        """MOUNTED and the mount point of a new tree; REFUSED and what forbids it; FAILED and a traceback."""
+        self._made += 1
+        path = os.path.join(self._directory, str(self._made))
+        os.mkdir(path)
+        reading, writing = os.pipe()
+        self._daemons[path] = os.fork()
+        if self._daemons[path] == 0:
+            for fd in (*self._ours, reading):
+                os.close(fd)
+            os._exit(_answer(path, options, writing))
+        os.close(writing)
+        with open(reading, "rb") as pipe:
+            said = pipe.read()
+        if said == _READY:
+            return MOUNTED, path
+        complaint = self.take_down(path)
+        return (REFUSED, said.decode(errors="replace")) if said else (FAILED, complaint)
+
+    def take_down(self, path: str) -> str:
+        """Unmounts the tree at `path`; returns what its daemon has logged, or how it ended, "" if all is well."""
+        pid = self._daemons.pop(path)
+        status = _end(pid)
+        _clear(path)
+        written = _log_of(path)
+        said = written.read_text(errors="replace") if written.exists() else ""
+        written.unlink(missing_ok=True)
+        if status and not said:
+            how = f"was killed by signal {-status}" if status < 0 else f"has ended with status {status}"
+            return f"the daemon of the cgroup tree {how}"
+        return said and f"the daemon of the cgroup tree has failed:\n{said}"
+
+    def end(self) -> None:
+        """Takes everything down."""
+        for pid in self._daemons.values():
+            os.kill(pid, signal.SIGTERM)
+        for path in list(self._daemons):
+            self.take_down(path)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _log_of(path: str) -> Path:
+    return Path(f"{path}.log")
+
+
+def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
+    """The life of a daemon; returns its exit status."""
+
+    def say(text: bytes) -> None:
+        nonlocal writing
+        os.write(writing, text)
+        os.close(writing)
+        writing = -1
+
+    server = os.getppid()
+    try:
+        log_to(_log_of(path))
+        syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() == server:
+            serve(path, "native", partial(make_kernel, options), allow_other=False, ready=lambda: say(_READY))
+    except MountError as error:
+        if writing >= 0:
+            say(str(error).removeprefix(f"{path}: ").encode())  # so that it is the same for each tree
+        else:
+            log.exception("the daemon ends")
+    except BaseException:
+        log.exception("the daemon ends")
+        return 1
+    return 0
+
+
+def _end(pid: int) -> int:
+    """Ends a daemon and waits; returns its exit status, or -N if signal N had killed it."""
+    pidfd = os.pidfd_open(pid)
+    try:
+        os.kill(pid, signal.SIGTERM)
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        if not poller.poll(_PATIENCE * 1000):
+            os.kill(pid, signal.SIGKILL)
+    finally:
+        os.close(pidfd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _clear(path: str) -> None:
+    """Removes the directory of a tree whose daemon is no more, and the dead mount if there is one."""
+    for mounted in list(mounts()):
+        if mounted.ours and mounted.point == path:
+            with contextlib.suppress(MountError):  # unmounted at this moment
+                detach(path, lazy=True)
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+
+
+def _sweep() -> None:
+    """Takes away what servers of this user have left that were killed together with their daemons."""
+    for directory in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_PREFIX}*")):
+        with contextlib.suppress(OSError):  # there is no lock yet, it is held, or it is another user's
+            if os.lstat(directory).st_uid != os.geteuid():
+                continue
+            lock = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for name in os.listdir(directory):
+                    if name.isdecimal():
+                        _clear(os.path.join(directory, name))
+                shutil.rmtree(directory, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Mounted trees for the tests of one process, each with a daemon of its own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from fakecgroup_mount.errors import MountError
+
+_PATIENCE = 20  # seconds for all trees to be taken down
+
+
+class Trees:
+    """Starts the server with the first tree, and ends it on exit, with all that is mounted. For one thread."""
+
+    def __init__(self) -> None:
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Trees:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._server is None:
+            return
+        self._connection.close()
+        try:
+            self._server.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._server.kill()
+            self._server.wait()
+        self._stderr.close()
+
+    def mount(self, options: argparse.Namespace) -> Path:
+        """The mount point of a new tree. Raises MountError where the machine forbids it, RuntimeError for a bug."""
+        if self._server is None:
+            self._start()
+        outcome, said = self._ask(("mount", options))
+        if outcome == "refused":
+            raise MountError(said)
+        if outcome == "failed":
+            raise RuntimeError(said)
+        return Path(said)
+
+    def take_down(self, path: Path) -> str:
+        """Unmounts the tree at `path`, used or not; returns what its daemon complains of, "" if of nothing."""
+        return str(self._ask(("take down", str(path))))
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        with theirs:
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "fakecgroup_mount.testing.server", str(theirs.fileno()), str(os.getpid())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                cwd="/",
+                start_new_session=True,  # an interrupt from the terminal is for pytest, which then takes down
+            )
+        self._connection = Connection(ours.detach())
+
+    def _ask(self, request: tuple[str, object]) -> Any:
+        try:
+            self._connection.send(request)
+            return self._connection.recv()
+        except (EOFError, OSError):
+            self._stderr.seek(0)
+            said = self._stderr.read().decode(errors="replace").strip()
+            raise RuntimeError(f"the process that mounts trees for tests has ended: {said or 'killed?'}") from None
