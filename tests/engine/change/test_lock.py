@@ -14,6 +14,8 @@ from cgroup_engine.change.lock import locked
 from cgroup_engine.errors import LockedError, RootError
 from cgroup_engine.tree.layout import Layout
 
+from ...waiting import wait_until
+
 V2 = Layout(2, ("",), {})
 V1 = Layout(1, ("cpu", "memory"), {})
 KUBEPODS = "own/kubepods"
@@ -64,8 +66,15 @@ def test_the_lock_is_gone_with_its_holder(tree):
             pass
         holder.kill()
         holder.wait()
-        with locked(str(tree), V2, KUBEPODS):
-            pass
+
+        def is_free() -> bool:
+            try:
+                with locked(str(tree), V2, KUBEPODS):
+                    return True
+            except LockedError:
+                return False
+
+        wait_until(is_free)  # its files are closed a little after it has ended
 
 
 def test_engines_with_other_cgroup_roots_do_not_meet(tree):
