@@ -24,7 +24,8 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.plan.steps import Plan, make_plan
+from cgroup_engine.plan.step import Plan
+from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import detect

@@ -11,6 +11,7 @@ from dataclasses import replace
 from cgroup_engine.change.apply import execute
 from cgroup_engine.inputs.config import feature_gates, node_config
 from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.kubelet.cpu_weight import with_weight
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.cpu_list import cpu_list, parse_cpu_list
 from cgroup_engine.model.kubelet_version import KubeletVersion
@@ -197,7 +198,7 @@ def any_tree(chance, machine, paths):
             memory_low=chance.choice([None, 0, 8 << 20]),
             memory_high=chance.choice([None, 32 << 20]),
         )
-        tree.append(WantedCgroup(path, "container" if depth > 2 else level, path, limits))
+        tree.append(WantedCgroup(path, "container" if depth > 2 else level, path, with_weight(limits)))
     return tree
 
 

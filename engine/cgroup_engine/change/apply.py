@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.units import UnitStep, with_file
 from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, shown
-from cgroup_engine.plan.steps import Plan, Step
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.systemd.unit_step import UnitStep, with_file
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout
 

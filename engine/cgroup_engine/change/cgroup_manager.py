@@ -24,19 +24,21 @@ from typing import Literal
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.change.systemd.bus import Systemd, is_booted
-from cgroup_engine.change.systemd.properties import slice_properties
-from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
-from cgroup_engine.change.systemd.units import Translation, UnitStep
 from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, shown
+from cgroup_engine.kubelet.cpu_weight import with_weight
 from cgroup_engine.kubelet.shares import weight_to_shares
 from cgroup_engine.model.hugepages import page_size_of_file
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import CgroupName, Driver, components, directory, parse_cgroupfs, parse_reserved
 from cgroup_engine.model.wanted_cgroup import written
-from cgroup_engine.plan.steps import Plan, Step, remove_steps, who_lives
+from cgroup_engine.plan.removal import remove_steps, who_lives
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.systemd.properties import slice_properties
+from cgroup_engine.plan.systemd.translation import Translation
+from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.tree.found import FoundTree
-from cgroup_engine.tree.fs import CgroupFs, OsFs
+from cgroup_engine.tree.fs import MACHINE_ROOT, CgroupFs, OsFs
 from cgroup_engine.tree.knobs import CPUS, MEMS, knobs_of
 from cgroup_engine.tree.layout import Controller, detect
 
@@ -66,7 +68,7 @@ class CgroupManager:
         shown_root: str = "root",
         systemd: Systemd | None = None,
     ) -> None:
-        own = isinstance(fs, OsFs) and fs.root == THE_MACHINES_OWN
+        own = isinstance(fs, OsFs) and fs.root == MACHINE_ROOT
         if driver == "systemd" and systemd is None and own and is_booted():
             raise RootError(
                 f"{shown_root}: is this machine's own tree, where systemd makes the cgroups of the systemd driver",
@@ -274,7 +276,7 @@ class CgroupManager:
                 self._take(Step("write", file, path, "", "", text, knob=knob))
 
     def _set(self, path: str, limits: CgroupLimits) -> None:
-        limits = written(limits, self.kubelet)
+        limits = with_weight(written(limits, self.kubelet))
         found = FoundTree(self.fs, self.layout, sparse=True)
         there = found.get(path)
         steps: list[Step] = []

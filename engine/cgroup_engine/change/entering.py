@@ -88,21 +88,6 @@ def check_process(pid: int, proc: Path = Path("/proc")) -> None:
         raise InputError(f"{pid}: is a thread of the kernel, which stays where it is", value=str(pid))
 
 
-def set_oom_score_adj(pid: int, score: int, proc: Path = Path("/proc")) -> str:
-    """Sets how readily a process is killed when memory is short; "", or a line that says why it stays as it is.
-
-    To lower it takes CAP_SYS_RESOURCE.
-    """
-    file = proc / str(pid) / "oom_score_adj"
-    try:
-        if int(file.read_text(encoding="utf-8")) != score:
-            file.write_text(str(score), encoding="utf-8")
-    except (OSError, ValueError) as refused:
-        number = refused.errno or 0 if isinstance(refused, OSError) else EINVAL
-        return f"{file}: {score} was refused: {errno_name(number)}; lowering it takes CAP_SYS_RESOURCE"
-    return ""
-
-
 def _where(fs: CgroupFs, layout: Layout, tree: str, pid: int, proc: Path) -> str | None:
     """The cgroup that a process is in, None if it is not found below the root."""
     for path in (*_told(proc, pid, tree), ""):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from cgroup_engine.change.systemd.units import plan_by
+from cgroup_engine.change.oom_score import set_kubelets_oom_score_adj
 from cgroup_engine.cli.claim import add_claim, claim_of
 from cgroup_engine.cli.execution import execute_and_tell
 from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.options import add_node_options, add_pods, add_root
 from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
-from cgroup_engine.plan.system_cgroups import set_kubelets_oom_score_adj, with_moves
+from cgroup_engine.plan.for_driver import plan_for_driver
+from cgroup_engine.plan.system_cgroups import with_moves
 
 EPILOG = (
     "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = wanted_tree(node, pods)
     look = "plan and status only look"
     with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
-        plan = with_moves(plan_by(wanted, found, node.driver, systemd), node, found)
+        plan = with_moves(plan_for_driver(wanted, found, node.driver, systemd), node, found)
         set_kubelets_oom_score_adj(node)
         count = len(wanted) - len(plan.waiting)
         idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from cgroup_engine.change.entering import check_process, enter, set_oom_score_adj
+from cgroup_engine.change.entering import check_process, enter
+from cgroup_engine.change.oom_score import set_oom_score_adj
 from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
 from cgroup_engine.errors import EngineError

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from cgroup_engine.change.claim import Claim, claimed, kubepods_path
 from cgroup_engine.change.record import VARIABLE, state_directory
-from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.tree.found import FoundTree
-from cgroup_engine.tree.fs import OsFs
+from cgroup_engine.tree.fs import MACHINE_ROOT, OsFs
 
 
 def add_state_dir(command: argparse.ArgumentParser) -> None:
@@ -53,7 +52,7 @@ def claim_of(
     :raises EngineError: see ``cgroup_engine.change.claim.claimed``.
     """
     root = options.root if isinstance(found.fs, OsFs) else None
-    own = root is not None and Path(os.path.realpath(root)).is_relative_to(THE_MACHINES_OWN)
+    own = root is not None and Path(os.path.realpath(root)).is_relative_to(MACHINE_ROOT)
     otherwise = f"give --take-over if it shall manage it all the same; {look}"
     refuse = (always or own) and not options.take_over
     with claimed(

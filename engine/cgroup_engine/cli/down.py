@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from cgroup_engine.change.systemd.units import down_over_dbus
 from cgroup_engine.cli.claim import add_claim, claim_of
 from cgroup_engine.cli.execution import execute_and_tell
 from cgroup_engine.cli.inputs import node_of
 from cgroup_engine.cli.options import add_node_options, add_root
 from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
-from cgroup_engine.plan.down import down_plan
-from cgroup_engine.plan.steps import Plan
+from cgroup_engine.plan.for_driver import down_plan_for_driver
+from cgroup_engine.plan.step import Plan
 
 EPILOG = (
     "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
@@ -36,9 +35,7 @@ def run(options: argparse.Namespace) -> int:
     found, node = found_at_root(options, node)
     look = "status only looks"
     with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
-        plan = down_plan(wanted_tree(node, []), found, node.driver, recorded=claim.recorded)
-        if systemd is not None:
-            plan = down_over_dbus(plan, found, systemd)
+        plan = down_plan_for_driver(wanted_tree(node, []), found, node.driver, systemd, recorded=claim.recorded)
         for note in plan.kept:
             print(note)
         idle = f"nothing to remove ({found.layout.name})"

@@ -8,7 +8,8 @@ import signal
 import sys
 from errno import ENOENT
 
-from cgroup_engine.change.entering import enter, set_oom_score_adj
+from cgroup_engine.change.entering import enter
+from cgroup_engine.change.oom_score import set_oom_score_adj
 from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cgroup_engine.change.apply import Outcome, execute
 from cgroup_engine.cli.messages import complain, warn_of
-from cgroup_engine.plan.steps import Plan, Step
+from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.views.render import step_line
 

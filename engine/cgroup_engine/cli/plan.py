@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cgroup_engine.change.systemd.units import plan_by
 from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
@@ -18,6 +17,7 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.assumed import AssumedTree
+from cgroup_engine.plan.for_driver import plan_for_driver
 from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.tree.found import FoundTree
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     found, node = found_at_root(options, node)
     wanted = wanted_tree(node, pods)
     with systemd_of(options, node) as systemd:
-        plan = with_moves(plan_by(wanted, found, node.driver, systemd), node, found)
+        plan = with_moves(plan_for_driver(wanted, found, node.driver, systemd), node, found)
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
     if node.kubelet_cgroups:
         scores["kubelet"] = node.kubelet_oom_score_adj

@@ -9,12 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.unit import THE_MACHINES_OWN
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.errors import RootError
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.tree.found import FoundTree
-from cgroup_engine.tree.fs import CgroupFs, OsFs
+from cgroup_engine.tree.fs import MACHINE_ROOT, CgroupFs, OsFs
 from cgroup_engine.tree.layout import detect
 
 if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
@@ -58,7 +57,7 @@ def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundT
 
 def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
     """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
-    own = os.path.realpath(options.root) == THE_MACHINES_OWN
+    own = os.path.realpath(options.root) == MACHINE_ROOT
     return node.driver == "systemd" and own and not options.systemd_names_only
 
 

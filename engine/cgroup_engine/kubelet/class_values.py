@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cgroup_engine.kubelet.cpu_weight import ruled_weight
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.qos import qos_class
 from cgroup_engine.kubelet.qos_cgroups import RequestSums, qos_limits
@@ -20,7 +19,7 @@ from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.reason import CM, Citation, Inputs, Reason, amounts
-from cgroup_engine.model.wanted_cgroup import Reasons, written
+from cgroup_engine.model.wanted_cgroup import Reasons, protection_reasons, written
 
 _FILE = f"{CM}/qos_container_manager_linux.go"
 _SHARES = Citation("setCPUCgroupConfig", _FILE)
@@ -49,8 +48,7 @@ def values_of_class(
         reasons["shares"] = Reason(f"setCPUCgroupConfig: BestEffort is always {MIN_SHARES} shares", _SHARES)
     if limits.memory is not None:
         reasons["memory"] = _reserve(node, qos, limits.memory, pods)
-    shares = limits.shares or MIN_SHARES
-    weight = ruled_weight(shares, "qos", node.weight_formulas, node.version, node.runtime)
+    weight = node.cpu_weight(limits.shares or MIN_SHARES, "qos")
     reasons["weight"] = weight.reason
     return written(replace(limits, weight=weight.value), node.version), reasons
 
@@ -82,13 +80,9 @@ def _shared_reasons(
         resource_of_page_size(page): Reason("setHugePagesUnbounded: the pods' own limits count", _UNBOUNDED)
         for page in limits.hugepages
     }
-    for name, number in (("memory_min", limits.memory_min), ("memory_low", limits.memory_low)):
-        if number is not None:
-            why = f"setMemoryQoS: sum of the {' and '.join(classes)} pods' memory requests = {number} bytes"
-            if number == 0:
-                why = "setMemoryQoS: nothing is protected"
-            reasons[name] = Reason(why, _PROTECTION, partial(_requests, node, pods, classes, "memory"))
-    return reasons
+    asked = f"setMemoryQoS: sum of the {' and '.join(classes)} pods' memory requests"
+    inputs = partial(_requests, node, pods, classes, "memory")
+    return reasons | protection_reasons(limits, asked, "setMemoryQoS: nothing is protected", _PROTECTION, inputs)
 
 
 def _reserve(node: NodeConfig, qos: QosClass, memory: int, pods: Sequence[Pod]) -> Reason:

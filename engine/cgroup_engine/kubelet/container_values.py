@@ -6,10 +6,9 @@ calculateLinuxResources, configureContainerSwapResources, GetHugepageLimitsFromR
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from cgroup_engine.kubelet.cpu_weight import ruled_weight
 from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, has_exclusive_cpus, pins
 from cgroup_engine.kubelet.memory_qos import container_protection, memory_high_rule
 from cgroup_engine.kubelet.node import NodeConfig
@@ -29,7 +28,7 @@ from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
 from cgroup_engine.model.reason import Citation, Inputs, Reason, Ruled, amounts, setting
-from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, written
+from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, protection_reasons, written
 
 _FILE = "pkg/kubelet/kuberuntime/kuberuntime_container_linux.go"
 _WHAT = "generateLinuxContainerResources"
@@ -44,57 +43,51 @@ def values_of_container(
 ) -> tuple[CgroupLimits, Reasons]:
     """generateLinuxContainerResources: the values, as libcontainer writes them, and their reasons."""
     exclusive = pins(node) and has_exclusive_cpus(container, pod, qos)
-    shares = _shares(container, pod, node.version)
-    quota = _quota(container, pod, node.cfs, exclusive=exclusive)
-    memory = _memory(container, pod)
-    pages = _huge_pages(container, pod, node.version)
-    pages = {page: pages.get(page, 0) for page in node.huge_pages}
-    swap = _swap(node, pod, container, qos, memory.value or 0)
-    group = _oom_group(node)
-    weight = ruled_weight(shares.value, "container", node.weight_formulas, node.version, node.runtime)
-    values = CgroupLimits(
-        shares=shares.value,
-        quota_us=quota.value,
-        period_us=_period(node.cfs),
-        memory=memory.value,
-        hugepages=pages,
-        swap=None if swap is None else swap.value,
-        oom_group=group.value,
-        weight=weight.value,
-    )
-    reasons = {
-        "shares": shares.reason,
-        "quota": quota.reason,
-        "memory": memory.reason,
-        "weight": weight.reason,
-    }
-    asked, none = "GetHugepageLimitsFromResources: limits", "GetHugepageLimitsFromResources: no limit"
-    reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: lambda: _inputs(container, pod, name))
-    if node.version.enabled("MemoryQoS"):
-        values = _with_memory_qos(values, reasons, node, pod, container, qos)
-    if swap is not None:
-        reasons["swap"] = swap.reason
-        both = f"{memory.reason.why}, and with swap as much"
-        reasons["memory_and_swap"] = Reason(both, _GENERATED, swap.reason.find_inputs)
+    limits, reasons = _linux_resources(container, pod, node.cfs, node.version, exclusive=exclusive)
+    weight, group = node.cpu_weight(limits.shares or MIN_SHARES, "container"), _oom_group(node)
+    pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
+    limits = replace(limits, weight=weight.value, oom_group=group.value, hugepages=pages)
+    reasons["weight"] = weight.reason
     if group.value:
         reasons["oom_group"] = group.reason
-    return written(values, node.version), reasons
+    asked, none = "GetHugepageLimitsFromResources: limits", "GetHugepageLimitsFromResources: no limit"
+    reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, container, pod, name))
+    if node.version.enabled("MemoryQoS"):
+        limits = _with_memory_qos(limits, reasons, node, pod, container, qos)
+    swap = _swap(node, pod, container, qos, limits.memory or 0)
+    if swap is not None:
+        limits = replace(limits, swap=swap.value)
+        both = f"{reasons['memory'].why}, and with swap as much"
+        reasons |= {"swap": swap.reason, "memory_and_swap": Reason(both, _GENERATED, swap.reason.find_inputs)}
+    return written(limits, node.version), reasons
 
 
 def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
     """generateLinuxContainerResources: the values the kubelet hands to the runtime for a container.
 
-    Shares come from the request; from the limit if there is no request (1.24: also if the request is an explicit zero;
-    change 108832 in 1.25); before 1.24 they have no upper bound. The quota and the memory limit come from the limits,
-    which fall back to the pod's (gate PodLevelResources). The period is written with and without a quota.
+    Shares come from the request. Without a request they come from the limit (1.24: also if the request is an explicit
+    zero; change 108832 in 1.25). Before 1.24 they have no upper bound. The quota and the memory limit come from the
+    limits, which fall back to the pod's (gate PodLevelResources). The period is written with and without a quota.
     """
-    return CgroupLimits(
-        shares=_shares(container, pod, version).value,
-        quota_us=_quota(container, pod, cfs).value,
-        period_us=_period(cfs),
-        memory=_memory(container, pod).value,
+    limits, _ = _linux_resources(container, pod, cfs, version)
+    return limits
+
+
+def _linux_resources(
+    container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion, *, exclusive: bool = False
+) -> tuple[CgroupLimits, Reasons]:
+    """``limits_for_container`` with the reasons; ``exclusive``: the container has CPUs of its own."""
+    shares = _shares(container, pod, version)
+    quota = _quota(container, pod, cfs, exclusive=exclusive)
+    memory = _memory(container, pod)
+    limits = CgroupLimits(
+        shares=shares.value,
+        quota_us=quota.value,
+        period_us=cfs.period_us if cfs.enforced else None,
+        memory=memory.value,
         hugepages=_huge_pages(container, pod, version),
     )
+    return limits, {"shares": shares.reason, "quota": quota.reason, "memory": memory.reason}
 
 
 def _shares(container: Container, pod: Pod, version: KubeletVersion) -> Ruled[int]:
@@ -136,10 +129,6 @@ def _quota(container: Container, pod: Pod, cfs: CfsQuota, *, exclusive: bool = F
     return ruled(quota, quota_rule(what, own or quota * 1000 // cfs.period_us, cfs, quota))
 
 
-def _period(cfs: CfsQuota) -> int | None:
-    return cfs.period_us if cfs.enforced else None
-
-
 def _memory(container: Container, pod: Pod) -> Ruled[int | None]:
     memory = _limit(container, pod, "memory").value() or None
     why = f"{_WHAT}: limit memory = {memory} bytes" if memory else f"{_WHAT}: no memory limit"
@@ -157,7 +146,10 @@ def _oom_group(node: NodeConfig) -> Ruled[bool | None]:
     if not node.version.at_least(32):
         why = "calculateLinuxResources: always in 1.28 to 1.31"
     given = bool(node.single_process_oom_kill)
-    inputs: Callable[[], Inputs] = lambda: dict([setting("singleProcessOOMKill", given)])  # noqa: E731
+
+    def inputs() -> Inputs:
+        return dict([setting("singleProcessOOMKill", given)])
+
     return Ruled(None if given else True, Reason(why, _CALCULATED, inputs))
 
 
@@ -174,17 +166,16 @@ def _with_memory_qos(
         policy = {"memoryReservationPolicy": node.memory_reservation_policy}
         return {**_inputs(container, pod, "memory", limits=False), **policy}
 
-    for name, number in (("memory_min", least), ("memory_low", low)):
-        if number is not None:
-            why = f"MemoryQoS: request memory = {number} bytes" if number else "MemoryQoS: not protected"
-            reasons[name] = Reason(why, _GENERATED, protection_inputs)
+    values = replace(values, memory_min=least, memory_low=low, memory_high=high)
+    asked, none = "MemoryQoS: request memory", "MemoryQoS: not protected"
+    reasons |= protection_reasons(values, asked, none, _GENERATED, protection_inputs)
     if high is not None:
         reasons["memory_high"] = Reason(
             formula,
             _GENERATED,
             lambda: {**_inputs(container, pod, "memory"), "memoryThrottlingFactor": str(factor)},
         )
-    return replace(values, memory_min=least, memory_low=low, memory_high=high)
+    return values
 
 
 def _swap(node: NodeConfig, pod: Pod, container: Container, qos: QosClass, memory: int) -> Ruled[int] | None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import Runtime
 from cgroup_engine.model.reason import CM, THE_RUNTIME, Citation, Reason, Ruled
 
@@ -47,6 +49,13 @@ def quadratic(shares: int) -> int:
 def weight(shares: int, formula: Formula) -> int:
     """cpu.weight for shares."""
     return linear(shares) if formula == "linear" else quadratic(shares)
+
+
+def with_weight(limits: CgroupLimits) -> CgroupLimits:
+    """Limits with the cpu.weight that the kubelet's formula makes of their shares; a weight that is given stays."""
+    if limits.weight is not None or limits.shares is None:
+        return limits
+    return replace(limits, weight=linear(limits.shares))
 
 
 def ruled_weight(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cgroup_engine.kubelet.allocatable import allocatable, reported_allocatable, reservation
-from cgroup_engine.kubelet.cpu_weight import Formula
+from cgroup_engine.kubelet.cpu_weight import Formula, ruled_weight
 from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
 from cgroup_engine.kubelet.swap import SwapBehavior
 from cgroup_engine.model.hugepages import resource_of_page_size
@@ -16,6 +16,8 @@ from cgroup_engine.model.limits import CfsQuota
 from cgroup_engine.model.names import CgroupName, Driver, Runtime
 from cgroup_engine.model.pod import Resources
 from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
+from cgroup_engine.model.reason import Ruled
+from cgroup_engine.model.wanted_cgroup import Level
 
 CpuManagerPolicy = Literal["none", "static"]
 
@@ -93,6 +95,10 @@ class NodeConfig:
     def allocatable(self) -> Resources:
         """What the cgroups of all pods together may use (getNodeAllocatableInternalAbsolute)."""
         return allocatable(self.capacity, self.kube_reserved, self.system_reserved)
+
+    def cpu_weight(self, shares: int, level: Level) -> Ruled[int]:
+        """cpu.weight of a cgroup with these shares, by the formula of its level on this node."""
+        return ruled_weight(shares, level, self.weight_formulas, self.version, self.runtime)
 
     @property
     def reported(self) -> Resources:

@@ -12,7 +12,6 @@ from typing import Literal
 
 from cgroup_engine.kubelet.allocatable import node_limits, reserved_limits
 from cgroup_engine.kubelet.class_values import values_over_kubepods
-from cgroup_engine.kubelet.cpu_weight import ruled_weight
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.qos_cgroups import RequestSums
 from cgroup_engine.kubelet.shares import shares_rule
@@ -71,7 +70,7 @@ def _with_weight(
 ) -> tuple[CgroupLimits, Reasons]:
     if limits.shares is None:
         return limits, reasons
-    weight = ruled_weight(limits.shares, level, node.weight_formulas, node.version, node.runtime)
+    weight = node.cpu_weight(limits.shares, level)
     return replace(limits, weight=weight.value), {**reasons, "weight": weight.reason}
 
 

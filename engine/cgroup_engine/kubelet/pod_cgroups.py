@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cgroup_engine.kubelet.container_values import values_of_container
-from cgroup_engine.kubelet.cpu_weight import ruled_weight
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.pod_values import values_of_pod
 from cgroup_engine.kubelet.qos import oom_score, qos_class
@@ -68,7 +67,7 @@ def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
     The kubelet says nothing of it; containerd and CRI-O give it 2 shares and an oom_score_adj of -998.
     """
     sandbox = Container(SANDBOX)
-    weight = ruled_weight(MIN_SHARES, "container", node.weight_formulas, node.version, node.runtime)
+    weight = node.cpu_weight(MIN_SHARES, "container")
     return WantedCgroup(
         _container_path(node, pod, sandbox, qos),
         "container",

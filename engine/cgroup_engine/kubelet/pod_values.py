@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from cgroup_engine.kubelet.cpu_weight import ruled_weight
 from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, any_exclusive_cpus, pins
 from cgroup_engine.kubelet.memory_qos import pod_protection
 from cgroup_engine.kubelet.node import NodeConfig
@@ -36,7 +35,7 @@ from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Pod, Resources
 from cgroup_engine.model.quantity import ZERO
 from cgroup_engine.model.reason import CM, Citation, Inputs, Reason, Ruled, amounts, setting
-from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, written, written_pids
+from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, protection_reasons, written, written_pids
 
 _HELPERS = f"{CM}/helpers_linux.go"
 _CONFIG = Citation("ResourceConfigForPod", _HELPERS)
@@ -48,60 +47,59 @@ _UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
 
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimits, Reasons]:
     """EnsureExists: what ResourceConfigForPod says, and podPidsLimit; as libcontainer writes it."""
-    requests, limits = pod_requests(pod, node.version), pod_limits(pod, node.version)
     exclusive = pins(node) and any_exclusive_cpus(pod, qos)
-    shares = _shares(pod, qos, requests)
-    quota = _quota(pod, qos, limits, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd")
-    memory = _memory(pod, qos, limits, node.version)
-    pids = _pids(node)
-    pages = _huge_pages(pod, requests, node.version)
-    pages = {page: pages.get(page, 0) for page in node.huge_pages}
-    weight = ruled_weight(shares.value, "pod", node.weight_formulas, node.version, node.runtime)
-    reasons = {
-        "shares": shares.reason,
-        "quota": quota.reason,
-        "memory": memory.reason,
-        "pids": pids.reason,
-        "weight": weight.reason,
-    }
+    limits, reasons = _resource_config(
+        pod, qos, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd"
+    )
+    pids, weight = _pids(node), node.cpu_weight(limits.shares or MIN_SHARES, "pod")
+    pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
+    limits = replace(limits, pids=pids.value, weight=weight.value, hugepages=pages)
+    reasons |= {"pids": pids.reason, "weight": weight.reason}
     asked, none = "HugePageLimits: PodRequests", "toResources: none are asked for"
     reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, pod, "requests", name))
-    values = CgroupLimits(
-        shares=shares.value,
-        quota_us=quota.value,
-        period_us=None if quota.value is None else node.cfs.period_us,
-        memory=memory.value,
-        pids=pids.value,
-        hugepages=pages,
-        weight=weight.value,
-    )
     if node.version.enabled("MemoryQoS"):
-        least, low = _protection(node, pod, qos, requests)
-        values = replace(values, memory_min=least, memory_low=low)
-        for name, number in (("memory_min", least), ("memory_low", low)):
-            if number is not None:
-                why = f"ResourceConfigForPod: MemoryQoS, PodRequests memory = {number} bytes"
-                reasons[name] = Reason(why, _CONFIG, partial(_protection_inputs, pod, node))
-    return written(values, node.version), reasons
+        request = pod_requests(pod, node.version).get("memory", ZERO).value()
+        least, low = pod_protection(request, qos, node.memory_reservation_policy, node.version)
+        limits = replace(limits, memory_min=least, memory_low=low)
+        asked = "ResourceConfigForPod: MemoryQoS, PodRequests memory"
+        reasons |= protection_reasons(limits, asked, "", _CONFIG, partial(_protection_inputs, pod, node))
+    return written(limits, node.version), reasons
 
 
 def limits_for_pod(pod: Pod, qos: QosClass, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
     """ResourceConfigForPod: the values of a pod's cgroup.
 
-    Shares come from the requests. The quota and the memory limit are the sums of the limits, for a Guaranteed pod
-    always, for a Burstable one only if every container (init containers too, since 1.23, change 103107) declares that
-    limit or spec.resources does, for a BestEffort one never. Huge pages come from the requests (before 1.23 from those
-    of the regular containers).
+    Shares come from the requests. The quota and the memory limit are the sums of the limits: of a Guaranteed pod
+    always, of a Burstable one only if every container or spec.resources declares that limit, of a BestEffort one
+    never. Init containers count too (since 1.23, change 103107). Huge pages come from the requests (before 1.23 from
+    those of the regular containers).
     """
+    limits, _ = _resource_config(pod, qos, cfs, version)
+    return limits
+
+
+def _resource_config(
+    pod: Pod,
+    qos: QosClass,
+    cfs: CfsQuota,
+    version: KubeletVersion,
+    *,
+    exclusive: bool = False,
+    systemd: bool = False,
+) -> tuple[CgroupLimits, Reasons]:
+    """ResourceConfigForPod with its reasons; ``exclusive`` and ``systemd`` as ``_quota``."""
     requests, limits = pod_requests(pod, version), pod_limits(pod, version)
-    quota = _quota(pod, qos, limits, cfs, version)
-    return CgroupLimits(
-        shares=_shares(pod, qos, requests).value,
+    shares = _shares(pod, qos, requests)
+    quota = _quota(pod, qos, limits, cfs, version, exclusive=exclusive, systemd=systemd)
+    memory = _memory(pod, qos, limits, version)
+    config = CgroupLimits(
+        shares=shares.value,
         quota_us=quota.value,
         period_us=None if quota.value is None else cfs.period_us,
-        memory=_memory(pod, qos, limits, version).value,
+        memory=memory.value,
         hugepages=_huge_pages(pod, requests, version),
     )
+    return config, {"shares": shares.reason, "quota": quota.reason, "memory": memory.reason}
 
 
 def _shares(pod: Pod, qos: QosClass, requests: Resources) -> Ruled[int]:
@@ -174,11 +172,6 @@ def _pids(node: NodeConfig) -> Ruled[int | None]:
     why = f"podPidsLimit = {pids} tasks" if pids is not None else "podPidsLimit is not set"
     given = node.pod_pids_limit if node.pod_pids_limit is not None else -1
     return Ruled(pids, Reason(why, _PIDS, lambda: dict([setting("podPidsLimit", given)])))
-
-
-def _protection(node: NodeConfig, pod: Pod, qos: QosClass, requests: Resources) -> tuple[int | None, int | None]:
-    request = requests.get("memory", ZERO).value()
-    return pod_protection(request, qos, node.memory_reservation_policy, node.version)
 
 
 def _inputs(pod: Pod, kind: Literal["requests", "limits"], name: str) -> Inputs:

@@ -25,7 +25,8 @@ class CgroupLimits:
     such as "0-3".
 
     Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
-    memory) in bytes, and ``oom_group``. ``weight``: 1..10000; None is what the kubelet's formula makes of the shares.
+    memory) in bytes, and ``oom_group``. ``weight``: cpu.weight, 1..10000, which stands for
+    the shares there.
     """
 
     shares: int | None = None

@@ -67,6 +67,18 @@ def written_pids(pids: int | None, version: KubeletVersion) -> int | None:
     return 1 if pids == 0 and version.at_least(36) else pids or None
 
 
+def protection_reasons(
+    limits: CgroupLimits, asked: str, none: str, source: Citation, inputs: Callable[[], Inputs]
+) -> Reasons:
+    """Why memory.min and memory.low are what they are, if they are given; ``asked``: where the bytes come from."""
+    given = {"memory_min": limits.memory_min, "memory_low": limits.memory_low}
+    return {
+        name: Reason(f"{asked} = {number} bytes" if number else none, source, inputs)
+        for name, number in given.items()
+        if number is not None
+    }
+
+
 def hugepage_reasons(
     pages: Mapping[int, int], asked: str, none: str, source: Citation, inputs: Callable[[str], Callable[[], Inputs]]
 ) -> Reasons:

@@ -20,7 +20,9 @@ from collections.abc import Iterator, Sequence
 from cgroup_engine.errors import BusyCgroupError
 from cgroup_engine.model.names import Driver, is_container_directory, is_pod_directory
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.steps import Plan, Step, misplaced, remove_steps, settings_of, who_lives
+from cgroup_engine.plan.removal import misplaced, remove_steps, who_lives
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.steps import settings_of
 from cgroup_engine.tree.found import FoundCgroup, FoundTree
 
 

@@ -33,8 +33,9 @@ from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
 from cgroup_engine.model.wanted_cgroup import Field, WantedCgroup, is_sandbox
 from cgroup_engine.plan.assumed import NoFiles
-from cgroup_engine.plan.order import Pass
-from cgroup_engine.plan.steps import Plan, Step, remove_steps
+from cgroup_engine.plan.removal import remove_steps
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.write import Pass
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob, Setting, knobs_of
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.steps import at_usage, settings_of, unwanted
+from cgroup_engine.plan.removal import unwanted
+from cgroup_engine.plan.steps import at_usage, settings_of
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob
 

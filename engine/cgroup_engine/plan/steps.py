@@ -11,59 +11,21 @@ Why no step is refused, and no limit looser or tighter than both before and afte
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
-from cgroup_engine.model.names import Driver, is_container_directory, is_misplaced_container, is_pod_directory
+from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.order import Legs, Order, Pass, Write
+from cgroup_engine.plan.order import Order
+from cgroup_engine.plan.removal import unwanted
 from cgroup_engine.plan.reserved import check_reserved
-from cgroup_engine.tree.found import FoundCgroup, FoundTree
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.write import Pass, PassWrites, Write
+from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import CPUS, MEMS, V1_QUOTA, Knob, Setting, knobs_of
 from cgroup_engine.tree.layout import Layout
 
-Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three of systemd's units
 _UNMANAGED = ("root", "system", "runtime")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One system call's worth of change.
-
-    ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
-    cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
-    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``. ``need``: why
-    what is there then is looser or tighter than both before and after. ``obstacle``: what is in the way so that the
-    kernel will refuse it, and what to do.
-    """
-
-    action: Action
-    path: str
-    cgroup: str
-    why: str
-    owner: str
-    text: str = ""
-    before: str = ""
-    knob: Knob | None = None
-    during: Pass = "make"
-    usage: str = ""
-    need: str = ""
-    obstacle: str = ""
-
-    @property
-    def file(self) -> str:
-        return self.path.rpartition("/")[2]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Steps in order, what is left as it is although it is not wanted, and what waits for someone else to make it."""
-
-    layout: Layout
-    steps: tuple[Step, ...]
-    kept: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
 
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
@@ -132,19 +94,19 @@ class _Writes:
         self._shown: dict[str, str] = {}
         by_path = {cgroup.path: cgroup for cgroup in wanted}
         order = Order(by_path, found, gone, lambda path, knob: _wanted_setting(by_path.get(path), knob))
-        self._legs = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
+        self._by_cgroup = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
 
-    def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[Legs]:
+    def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[PassWrites]:
         fills = self.layout.version == 1 and "cpuset" in self.layout.tree_of
         if fills and (cpus := order.cpus.wanted(cgroup.path)) is not None:
-            yield order.cpus.legs(cgroup, cpus)
+            yield order.cpus.v1_writes(cgroup, cpus)
         for knob, new in settings_of(cgroup, self.layout):
             if not (fills and knob is CPUS):
-                yield order.legs(cgroup, knob, new)
+                yield order.writes(cgroup, knob, new)
 
     def steps(self, cgroup: WantedCgroup, during: Pass) -> Iterator[Step]:
-        for legs in self._legs[cgroup.path]:
-            for write in legs.of(during):
+        for writes in self._by_cgroup[cgroup.path]:
+            for write in writes.of(during):
                 path = self.layout.file(write.knob.controller, cgroup.path, write.file)
                 yield Step(
                     "write", path, cgroup.path, _why(cgroup, write.knob), cgroup.owner, write.text,
@@ -237,75 +199,3 @@ def _purpose(cgroup: WantedCgroup) -> str:
         "system": cgroup.owner,
         "runtime": cgroup.owner,
     }[cgroup.level]
-
-
-def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> tuple[list[Step], list[str]]:
-    """How to remove the pods and containers that are not wanted, and a line for each that has processes.
-
-    :raises RootError: something there cannot be read.
-    """
-    return _remove(orphans(wanted, found, driver), found)
-
-
-def _of_runtime(directory_name: str) -> bool:
-    return is_container_directory(directory_name) or ":" in directory_name  # the latter are misplaced ones
-
-
-def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
-    """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
-    paths = {cgroup.path for cgroup in wanted}
-    yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
-    for cgroup in wanted:
-        there = found.get(cgroup.path)
-        if there is None or cgroup.level not in ("node", "qos", "pod"):
-            continue
-        for name in there.children:
-            path = f"{cgroup.path}/{name}"
-            ours = is_container_directory(name) if cgroup.level == "pod" else is_pod_directory(name, driver)
-            child = found.get(path)
-            if ours and path not in paths and child is not None:
-                yield child
-
-
-def misplaced(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[FoundCgroup]:
-    """The containers of this node's pods that are beside containerd, if that is where they belong."""
-    kubepods = next((cgroup.path for cgroup in wanted if cgroup.level == "node"), "")
-    for cgroup in wanted:
-        there = found.get(cgroup.path) if cgroup.level == "runtime" else None
-        for name in there.children if there is not None else ():
-            child = found.get(f"{cgroup.path}/{name}")
-            if is_misplaced_container(name, kubepods) and child is not None:
-                yield child
-
-
-def _remove(candidates: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[Step], list[str]]:
-    steps: list[Step] = []
-    kept: list[str] = []
-    for orphan in candidates:
-        subtree = list(found.below(orphan.path))
-        busy = {cgroup.path: found.processes(cgroup.path) for cgroup in subtree}
-        pids = [pid for each in busy.values() for pid in each]
-        if pids:
-            if not _of_runtime(orphan.path.rpartition("/")[2]):
-                kept.append(f"/{orphan.path}: not wanted, kept: {who_lives(pids)} in it")
-            continue  # in a wanted pod this may be the sandbox, which is the runtime's
-        steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
-    return steps, kept
-
-
-def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> Iterator[Step]:
-    """rmdir of cgroups in every tree they are in; the order is the caller's, children first."""
-    for cgroup in cgroups:
-        for tree in layout.trees:
-            if tree in cgroup.trees:
-                path = layout.directory(tree, cgroup.path)
-                yield Step("rmdir", path, cgroup.path, why, "", during="remove")
-
-
-def who_lives(pids: Sequence[int]) -> str:
-    """``process 7 lives``, ``processes 7, 8 live``; five are named at most."""
-    if len(pids) == 1:
-        return f"process {pids[0]} lives"
-    few = ", ".join(str(pid) for pid in pids[:5])
-    more = f" and {len(pids) - 5} more" if len(pids) > 5 else ""
-    return f"processes {few}{more} live"

@@ -6,76 +6,16 @@ ensureSystemCgroups), the same from 1.24 to 1.36. Both are plain paths with eith
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from cgroup_engine.errors import StepFailedError, errno_name
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.limits import CgroupLimits
-from cgroup_engine.plan.steps import Plan, Step
+from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Setting
 from cgroup_engine.tree.layout import Controller
-
-KUBELET = "kubelet"
-
-
-class ProcessTable:
-    """What /proc tells of processes."""
-
-    def __init__(self, proc: Path = Path("/proc")) -> None:
-        self.proc = proc
-
-    def kubelets(self) -> list[int]:
-        """The kubelets that run outside of containers, that is in the first process's namespace."""
-        host = self._namespace(1)
-        pids = (int(entry.name) for entry in self.proc.iterdir() if entry.name.isdigit())
-        return sorted(pid for pid in pids if self._name(pid) == KUBELET and self._namespace(pid) == host)
-
-    def is_kernel_thread(self, pid: int) -> bool:
-        """Has it no executable (isKernelPid)? So it is with a process that is gone."""
-        return self._link(pid, "exe") is None
-
-    def set_oom_score_adj(self, pid: int, score: int) -> None:
-        """:raises StepFailedError: the kernel does not let us."""
-        path = self.proc / str(pid) / "oom_score_adj"
-        try:
-            path.write_text(f"{score}\n", encoding="ascii")
-        except OSError as refused:
-            raise StepFailedError(
-                f'{path}: write "{score}" failed: {errno_name(refused.errno or 0)}',
-                path=str(path),
-                value=str(score),
-                errno=refused.errno,
-                todo="run as root",
-            ) from None
-
-    def _name(self, pid: int) -> str:
-        try:
-            return (self.proc / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
-            return ""
-
-    def _namespace(self, pid: int) -> str | None:
-        return self._link(pid, "ns/pid")
-
-    def _link(self, pid: int, name: str) -> str | None:
-        try:
-            return os.readlink(self.proc / str(pid) / name)
-        except OSError:
-            return None
-
-
-def set_kubelets_oom_score_adj(node: NodeConfig) -> None:
-    """Gives each kubelet of this machine its oom_score_adj, if kubeletCgroups is set.
-
-    :raises StepFailedError: the kernel does not let us.
-    """
-    processes = ProcessTable()
-    for pid in processes.kubelets() if node.kubelet_cgroups else ():
-        processes.set_oom_score_adj(pid, node.kubelet_oom_score_adj)
+from cgroup_engine.tree.proc import Proc
 
 
 @dataclass(frozen=True)
@@ -106,15 +46,15 @@ class _Processes:
         return "pid"
 
 
-def with_moves(plan: Plan, node: NodeConfig, found: FoundTree, processes: ProcessTable | None = None) -> Plan:
+def with_moves(plan: Plan, node: NodeConfig, found: FoundTree, processes: Proc | None = None) -> Plan:
     """A plan with the moves of processes at its end; ``processes``: the machine's.
 
     :raises RootError: processes of a cgroup cannot be read.
     """
-    return replace(plan, steps=(*plan.steps, *moves(node, found, processes or ProcessTable())))
+    return replace(plan, steps=(*plan.steps, *moves(node, found, processes or Proc())))
 
 
-def moves(node: NodeConfig, found: FoundTree, processes: ProcessTable) -> Iterator[Step]:
+def moves(node: NodeConfig, found: FoundTree, processes: Proc) -> Iterator[Step]:
     """The writes to cgroup.procs, in every tree, that kubeletCgroups and systemCgroups ask for.
 
     Only what is in the root cgroup itself is moved for systemCgroups, and neither the first process nor a thread of
@@ -132,7 +72,7 @@ def moves(node: NodeConfig, found: FoundTree, processes: ProcessTable) -> Iterat
                 yield from _move(path, pid, why, found)
 
 
-def _of_root(node: NodeConfig, found: FoundTree, processes: ProcessTable) -> Sequence[int]:
+def _of_root(node: NodeConfig, found: FoundTree, processes: Proc) -> Sequence[int]:
     if not node.system_cgroups:
         return ()
     return [pid for pid in found.processes("") if pid != 1 and not processes.is_kernel_thread(pid)]

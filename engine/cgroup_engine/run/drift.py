@@ -6,9 +6,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cgroup_engine.change.apply import Outcome
-from cgroup_engine.change.systemd.units import UnitStep
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.steps import Plan, Step, settings_of
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.steps import settings_of
+from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.run.events import Drift
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import CgroupFs

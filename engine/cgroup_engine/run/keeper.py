@@ -11,19 +11,20 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 
 from cgroup_engine.change.apply import execute
-from cgroup_engine.change.systemd.units import plan_by
+from cgroup_engine.change.killing import Killing, Processes
+from cgroup_engine.change.oom_score import set_kubelets_oom_score_adj
 from cgroup_engine.errors import RecordError
 from cgroup_engine.gc_pause import gc_paused
 from cgroup_engine.kubelet.qos import qos_class
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.for_driver import plan_for_driver
 from cgroup_engine.plan.status import compare
-from cgroup_engine.plan.steps import Plan, Step
-from cgroup_engine.plan.system_cgroups import set_kubelets_oom_score_adj, with_moves
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.run.backoff import FIRST_DELAY, BackOff
 from cgroup_engine.run.drift import A_CGROUP, Left, differs, drift_since, left_by, paths_of
 from cgroup_engine.run.events import Complaint, Drift, Reason, Reconciled
-from cgroup_engine.run.killing import Killing, Processes
 from cgroup_engine.run.orphans import Orphans, Verdict
 from cgroup_engine.run.tree import Control, Tree
 from cgroup_engine.sources.source import Seen
@@ -118,7 +119,13 @@ class Keeper:
     def _put_right(
         self, blank: Reconciled, tree: Tree, wanted: Sequence[WantedCgroup], verdict: Verdict, by: Mapping[str, str]
     ) -> tuple[Reconciled, list[Complaint]]:
-        killing = Killing(tree.found.fs, tree.found.layout, self._control, self._processes)
+        killing = Killing(
+            tree.found.fs,
+            tree.found.layout,
+            self._processes,
+            sleep=self._control.sleep,
+            ending=self._control.ending,
+        )
         killed = self._orphans.end(verdict.doomed, killing) if verdict.doomed else {}
         with self._control.reading():
             plan = with_moves(_plan(tree, wanted, verdict), tree.node, tree.found)
@@ -179,7 +186,7 @@ class Keeper:
 
 def _plan(tree: Tree, wanted: Sequence[WantedCgroup], verdict: Verdict) -> Plan:
     """The plan without what is not to be removed now."""
-    plan = plan_by(wanted, tree.found, tree.node.driver, tree.systemd)
+    plan = plan_for_driver(wanted, tree.found, tree.node.driver, tree.systemd)
     if not verdict.staying:
         return plan
     return replace(plan, steps=tuple(step for step in plan.steps if not verdict.spares(step)))

@@ -21,10 +21,10 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from cgroup_engine.change.systemd.units import UnitStep
 from cgroup_engine.errors import errno_name
 from cgroup_engine.model.names import QosClass, is_pod_directory
-from cgroup_engine.plan.steps import Action, Step
+from cgroup_engine.plan.step import Action, Step
+from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.run.events import About, Complaint, Drift, Event, Reason, Reconciled, Started
 from cgroup_engine.tree.knobs import CPUS, KNOBS, MEMS
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cgroup_engine.change.killing import Killing
 from cgroup_engine.model.names import Driver, is_pod_directory
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.steps import Step, orphans
+from cgroup_engine.plan.removal import orphans
+from cgroup_engine.plan.step import Step
 from cgroup_engine.run.backoff import BackOff
-from cgroup_engine.run.killing import Killing
 from cgroup_engine.run.tree import Control, Tree
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundCgroup

@@ -13,6 +13,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Protocol
 
+#: Where a machine has its own cgroup tree, which a running systemd manages.
+MACHINE_ROOT = "/sys/fs/cgroup"
+
 
 class CgroupFs(Protocol):
     """What the engine needs of a cgroup file system."""

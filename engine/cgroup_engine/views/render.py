@@ -12,10 +12,10 @@ from typing import Any, Literal, TextIO
 
 import yaml
 
-from cgroup_engine.change.systemd.properties import plain
-from cgroup_engine.change.systemd.units import UnitStep
 from cgroup_engine.plan.status import Row, differs
-from cgroup_engine.plan.steps import Plan, Step
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.systemd.properties import plain
+from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.tree.knobs import Knob
 
 Output = Literal["table", "json", "yaml"]

@@ -128,7 +128,7 @@ def test_a_command_refuses_a_foreign_kubepods_of_the_machine_only(root, example,
     arguments = [command, "--root", str(root), *NODE, *([str(example / "three-pods.yaml")] * (command == "apply"))]
     main(arguments)
     assert "no record" not in capsys.readouterr().err
-    monkeypatch.setattr(of_commands, "THE_MACHINES_OWN", str(root.parent))
+    monkeypatch.setattr(of_commands, "MACHINE_ROOT", str(root.parent))
     monkeypatch.setenv("CGROUP_ENGINE_STATE_DIR", str(root.parent / "none yet"))
     assert main(arguments) == 1
     error = capsys.readouterr().err

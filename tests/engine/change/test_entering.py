@@ -8,7 +8,8 @@ from errno import ENOSPC, ESRCH
 
 import pytest
 
-from cgroup_engine.change.entering import check_process, enter, set_oom_score_adj, trees_of
+from cgroup_engine.change.entering import check_process, enter, trees_of
+from cgroup_engine.change.oom_score import set_oom_score_adj
 from cgroup_engine.errors import CgroupMissingError, InputError, StepFailedError
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout

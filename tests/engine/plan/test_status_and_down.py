@@ -14,7 +14,8 @@ from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.status import compare
-from cgroup_engine.plan.steps import Plan, make_plan
+from cgroup_engine.plan.step import Plan
+from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 

@@ -7,13 +7,15 @@ from errno import ESRCH
 import pytest
 
 from cgroup_engine.change.apply import execute
+from cgroup_engine.change.oom_score import set_kubelets_oom_score_adj
 from cgroup_engine.errors import StepFailedError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.steps import make_plan
-from cgroup_engine.plan.system_cgroups import ProcessTable, with_moves
+from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
+from cgroup_engine.tree.proc import Proc
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def processes(tmp_path):
         (directory / "oom_score_adj").write_text("0\n")
         if pid != 2:
             (directory / "exe").symlink_to("/bin/x")
-    return ProcessTable(tmp_path)
+    return Proc(tmp_path)
 
 
 def _plan(kernel, node, processes):
@@ -87,14 +89,22 @@ def test_down_leaves_them(stub, make_node, processes):
     assert "kubepods" not in kernel.dirs
 
 
-def test_the_kubelets_oom_score_is_written(processes):
-    processes.set_oom_score_adj(70, -999)
-    assert (processes.proc / "70" / "oom_score_adj").read_text() == "-999\n"
+def test_the_kubelets_oom_score_is_written(make_node, processes):
+    set_kubelets_oom_score_adj(make_node(kubeletCgroups="/kubelet"), processes)
+    scores = {pid: (processes.directory / str(pid) / "oom_score_adj").read_text() for pid in (1, 2, 70, 80, 90)}
+    assert scores == {1: "0\n", 2: "0\n", 70: "-999\n", 80: "0\n", 90: "0\n"}
 
 
-def test_a_process_that_is_gone_is_named(processes):
-    with pytest.raises(StepFailedError, match="99/oom_score_adj"):
-        processes.set_oom_score_adj(99, -999)
+def test_without_kubelet_cgroups_no_oom_score_is_written(make_node, processes):
+    set_kubelets_oom_score_adj(make_node(), processes)
+    assert (processes.directory / "70" / "oom_score_adj").read_text() == "0\n"
+
+
+def test_a_refused_oom_score_names_the_process(make_node, processes):
+    (processes.directory / "70" / "oom_score_adj").unlink()
+    (processes.directory / "70" / "oom_score_adj").mkdir()
+    with pytest.raises(StepFailedError, match=r"70/oom_score_adj.*EISDIR"):
+        set_kubelets_oom_score_adj(make_node(kubeletCgroups="/kubelet"), processes)
 
 
 def test_a_process_that_ended_before_its_move_is_no_failure(stub, make_node, processes):

@@ -10,10 +10,10 @@ from errno import EBUSY, EINVAL
 
 import pytest
 
+from cgroup_engine.change.killing import Processes
 from cgroup_engine.errors import RootError
 from cgroup_engine.model.names import is_container_directory, is_pod_directory
 from cgroup_engine.run.keeper import Keeper
-from cgroup_engine.run.killing import Processes
 from cgroup_engine.run.orphans import GRACE
 from cgroup_engine.run.tree import Control, Tree
 from cgroup_engine.sources.source import Seen

@@ -12,7 +12,7 @@ import pytest
 
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
-from cgroup_engine.plan.steps import Step
+from cgroup_engine.plan.step import Step
 from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping, Waiting
 from cgroup_engine.run.log import Log
 

@@ -8,7 +8,7 @@ import pytest
 
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
-from cgroup_engine.plan.steps import Step
+from cgroup_engine.plan.step import Step
 from cgroup_engine.run.events import Complaint, Drift, Reconciled, Started
 from cgroup_engine.run.metrics import Metrics
 

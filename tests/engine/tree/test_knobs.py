@@ -11,7 +11,7 @@ from cgroup_engine.tree.knobs import KNOBS, hugetlb_knob
 
 V1 = {knob.field: knob for knob in KNOBS[1]}
 V2 = {knob.field: knob for knob in KNOBS[2]}
-LIMITED = CgroupLimits(shares=1024, quota_us=50_000, period_us=100_000, memory=1 << 30, pids=7)
+LIMITED = CgroupLimits(shares=1024, weight=39, quota_us=50_000, period_us=100_000, memory=1 << 30, pids=7)
 UNIFIED = CgroupLimits(memory_min=4096, memory_low=8192, memory_high=1 << 20, swap=0, oom_group=True)
 ALIKE = ("shares", "quota", "memory", "pids")
 

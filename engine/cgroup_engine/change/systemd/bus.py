@@ -12,9 +12,9 @@ from jeepney import DBusAddress, DBusErrorResponse, MatchRule, message_bus, new_
 from jeepney.auth import AuthenticationError
 from jeepney.io.blocking import DBusConnection, Proxy, open_dbus_connection
 
-from cgroup_engine.change.systemd.properties import Property, is_limit
-from cgroup_engine.change.systemd.unit import Unit
 from cgroup_engine.errors import RootError, SystemdError, shown
+from cgroup_engine.plan.systemd.properties import Property, is_limit
+from cgroup_engine.plan.systemd.unit import Unit
 
 _NAME = "org.freedesktop.systemd1"
 _MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=_NAME, interface=f"{_NAME}.Manager")

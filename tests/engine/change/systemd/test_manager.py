@@ -102,6 +102,6 @@ def test_destroy_leaves_a_unit_of_the_operator_and_says_so(fake, manager):
 
 
 def test_on_a_tree_that_a_running_systemd_manages_its_connection_must_be_given(fake, tmp_path, monkeypatch):
-    monkeypatch.setattr(cgroup_manager, "THE_MACHINES_OWN", str(tmp_path))
+    monkeypatch.setattr(cgroup_manager, "MACHINE_ROOT", str(tmp_path))
     with pytest.raises(RootError, match="give systemd=connect"):
         CgroupManager(OsFs(str(tmp_path)), "systemd", shown_root="/own")

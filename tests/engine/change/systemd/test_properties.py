@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cgroup_engine.change.systemd.properties import INFINITY, known_controllers, resource_properties, shown_properties
 from cgroup_engine.kubelet.shares import systemd_quota
+from cgroup_engine.plan.systemd.properties import INFINITY, known_controllers, resource_properties, shown_properties
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import pytest
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.change.systemd import bus
-from cgroup_engine.change.systemd.units import down_over_dbus, is_slice, over_dbus
 from cgroup_engine.cli import main, root
 from cgroup_engine.errors import BusyCgroupError, ConfigError, RootError, SystemdError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.status import compare
 from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.plan.systemd.translation import down_over_dbus, is_slice, over_dbus
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
@@ -340,7 +340,7 @@ def test_a_bus_that_cannot_be_reached_is_one_line(address, tmp_path, monkeypatch
 def command(machine, monkeypatch):
     """The command line on a machine's own root."""
     node = machine()
-    monkeypatch.setattr(root, "THE_MACHINES_OWN", "/own")
+    monkeypatch.setattr(root, "MACHINE_ROOT", "/own")
 
     def run(name, *arguments):
         size = ["--cpus", "4", "--memory", "8Gi", "--max-pids", "32768", "--driver", "systemd"]

@@ -12,11 +12,15 @@ A unit and a cgroup belong together if systemd says so, not because of their nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from cgroup_engine.change.systemd.properties import (
+from cgroup_engine.errors import UnsafeNameError
+from cgroup_engine.model.names import expand_slice
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.steps import settings_of
+from cgroup_engine.plan.systemd.properties import (
     NO_PROPERTY,
     V1_TREES,
     Property,
@@ -25,42 +29,14 @@ from cgroup_engine.change.systemd.properties import (
     shown_properties,
     slice_properties,
 )
-from cgroup_engine.change.systemd.unit import Unit
-from cgroup_engine.errors import UnsafeNameError
-from cgroup_engine.model.names import Driver, expand_slice
-from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.order import Pass
-from cgroup_engine.plan.steps import Plan, Step, make_plan, settings_of
+from cgroup_engine.plan.systemd.unit import ActiveUnits, Unit
+from cgroup_engine.plan.systemd.unit_step import UnitStep
+from cgroup_engine.plan.write import Pass
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob
-from cgroup_engine.tree.layout import Layout
-
-if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
-    from cgroup_engine.change.systemd.bus import Systemd
 
 
-@dataclass(frozen=True)
-class UnitStep(Step):
-    """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
-
-    ``files`` are the writes that systemd does for it; they are read back. ``trees``: where a stop removes a directory.
-    """
-
-    properties: tuple[Property, ...] = ()
-    files: tuple[Step, ...] = ()
-    trees: tuple[str, ...] = ()
-
-
-def plan_by(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, systemd: Systemd | None) -> Plan:
-    """The plan, over D-Bus where a systemd manages the tree. Changes nothing.
-
-    :raises EngineError: as ``make_plan`` and ``over_dbus``.
-    """
-    plan = make_plan(wanted, found, driver)
-    return plan if systemd is None else over_dbus(plan, wanted, found, systemd)
-
-
-def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: Systemd) -> Plan:
+def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: ActiveUnits) -> Plan:
     """A plan from ``make_plan`` with systemd's part of it as calls. Changes nothing.
 
     :raises SystemdError: systemd does not answer.
@@ -91,7 +67,7 @@ def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, syst
     return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
 
 
-def down_over_dbus(plan: Plan, found: FoundTree, systemd: Systemd) -> Plan:
+def down_over_dbus(plan: Plan, found: FoundTree, systemd: ActiveUnits) -> Plan:
     """A plan from ``down_plan`` with systemd's part of it as calls. Changes nothing.
 
     :raises SystemdError: systemd does not answer.
@@ -110,7 +86,7 @@ class Translation:
     Its methods raise SystemdError if systemd does not answer.
     """
 
-    def __init__(self, found: FoundTree, systemd: Systemd) -> None:
+    def __init__(self, found: FoundTree, systemd: ActiveUnits) -> None:
         self.found = found
         self.layout = found.layout
         self.systemd = systemd
@@ -239,15 +215,6 @@ class Translation:
                     yield replace(step, text=" ".join(words))
             else:
                 yield step
-
-
-def with_file(call: UnitStep, file: Step, instead: Step, systemd: int, layout: Layout) -> UnitStep:
-    """A call with another value for one of its files; ``systemd`` is the version."""
-    other = dict(resource_properties({instead.file: instead.text}, systemd, layout.version) or ())
-    properties = tuple((name, other.get(name, value)) for name, value in call.properties)
-    files = tuple(instead if each == file else each for each in call.files)
-    text, why = shown_properties(properties), "; ".join(dict.fromkeys(each.why for each in files))
-    return replace(call, properties=properties, files=files, text=text, why=why)
 
 
 def is_slice(path: str) -> bool:

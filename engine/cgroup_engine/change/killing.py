@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from cgroup_engine.change.entering import is_kernel_thread
 from cgroup_engine.errors import errno_name
-from cgroup_engine.plan.steps import who_lives
-from cgroup_engine.run.tree import Control
+from cgroup_engine.plan.removal import who_lives
 from cgroup_engine.tree.fs import CgroupFs, cgroups_at
 from cgroup_engine.tree.layout import Layout, hierarchies
 
@@ -51,9 +51,18 @@ class Processes:
 class Killing:
     """One go at some cgroups of one tree. ``left``: a line for each cgroup in which processes are left, by path."""
 
-    def __init__(self, fs: CgroupFs, layout: Layout, control: Control, processes: Processes) -> None:
+    def __init__(
+        self,
+        fs: CgroupFs,
+        layout: Layout,
+        processes: Processes,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        ending: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._fs = fs
-        self._control = control
+        self._sleep = sleep
+        self._ending = ending
         self._processes = processes
         self._hierarchies = hierarchies(fs, layout)
         self._unified = layout.version == 2
@@ -65,9 +74,9 @@ class Killing:
         waiting = {path: pids for path in paths if (pids := self._pids(path))}
         for pause in _ROUNDS:
             waiting = {path: pids for path, pids in waiting.items() if self._kill(path, pids, killed[path])}
-            if not waiting or self._control.ending():
+            if not waiting or self._ending():
                 break
-            self._control.sleep(pause)
+            self._sleep(pause)
             waiting = {path: pids for path in waiting if (pids := self._pids(path))}
         for path, pids in waiting.items():
             self.left.setdefault(path, f"/{path}: {who_lives(sorted(pids))} in it after SIGKILL")

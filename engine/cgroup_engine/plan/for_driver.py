@@ -1,0 +1,50 @@
+"""The plan that a node's cgroup driver carries out: writes to files, or calls to systemd where it manages the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cgroup_engine.model.names import Driver
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.step import Plan
+from cgroup_engine.plan.steps import make_plan
+from cgroup_engine.plan.systemd.unit import ActiveUnits
+from cgroup_engine.tree.found import FoundTree
+
+
+def plan_for_driver(
+    wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, systemd: ActiveUnits | None
+) -> Plan:
+    """The steps from what is found to what is wanted. Changes nothing.
+
+    ``systemd``: the one that manages the tree; None if the engine makes the directories itself, with either driver.
+
+    :raises EngineError: as ``make_plan`` and ``over_dbus``.
+    """
+    plan = make_plan(wanted, found, driver)
+    if systemd is None:
+        return plan
+    from cgroup_engine.plan.systemd.translation import over_dbus
+
+    return over_dbus(plan, wanted, found, systemd)
+
+
+def down_plan_for_driver(
+    wanted: Sequence[WantedCgroup],
+    found: FoundTree,
+    driver: Driver,
+    systemd: ActiveUnits | None,
+    *,
+    recorded: bool = False,
+) -> Plan:
+    """The steps that remove the hierarchy; see ``down_plan``. Changes nothing.
+
+    :raises EngineError: as ``down_plan`` and ``down_over_dbus``.
+    """
+    plan = down_plan(wanted, found, driver, recorded=recorded)
+    if systemd is None:
+        return plan
+    from cgroup_engine.plan.systemd.translation import down_over_dbus
+
+    return down_over_dbus(plan, found, systemd)

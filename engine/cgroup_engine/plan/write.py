@@ -1,0 +1,43 @@
+"""The writes of one knob, pass by pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cgroup_engine.tree.knobs import Knob, Setting
+
+Pass = Literal["remove", "lower", "make", "settle"]
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write(2). ``need``: why the state after it is not between both ends. ``obstacle``: what will refuse it."""
+
+    knob: Knob
+    file: str
+    text: str
+    need: str = ""
+    obstacle: str = ""
+
+
+@dataclass
+class PassWrites:
+    """The writes of one knob of one cgroup in each pass."""
+
+    lower: list[Write] = field(default_factory=list)
+    make: list[Write] = field(default_factory=list)
+    settle: list[Write] = field(default_factory=list)
+
+    def of(self, during: Pass) -> list[Write]:
+        return {"lower": self.lower, "make": self.make, "settle": self.settle}.get(during, [])
+
+
+def same_setting(knob: Knob, found: Setting, wanted: Setting) -> bool:
+    return found == wanted or all(
+        knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True)
+    )
+
+
+def writes_between(knob: Knob, old: Setting, new: Setting) -> list[Write]:
+    return [Write(knob, file, text) for file, text in knob.writes(old, new)]

@@ -1,0 +1,44 @@
+"""Which knobs there are on cgroup v1 and v2."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.tree.knobs.cpu import V1_QUOTA, V1Shares, V2Quota, V2Weight
+from cgroup_engine.tree.knobs.cpuset import CPUS
+from cgroup_engine.tree.knobs.hugetlb import hugetlb_knob
+from cgroup_engine.tree.knobs.knob import Knob
+from cgroup_engine.tree.knobs.memory import MEMORY_AND_SWAP, V1_MEMORY, V2Memory, V2MemoryBytes, V2OomGroup
+from cgroup_engine.tree.knobs.pids import Pids
+from cgroup_engine.tree.layout import Layout
+
+KNOBS: dict[int, tuple[Knob, ...]] = {
+    1: (V1Shares(), V1_QUOTA, V1_MEMORY, Pids()),
+    2: (
+        V2Weight(),
+        V2Quota(),
+        V2Memory(),
+        Pids(),
+        V2MemoryBytes("memory_min", files=("memory.min",), default=("0",)),
+        V2MemoryBytes("memory_low", files=("memory.low",), default=("0",)),
+        V2MemoryBytes("memory_high", files=("memory.high",)),
+        V2MemoryBytes("swap", files=("memory.swap.max",)),
+        V2OomGroup(),
+    ),
+}
+
+
+def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
+    """The knobs by which limits are set, as far as the layout has their controllers."""
+    return tuple(knob for knob in knobs_for(layout.version, limits, layout.swap) if knob.controller in layout.tree_of)
+
+
+def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
+    """As ``knobs_of``, for every controller; ``swap``: does the kernel account for it?"""
+    knobs = KNOBS[version] + tuple(hugetlb_knob(version, size) for size in limits.hugepages)
+    if CPUS.given(limits):
+        knobs += (CPUS,)
+    if version == 1 and swap and limits.swap is not None:
+        return tuple(MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
+    return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
