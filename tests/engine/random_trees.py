@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.inputs.config import feature_gates, node_config
-from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.cpu_weight import with_weight
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.cpu_list import cpu_list, parse_cpu_list

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cgroup_engine.errors import ApiServerError, PodError, shown
-from cgroup_engine.inputs.pods import check_unique_uids, pod_from_object
+from cgroup_engine.inputs.pod_object import pod_from_object
+from cgroup_engine.inputs.pods import check_unique_uids
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.delays import Delays

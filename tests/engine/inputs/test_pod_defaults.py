@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cgroup_engine.inputs.pod_defaults import defaulted
-from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.inputs.pod_object import decoded
 from cgroup_engine.model.kubelet_version import KubeletVersion
 
 

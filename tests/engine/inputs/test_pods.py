@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from cgroup_engine.errors import PodError
-from cgroup_engine.inputs.pods import pod_from_object, read_pods
+from cgroup_engine.inputs.pod_object import pod_from_object
+from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.model.kubelet_version import KubeletVersion
 
 NEW = KubeletVersion()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cgroup_engine.inputs.config import _Reader
+from cgroup_engine.inputs.config.fields import ConfigFields
+from cgroup_engine.inputs.config.reservations import eviction_memory
 from cgroup_engine.inputs.pod_defaults import defaulted
-from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.inputs.pod_object import decoded
 from cgroup_engine.kubelet.allocatable import allocatable, node_limits, over_reserved, reservation, reserved_limits
 from cgroup_engine.kubelet.cpu_weight import linear
 from cgroup_engine.kubelet.qos_cgroups import qos_limits, request_sums
@@ -44,8 +45,8 @@ class Node:
         return "/" + names.directory(name, self.row["driver"])
 
     def kept(self):
-        reader = _Reader({"evictionHard": self.row["eviction_hard"]}, "test", self.version)
-        eviction = reader.eviction_memory(self.capacity["memory"].value())
+        config = ConfigFields({"evictionHard": self.row["eviction_hard"]}, "test", self.version)
+        eviction = eviction_memory(config, self.capacity["memory"].value())
         return reservation(self.capacity, self.kube, self.system, eviction)
 
     def pods_limits(self):

@@ -9,7 +9,7 @@ import pytest
 from cgroup_engine.errors import PodError
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
-from cgroup_engine.inputs.pods import decoded
+from cgroup_engine.inputs.pod_object import decoded
 from cgroup_engine.kubelet.container_values import limits_for_container
 from cgroup_engine.kubelet.cpu_weight import linear, quadratic
 from cgroup_engine.kubelet.memory_qos import container_protection, memory_high, pod_protection

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cgroup_engine.errors import ConfigError
-from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits

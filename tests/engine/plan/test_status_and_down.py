@@ -9,7 +9,7 @@ import pytest
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.errors import BusyCgroupError
-from cgroup_engine.inputs.pods import pod_from_object
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.plan.down import down_plan

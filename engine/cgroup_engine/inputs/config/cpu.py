@@ -1,0 +1,66 @@
+"""CPU: the quota, its period, and the CPU manager."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from cgroup_engine.errors import shown
+from cgroup_engine.inputs.config.fields import ConfigFields
+from cgroup_engine.kubelet.node import CpuManagerPolicy
+from cgroup_engine.model.limits import DEFAULT_PERIOD_US, CfsQuota
+
+_DURATION_UNITS_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+
+
+def cfs_quota(config: ConfigFields) -> CfsQuota:
+    """cpuCFSQuota and cpuCFSQuotaPeriod.
+
+    Another period than 100ms needs the gate CustomCPUCFSQuotaPeriod (alpha until 1.35, on in 1.36) and is 1ms to
+    1s (1µs to 1s before 1.26), as the kubelet's validation says.
+    """
+    text = config.text("cpuCFSQuotaPeriod", "100ms")
+    period_ns = _duration_ns(text)
+    if period_ns is None:
+        raise config.error("cpuCFSQuotaPeriod", f"{shown(text)} is not a duration", 'write one such as "100ms"')
+    if period_ns == 0:
+        period_ns = DEFAULT_PERIOD_US * 1000
+    if period_ns != DEFAULT_PERIOD_US * 1000 and not config.version.enabled("CustomCPUCFSQuotaPeriod"):
+        raise config.error(
+            "cpuCFSQuotaPeriod",
+            f"{text} is refused by kubelet {config.version}",
+            "set featureGates.CustomCPUCFSQuotaPeriod: true or use 100ms",
+            text,
+        )
+    shortest, least = (10**6, "1ms") if config.version.at_least(26) else (10**3, "1µs")
+    if not shortest <= period_ns <= 10**9:
+        raise config.error("cpuCFSQuotaPeriod", f"{text} is not within {least} to 1s", "correct it", text)
+    return CfsQuota(config.flag("cpuCFSQuota", True), period_ns // 1000)
+
+
+def cpu_manager_policy(config: ConfigFields) -> CpuManagerPolicy:
+    policy = config.text("cpuManagerPolicy", "")
+    if policy not in ("", "none", "static"):
+        raise config.error("cpuManagerPolicy", f"{shown(policy)} is not known", "use none or static", policy)
+    return "static" if policy == "static" else "none"
+
+
+def _duration_ns(text: str) -> int | None:
+    """A Go duration ("1h", "1.5s", "100ms") in ns; None if it is none."""
+    if text == "0":
+        return 0
+    part = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
+    total, position = Decimal(0), 0
+    while match := part.match(text, position):
+        total += Decimal(match[1]) * _DURATION_UNITS_NS[match[2]]
+        position = match.end()
+    return int(total) if position == len(text) and position > 0 else None

@@ -1,0 +1,106 @@
+"""A node: its size, and the KubeletConfiguration (kubelet.config.k8s.io/v1beta1) as far as cgroups depend on it.
+
+Defaults and checks follow ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and ``.../config/validation``. Fields that
+do not concern cgroups are ignored; fields that do, and that this engine does not act on yet, are named in
+``NodeConfig.warnings`` so that nothing is dropped silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cgroup_engine.errors import ConfigError, UnsafeNameError
+from cgroup_engine.inputs.config.cgroup_names import driver_of, plain_cgroup, reserved_cgroup, system_cgroups
+from cgroup_engine.inputs.config.checks import check_gates, warn_of_fields
+from cgroup_engine.inputs.config.cpu import cfs_quota, cpu_manager_policy
+from cgroup_engine.inputs.config.fields import ConfigFields
+from cgroup_engine.inputs.config.memory import (
+    kubelet_oom_score_adj,
+    memory_reservation_policy,
+    memory_throttling_factor,
+    pod_pids_limit,
+    qos_reserved_memory,
+    single_process_oom_kill,
+    swap_behavior,
+)
+from cgroup_engine.inputs.config.reservations import both_reserved, check_reserved, enforced, eviction_memory
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.names import Driver, Runtime, components, kubepods_name, parse_cgroupfs
+
+
+def node_config(
+    fields: Mapping[str, Any],
+    where: str,
+    *,
+    version: KubeletVersion,
+    cpus: int,
+    memory: int,
+    max_pids: int,
+    swap: int = 0,
+    huge_pages: Mapping[int, int] | None = None,
+    driver: Driver | None = None,
+    runtime: Runtime = "containerd",
+    runtime_driver: Driver | None = None,
+) -> NodeConfig:
+    """A node with the given size and configuration fields; ``driver`` overrides cgroupDriver.
+
+    ``runtime_driver``: the runtime's own; None is the kubelet's, as it should be. (Kubelets from 1.31 on ask a runtime
+    that can tell: gate KubeletCgroupDriverFromCRI.)
+
+    :raises ConfigError: a field has a value that a kubelet would refuse, more is reserved than there is, or no
+        container can be made with these drivers.
+    """
+    size = NodeConfig(cpus, memory, max_pids, version, runtime, swap=swap, huge_pages=huge_pages or {})
+    node = replace(_read(ConfigFields(fields, where, version), size, driver), runtime_driver=runtime_driver)
+    if runtime_driver not in (None, node.driver) and not (node.misplaced and runtime == "containerd"):
+        raise ConfigError(
+            f"{where}: the kubelet's driver is {node.driver} and {runtime}'s is {runtime_driver}: no container starts",
+            todo="give both the same",
+        )
+    return node
+
+
+def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> NodeConfig:
+    check_gates(config)
+    warn_of_fields(config)
+    if not config.flag("cgroupsPerQOS", True):
+        raise config.error("cgroupsPerQOS", "is false, so the kubelet makes no hierarchy", "set it to true")
+    driver = driver or driver_of(config)
+    try:
+        cgroup_root = parse_cgroupfs(config.text("cgroupRoot", ""))
+        components(kubepods_name(cgroup_root), driver)
+    except UnsafeNameError as refused:
+        raise config.error("cgroupRoot", refused.message, refused.todo, refused.value) from None
+    eviction = eviction_memory(config, size.memory)
+    enforce = enforced(config)
+    kube_reserved, system_reserved = both_reserved(config, size.cpus)
+    node = replace(
+        size,
+        driver=driver,
+        cgroup_root=cgroup_root,
+        enforce=enforce,
+        kube_reserved=kube_reserved,
+        system_reserved=system_reserved,
+        kube_reserved_cgroup=reserved_cgroup(config, "kubeReservedCgroup", driver, enforce),
+        system_reserved_cgroup=reserved_cgroup(config, "systemReservedCgroup", driver, enforce),
+        kubelet_cgroups=plain_cgroup(config, "kubeletCgroups"),
+        system_cgroups=system_cgroups(config),
+        kubelet_oom_score_adj=kubelet_oom_score_adj(config),
+        eviction_memory=eviction,
+        qos_reserved_memory=qos_reserved_memory(config),
+        pod_pids_limit=pod_pids_limit(config),
+        cfs=cfs_quota(config),
+        cpu_manager_policy=cpu_manager_policy(config),
+        memory_reservation_policy=memory_reservation_policy(config),
+        memory_throttling_factor=memory_throttling_factor(config),
+        swap_behavior=swap_behavior(config),
+        single_process_oom_kill=single_process_oom_kill(config),
+        # default true since 1.35 (KEP-5573); the field exists since 1.31
+        fail_cgroup_v1=config.version.at_least(31) and config.flag("failCgroupV1", config.version.at_least(35)),
+        warnings=tuple(config.warnings),
+    )
+    check_reserved(config, node)
+    return node

@@ -1,0 +1,121 @@
+"""What a node keeps from its pods: reservations, the eviction threshold, and where they are enforced."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from cgroup_engine.errors import shown
+from cgroup_engine.inputs.config.fields import ConfigFields
+from cgroup_engine.kubelet.allocatable import over_reserved, reservation
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.model.cpu_list import parse_cpu_list
+from cgroup_engine.model.pod import Resources
+from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
+
+_DEFAULT_EVICTION_MEMORY = "100Mi"
+
+
+def enforced(config: ConfigFields) -> frozenset[str]:
+    """enforceNodeAllocatable, default [pods]; [] and [none] are the same.
+
+    The -compressible keys came in 1.32. A key that is named twice is refused since 1.31.
+    """
+    listed = config.fields.get("enforceNodeAllocatable")
+    if listed is None:
+        return frozenset({"pods"})
+    known = ["pods", "system-reserved", "kube-reserved", "none"]
+    if config.version.at_least(32):
+        known += ["system-reserved-compressible", "kube-reserved-compressible"]
+    if not isinstance(listed, list):
+        raise config.error("enforceNodeAllocatable", "is not a list", f"use some of {', '.join(known)}")
+    for item in listed:
+        if item not in known:
+            raise config.error(
+                "enforceNodeAllocatable", f"{shown(item)} is not known", f"use some of {', '.join(known)}"
+            )
+    keys = frozenset(listed)
+    if len(keys) != len(listed) and config.version.at_least(31):
+        raise config.error("enforceNodeAllocatable", "names a key twice", "correct the list")
+    if "none" in keys and len(listed) > 1:
+        raise config.error("enforceNodeAllocatable", 'names "none" with others', "correct the list")
+    for key in ("system-reserved", "kube-reserved"):
+        if {key, f"{key}-compressible"} <= keys:
+            raise config.error("enforceNodeAllocatable", f"names {key} and {key}-compressible", "use one of them")
+    return keys - {"none"}
+
+
+def both_reserved(config: ConfigFields, cpus: int) -> tuple[Resources, Resources]:
+    """kubeReserved and systemReserved; reservedSystemCPUs replaces the CPU of both (cmd/kubelet/app/server.go)."""
+    kube, system = dict(_reserved(config, "kubeReserved")), dict(_reserved(config, "systemReserved"))
+    text = config.text("reservedSystemCPUs", "")
+    if not text:
+        return kube, system
+    for name in ("systemReservedCgroup", "kubeReservedCgroup"):
+        if config.text(name, ""):
+            raise config.error("reservedSystemCPUs", f"is refused together with {name}", "use one of them")
+    try:
+        reserved = parse_cpu_list(text)
+    except ValueError:
+        raise config.error("reservedSystemCPUs", f"{shown(text)} is no list of CPUs", 'write "0-1,4"', text) from None
+    if reserved and max(reserved) >= cpus:
+        raise config.error("reservedSystemCPUs", f"{shown(text)} names CPUs that the node has not", value=text)
+    kube.pop("cpu", None)
+    if reserved:
+        system["cpu"] = from_milli(len(reserved) * 1000)
+    return kube, system
+
+
+def _reserved(config: ConfigFields, name: str) -> Resources:
+    amounts = {}
+    for resource, raw in config.mapping(name).items():
+        spot = f"{name}.{resource}" if isinstance(resource, str) and resource.isprintable() else name
+        known = ("cpu", "memory", "ephemeral-storage", "pid")
+        if resource not in known:
+            raise config.error(name, f"{shown(resource)} cannot be reserved", f"use {', '.join(known)}")
+        amounts[resource] = config.amount(raw, spot)
+    return amounts
+
+
+def eviction_memory(config: ConfigFields, capacity: int) -> Quantity | None:
+    """evictionHard["memory.available"] as bytes of the capacity; None without a threshold.
+
+    ``pkg/kubelet/eviction/helpers.go`` parseThresholdStatement: "0%" and "100%" are dropped; of other percentages
+    the fraction is kept as a float32. Without evictionHard the default is 100Mi; with it only if
+    mergeDefaultEvictionSettings (1.33) says so. A plain zero, which a kubelet refuses, is taken for none.
+    """
+    hard = config.mapping("evictionHard") if config.fields.get("evictionHard") is not None else None
+    merge = config.version.at_least(33) and config.flag("mergeDefaultEvictionSettings", False)
+    text = (hard or {}).get("memory.available")
+    if text is None and (hard is None or merge):
+        text = _DEFAULT_EVICTION_MEMORY
+    if text in (None, "0%", "100%"):
+        return None
+    if not isinstance(text, str) or not text.endswith("%"):
+        return config.amount(text, "evictionHard.memory.available")
+    number = text.rstrip("%")
+    if not re.fullmatch(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,2})?", number, re.A | re.I):
+        raise config.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
+    fraction = _float32(_float32(float(number)) / 100)
+    if not 0 <= fraction <= 1:
+        raise config.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
+    return from_bytes(int(float(capacity) * fraction))
+
+
+def check_reserved(config: ConfigFields, node: NodeConfig) -> None:
+    capacity = {name: amount for name, amount in node.capacity.items() if name != "pid"}
+    kept = reservation(capacity, node.kube_reserved, node.system_reserved, node.eviction_memory)
+    for name in over_reserved(capacity, kept):
+        raise config.error(
+            f"kubeReserved, systemReserved and evictionHard of {name}",
+            f"are {kept[name]} in sum and the node has {capacity[name]}",
+            "reserve less",
+        )
+    for key, enforcement in (("kubeReserved", "kube-reserved"), ("systemReserved", "system-reserved")):
+        amounts = node.kube_reserved if key == "kubeReserved" else node.system_reserved
+        if not amounts and {enforcement, f"{enforcement}-compressible"} & node.enforce:
+            raise config.error(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
+
+
+def _float32(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])

@@ -1,0 +1,237 @@
+"""One Pod object, as decoded from YAML or JSON, as a pod.
+
+Fields that no cgroup depends on are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, shown
+from cgroup_engine.inputs.pod_checks import check_pod
+from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.names import QosClass, check_container_id, check_uid
+from cgroup_engine.model.pod import Container, Pod, Resources
+from cgroup_engine.model.quantity import Quantity, parse
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+_MIRROR = "kubernetes.io/config.mirror"
+_QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
+
+
+def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
+    """One Pod object as decoded from YAML or JSON, defaulted and checked; ``where`` starts every message.
+
+    :raises PodError: it cannot be used.
+    """
+    pod = defaulted(decoded(item, where, version, kind_needed=kind_needed), version)
+    check_pod(pod, version)
+    return pod
+
+
+def decoded(
+    item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True, uid_needed: bool = True
+) -> Pod:
+    """One Pod object as it is written: no defaults, no checks but that every value is of its type.
+
+    :raises PodError: it cannot be read.
+    """
+    return _Reader(where, version).pod(item, kind_needed, uid_needed)
+
+
+class _Reader:
+    """Reads one object, keeping in mind where it stands in it for messages."""
+
+    def __init__(self, where: str, version: KubeletVersion) -> None:
+        self.where = where
+        self.version = version
+
+    def error(self, field_name: str, message: str, todo: str = "", value: str | None = None) -> PodError:
+        spot = f"{self.where}: {field_name}" if field_name else self.where
+        return PodError(f"{spot}: {message}", path=self.where, value=value, todo=todo)
+
+    def pod(self, item: Any, kind_needed: bool, uid_needed: bool) -> Pod:
+        if not isinstance(item, dict):
+            raise self.error("", "is not a Pod object", "give objects with kind: Pod")
+        kind, api_version = item.get("kind"), item.get("apiVersion")
+        if (kind != "Pod" or api_version != "v1") and not (not kind_needed and kind is None and api_version is None):
+            what = f"kind {shown(kind)} of apiVersion {shown(api_version)}"
+            raise self.error("", f"{what} is not a Pod of v1", "give objects of kind Pod")
+        metadata = self.mapping(item, "metadata")
+        name = self.text(metadata, "metadata.name")
+        if not _DNS_SUBDOMAIN.fullmatch(name):
+            raise self.error("metadata.name", f"{shown(name)} is not a pod name", "use a-z, 0-9, - and .", name)
+        namespace = self.text(metadata, "metadata.namespace", "default")
+        if not _DNS_LABEL.fullmatch(namespace):
+            raise self.error("metadata.namespace", f"{shown(namespace)} is not a namespace", "use a-z, 0-9 and -")
+        source = self.where
+        self.where = f"{source}: pod {namespace}/{name}"
+        annotations = {
+            key: text
+            for key, text in self.mapping(metadata, "metadata.annotations").items()
+            if isinstance(key, str) and isinstance(text, str)
+        }
+        spec, status = self.mapping(item, "spec"), self.mapping(item, "status")
+        ids = self.container_ids(status)
+        containers = self.containers(spec, "containers", ids)
+        init_containers = self.containers(spec, "initContainers", ids)
+        if not containers:
+            raise self.error("spec.containers", "is empty", "a pod needs at least one container")
+        self.check_unique(containers + init_containers)
+        gate = self.version.enabled("PodLevelResources")
+        requests, limits = self.pod_level(spec, gate)
+        return Pod(
+            uid=self.uid(metadata, annotations) if uid_needed else "",
+            name=name,
+            namespace=namespace,
+            containers=containers,
+            init_containers=init_containers,
+            overhead=self.amounts(spec, "spec.overhead"),
+            requests=requests if gate else {},
+            limits=limits,
+            gated_requests={} if gate else requests,
+            annotations=annotations,
+            priority=self.priority(spec),
+            priority_class_name=self.text(spec, "spec.priorityClassName", ""),
+            status_qos_class=self.status_qos(status),
+            ended=status.get("phase") in ("Succeeded", "Failed"),
+            source=source,
+        )
+
+    def pod_level(self, spec: Mapping[str, Any], gate: bool) -> tuple[Resources, Resources]:
+        """spec.resources, a field since 1.32; its limits are not looked at without the gate PodLevelResources."""
+        if not self.version.at_least(32):
+            return {}, {}
+        resources = self.mapping(spec, "spec.resources")
+        limits = self.amounts(resources, "spec.resources.limits") if gate else {}
+        requests = self.amounts(resources, "spec.resources.requests")
+        return requests, limits
+
+    def uid(self, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
+        # A mirror pod shows a static pod in the API; the cgroup has the static pod's UID (CreateMirrorPod, getPodHash).
+        field, uid = "metadata.annotations", annotations.get(_MIRROR, "")
+        if uid == "":
+            field, uid = "metadata.uid", self.text(metadata, "metadata.uid", "")
+        if uid == "":
+            raise self.error(
+                "metadata.uid",
+                "is missing",
+                "add one, or give a static pod's manifest as a file of its own",
+            )
+        try:
+            return check_uid(uid)
+        except UnsafeNameError as refused:
+            raise self.error(field, refused.message, refused.todo, uid) from None
+
+    def containers(self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str]) -> tuple[Container, ...]:
+        listed = spec.get(key) or []
+        if not isinstance(listed, list):
+            raise self.error(f"spec.{key}", "is not a list")
+        return tuple(self.container(item, f"spec.{key}[{n}]", ids, key) for n, item in enumerate(listed))
+
+    def container(self, item: Any, spot: str, ids: Mapping[str, str], key: str) -> Container:
+        if not isinstance(item, dict):
+            raise self.error(spot, "is not a container")
+        name = self.text(item, f"{spot}.name")
+        if not _DNS_LABEL.fullmatch(name):
+            raise self.error(f"{spot}.name", f"{shown(name)} is not a container name", "use a-z, 0-9 and -", name)
+        resources = self.mapping(item, f"{spot}.resources")
+        requests = self.amounts(resources, f"{spot}.resources.requests")
+        limits = self.amounts(resources, f"{spot}.resources.limits")
+        init = key == "initContainers"
+        # before 1.28 restartPolicy of a container is not a field of the API and is dropped
+        always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
+        return Container(name, requests, limits, ids.get(name), init, always, self.restart_on(item, spot))
+
+    def restart_on(self, container: Mapping[str, Any], spot: str) -> frozenset[str]:
+        """resizePolicy, of which there are none but for cpu and memory; NotRequired is the default."""
+        listed = container.get("resizePolicy") or []
+        if not isinstance(listed, list) or not all(isinstance(policy, dict) for policy in listed):
+            raise self.error(f"{spot}.resizePolicy", "is not a list of policies")
+        names = [policy.get("resourceName") for policy in listed if policy.get("restartPolicy") == "RestartContainer"]
+        return frozenset(name for name in ("cpu", "memory") if name in names)
+
+    def amounts(self, parent: Mapping[str, Any], spot: str) -> Resources:
+        amounts = {}
+        for name, raw in self.mapping(parent, spot).items():
+            if not isinstance(name, str):
+                raise self.error(spot, f"{shown(name)} is not a resource name", "use a text such as cpu")
+            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{shown(name)}"
+            amounts[name] = self.amount(raw, here)
+        return amounts
+
+    def amount(self, raw: Any, spot: str) -> Quantity:
+        if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+            raise self.error(spot, f"{shown(raw)} is not a quantity", 'write a number or a text such as "500m"')
+        text = raw.strip() if isinstance(raw, str) else f"{raw}"
+        try:
+            return parse(text)
+        except QuantityError as refused:
+            raise self.error(spot, refused.message, refused.todo, text) from None
+
+    def check_unique(self, containers: Sequence[Container]) -> None:
+        names: set[str] = set()
+        ids: set[str] = set()
+        for container in containers:
+            if container.name in names:
+                raise self.error("spec", f"two containers are named {shown(container.name)}", "give each its own name")
+            names.add(container.name)
+            if container.id is not None and container.id in ids:
+                raise self.error("status", f"two containers have the id {container.id}", "give each its own id")
+            ids.add(container.id or "")
+
+    def container_ids(self, status: Mapping[str, Any]) -> dict[str, str]:
+        """Container name -> id, from ``containerd://<id>`` and the like."""
+        ids: dict[str, str] = {}
+        for key in ("containerStatuses", "initContainerStatuses"):
+            listed = status.get(key) or []
+            if not isinstance(listed, list):
+                raise self.error(f"status.{key}", "is not a list")
+            for n, item in enumerate(listed):
+                spot = f"status.{key}[{n}]"
+                if not isinstance(item, dict):
+                    raise self.error(spot, "is not a container status")
+                name, url = self.text(item, f"{spot}.name"), self.text(item, f"{spot}.containerID", "")
+                if url == "":
+                    continue
+                try:
+                    ids[name] = check_container_id(url.split("://", 1)[-1])
+                except UnsafeNameError as refused:
+                    raise self.error(f"{spot}.containerID", refused.message, refused.todo, url) from None
+        return ids
+
+    def priority(self, spec: Mapping[str, Any]) -> int | None:
+        priority = spec.get("priority")
+        if priority is None or (isinstance(priority, int) and not isinstance(priority, bool)):
+            return priority
+        raise self.error("spec.priority", f"{shown(priority)} is not a whole number")
+
+    def status_qos(self, status: Mapping[str, Any]) -> QosClass | None:
+        text = self.text(status, "status.qosClass", "")
+        if text == "":
+            return None
+        if text not in _QOS:
+            raise self.error("status.qosClass", f"{shown(text)} is not a QoS class", f"use one of {', '.join(_QOS)}")
+        return _QOS[text]
+
+    def mapping(self, parent: Mapping[str, Any], spot: str) -> Mapping[str, Any]:
+        value = parent.get(spot.rsplit(".", 1)[-1])
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.error(spot, "is not a mapping")
+        return value
+
+    def text(self, parent: Mapping[str, Any], spot: str, default: str | None = None) -> str:
+        value = parent.get(spot.rsplit(".", 1)[-1])
+        if value is None and default is not None:
+            return default
+        if value is None:
+            raise self.error(spot, "is missing")
+        if not isinstance(value, str):
+            raise self.error(spot, f"{shown(value)} is not a text", "put it in quotes")
+        return value
