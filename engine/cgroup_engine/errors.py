@@ -34,7 +34,7 @@ def errno_name(number: int) -> str:
     return errno_names.errorcode.get(number, f"errno {number}")
 
 
-def shown(value: object, limit: int = 80) -> str:
+def quoted(value: object, limit: int = 80) -> str:
     """A value given by a stranger, quoted for a message: control characters escaped, cut after ``limit``."""
     if isinstance(value, (list, dict, set, tuple)):
         return f"a {'mapping' if isinstance(value, dict) else 'list'}"  # its text can be exponentially long

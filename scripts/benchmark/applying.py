@@ -64,7 +64,7 @@ def _host(directory: Path) -> Iterator[Tree]:
         raise UnavailableError(str(reason)) from None
     if layout.version != 1:
         raise UnavailableError("this machine has no v1 hierarchies of cpu and memory")
-    places = [Path(_OWN, tree) for tree in layout.trees]
+    places = [Path(_OWN, tree) for tree in layout.hierarchies]
     closed = [str(place) for place in places if not os.access(place, os.W_OK)]
     if closed:
         raise UnavailableError(f"cannot make a cgroup in {closed[0]}")

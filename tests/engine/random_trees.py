@@ -85,7 +85,7 @@ class Machine(ModelFs):
         self.log.append(("fork", name))
         self.processes[pid] = f"${name}"
         try:
-            for tree in self.layout.trees:
+            for tree in self.layout.hierarchies:
                 directory = self.layout.directory(tree, path)
                 if self.is_dir(directory):
                     self.write(f"{directory}/cgroup.procs", pid)
@@ -257,7 +257,7 @@ def drift(chance, machine, paths, times, files=_FILES):
     """Writes that the kernel accepts, to any files of some cgroups."""
     for _ in range(times):
         path = chance.choice(paths)
-        controller = chance.choice([name for name in files if name in machine.layout.tree_of])
+        controller = chance.choice([name for name in files if name in machine.layout.hierarchy_of])
         file = chance.choice(files[controller])
         try:
             machine.write(machine.layout.file(controller, path, file), _value(chance, file))
@@ -277,7 +277,7 @@ def extra_children(chance, machine, parents, times):
     made = []
     for n in range(times):
         path = f"{chance.choice(parents)}/stranger{n}"
-        for tree in machine.layout.trees:
+        for tree in machine.layout.hierarchies:
             try:
                 machine.mkdir(machine.layout.directory(tree, path))
             except OSError:
@@ -336,7 +336,7 @@ def sizes(machine, path, *knobs):
 def _readable_knobs(layout):
     pair = [MEMORY_AND_SWAP] if layout.version == 1 else []
     every = [*KNOBS[layout.version], *pair, *(hugetlb_knob(layout.version, size) for size in HUGE), CPU_LIST]
-    return [knob for knob in every if knob.controller in layout.tree_of]
+    return [knob for knob in every if knob.controller in layout.hierarchy_of]
 
 
 def _sizes(knob, texts):

@@ -42,7 +42,7 @@ class Node:
         if reserved and layout == "v2":
             self.fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
         for path in reserved:
-            for tree in found.trees:
+            for tree in found.hierarchies:
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):
                     self.fs.mkdir(f"{tree}/{path}".lstrip("/"))
 
@@ -140,7 +140,7 @@ def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_ap
     fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
     layout_found = detect(fs, "model")
     node = replace(node, cgroup_version=layout_found.version, cpu_list=layout_found.cpus)
-    for tree in layout_found.trees:
+    for tree in layout_found.hierarchies:
         for path in (root, system, kube):
             fs.mkdir(layout_found.directory(tree, path))
     wanted = wanted_tree(node, [])

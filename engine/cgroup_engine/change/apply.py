@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 from typing import TYPE_CHECKING
 
-from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, shown
+from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, quoted
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.systemd.unit_step import UnitStep, with_file
 from cgroup_engine.tree.fs import CgroupFs
@@ -153,7 +153,7 @@ def _take(step: Step, fs: CgroupFs) -> None:
             return  # someone was faster; a link or a file of that name is another matter
         if number == ESRCH and step.file == "cgroup.procs":
             return  # the process has ended meanwhile
-        what = f"write {shown(step.text)}" if step.action == "write" else step.action
+        what = f"write {quoted(step.text)}" if step.action == "write" else step.action
         raise StepFailedError(
             f"{step.path}: {what} failed: {errno_name(number)} ({_meaning(refused)})",
             path=step.path,
@@ -163,7 +163,7 @@ def _take(step: Step, fs: CgroupFs) -> None:
         ) from None
     if not _kept(step, found):
         raise StepFailedError(
-            f"{step.path}: wrote {shown(step.text)} and read back {shown(found)}",
+            f"{step.path}: wrote {quoted(step.text)} and read back {quoted(found)}",
             path=step.path,
             value=step.text,
             todo="something else writes there, or this kernel bounds the value",
@@ -201,13 +201,13 @@ def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> Non
             )
         if not _kept(file, found):
             raise StepFailedError(
-                f"{file.path}: shows {shown(found)} after {step.path} was given {step.text}",
+                f"{file.path}: shows {quoted(found)} after {step.path} was given {step.text}",
                 path=file.path,
                 value=file.text,
                 todo="systemctl status and the journal may say why",
             )
-    for tree in step.trees:
-        directory = layout.directory(tree, step.cgroup)
+    for hierarchy in step.hierarchies:
+        directory = layout.directory(hierarchy, step.cgroup)
         while fs.is_dir(directory):
             if time.monotonic() > deadline:
                 raise StepFailedError(

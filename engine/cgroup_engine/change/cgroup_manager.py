@@ -24,7 +24,7 @@ from typing import Literal
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.change.systemd.bus import Systemd, is_booted
-from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, shown
+from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, quoted
 from cgroup_engine.kubelet.cpu_weight import with_weight
 from cgroup_engine.kubelet.shares import weight_to_shares
 from cgroup_engine.model.hugepages import page_size_of_file
@@ -117,9 +117,9 @@ class CgroupManager:
             path = "/".join(parts[:depth])
             if self.version == 2:
                 self._enable("/".join(parts[: depth - 1]))
-            for tree in self.layout.trees:
-                self._take(Step("mkdir", self.layout.directory(tree, path), path, "", ""))
-            if self.version == 1 and "cpuset" in self.layout.tree_of:
+            for hierarchy in self.layout.hierarchies:
+                self._take(Step("mkdir", self.layout.directory(hierarchy, path), path, "", ""))
+            if self.version == 1 and "cpuset" in self.layout.hierarchy_of:
                 self._fill_cpuset(path)
         path = "/".join(parts)
         limits = limits or CgroupLimits()
@@ -181,8 +181,8 @@ class CgroupManager:
         """
         path = self._directory(name)
         found: set[int] = set()
-        for tree in self._all_trees():
-            for child in self._below(self.layout.directory(tree, path)):
+        for hierarchy in self._all_hierarchies():
+            for child in self._below(self.layout.directory(hierarchy, path)):
                 found.update(int(line) for line in self._text(f"{child}/cgroup.procs".lstrip("/")).split())
         return sorted(found)
 
@@ -199,8 +199,8 @@ class CgroupManager:
         path = "/".join(self._parts(name))
         if self.systemd is not None:
             self._stop(name, path, self.systemd)
-        for tree in self._all_trees():
-            for child in reversed(list(self._below(self.layout.directory(tree, path)))):
+        for hierarchy in self._all_hierarchies():
+            for child in reversed(list(self._below(self.layout.directory(hierarchy, path)))):
                 self._rmdir(child)
 
     def validate(self, name: CgroupName) -> None:
@@ -213,9 +213,15 @@ class CgroupManager:
         """
         path = self._directory(name)
         if self.version == 1:
-            trees = [tree for tree in self.layout.trees if not self.fs.is_dir(self.layout.directory(tree, path))]
-            if trees:
-                raise CgroupMissingError(f"/{path}: does not exist in {', '.join(trees)}", path=path, todo="create it")
+            hierarchies = [
+                hierarchy
+                for hierarchy in self.layout.hierarchies
+                if not self.fs.is_dir(self.layout.directory(hierarchy, path))
+            ]
+            if hierarchies:
+                raise CgroupMissingError(
+                    f"/{path}: does not exist in {', '.join(hierarchies)}", path=path, todo="create it"
+                )
             return
         try:
             enabled = self.fs.read(f"{path}/cgroup.controllers".lstrip("/")).split()
@@ -254,11 +260,11 @@ class CgroupManager:
     def _v2_controllers(self) -> list[str]:
         return [name for name in V2_CONTROLLERS if name in self.layout.available]
 
-    def _all_trees(self) -> list[str]:
+    def _all_hierarchies(self) -> list[str]:
         """Every hierarchy of the root, also those in which nothing of ours is made: a runtime makes more."""
         if self.version == 2:
             return [""]
-        return sorted({*self.layout.trees, *self.fs.subdirectories("")})
+        return sorted({*self.layout.hierarchies, *self.fs.subdirectories("")})
 
     def _enable(self, path: str) -> None:
         file = f"{path}/cgroup.subtree_control".lstrip("/")
@@ -354,8 +360,8 @@ class CgroupManager:
                 yield from self._below(child)
 
     def _page_sizes(self, path: str) -> list[int]:
-        tree = self.layout.tree_of.get("hugetlb")
-        names = self._names(self.layout.directory(tree, path)) if tree is not None else []
+        hierarchy = self.layout.hierarchy_of.get("hugetlb")
+        names = self._names(self.layout.directory(hierarchy, path)) if hierarchy is not None else []
         return [size for name in names if (size := page_size_of_file(name)) is not None]
 
     def _names(self, path: str) -> list[str]:
@@ -385,7 +391,7 @@ class CgroupManager:
 
 def _checked(name: CgroupName) -> CgroupName:
     if parse_cgroupfs("/".join(("", *name))) != tuple(name):
-        raise UnsafeNameError(f"{shown('/'.join(name))} is not a cgroup name", todo='give components without "/"')
+        raise UnsafeNameError(f"{quoted('/'.join(name))} is not a cgroup name", todo='give components without "/"')
     return tuple(name)
 
 

@@ -11,17 +11,17 @@ import signal
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from cgroup_engine.change.entering import is_kernel_thread
+from cgroup_engine.change.migration import is_kernel_thread
 from cgroup_engine.errors import errno_name
 from cgroup_engine.plan.removal import who_lives
 from cgroup_engine.tree.fs import CgroupFs, cgroups_at
-from cgroup_engine.tree.layout import Layout, hierarchies
+from cgroup_engine.tree.layout import Layout, all_hierarchies
 
 #: Seconds after each round; a process that is killed takes a moment to end.
 _ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
 
 
-class Processes:
+class ProcessKiller:
     """The machine's processes, as far as they are to be ended."""
 
     own = os.getpid()
@@ -49,13 +49,13 @@ class Processes:
 
 
 class Killing:
-    """One go at some cgroups of one tree. ``left``: a line for each cgroup in which processes are left, by path."""
+    """Ends what lives in some cgroups, once. ``not_ended``: path of a cgroup that still has processes -> a line."""
 
     def __init__(
         self,
         fs: CgroupFs,
         layout: Layout,
-        processes: Processes,
+        processes: ProcessKiller,
         *,
         sleep: Callable[[float], None] = time.sleep,
         ending: Callable[[], bool] = lambda: False,
@@ -64,9 +64,9 @@ class Killing:
         self._sleep = sleep
         self._ending = ending
         self._processes = processes
-        self._hierarchies = hierarchies(fs, layout)
+        self._hierarchies = all_hierarchies(fs, layout)
         self._unified = layout.version == 2
-        self.left: dict[str, str] = {}
+        self.not_ended: dict[str, str] = {}
 
     def end(self, paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Ends what lives in cgroups and below them; returns the pids by path."""
@@ -79,7 +79,7 @@ class Killing:
             self._sleep(pause)
             waiting = {path: pids for path in waiting if (pids := self._pids(path))}
         for path, pids in waiting.items():
-            self.left.setdefault(path, f"/{path}: {who_lives(sorted(pids))} in it after SIGKILL")
+            self.not_ended.setdefault(path, f"/{path}: {who_lives(sorted(pids))} in it after SIGKILL")
         return {path: tuple(sorted(pids)) for path, pids in killed.items() if pids}
 
     def elsewhere(self, path: str, but: Container[str]) -> list[str]:
@@ -95,7 +95,7 @@ class Killing:
         spared = {pid for pid in pids if pid in (1, self._processes.own) or pid <= 0}
         spared |= {pid for pid in pids if pid > 0 and self._processes.is_kernel_thread(pid)}
         if spared:
-            self.left[path] = f"/{path}: {_why_spared(spared, self._processes.own)}"
+            self.not_ended[path] = f"/{path}: {_why_spared(spared, self._processes.own)}"
         elif self._unified and self._written(f"{path}/cgroup.kill", "1"):
             killed.update(pids)
             return True
@@ -107,7 +107,7 @@ class Killing:
                 killed.add(pid)
             except OSError as failed:
                 name = errno_name(failed.errno or 0)
-                self.left[path] = f"/{path}: process {pid} cannot be ended: {name}; run as root or with CAP_KILL"
+                self.not_ended[path] = f"/{path}: process {pid} cannot be ended: {name}; run as root or with CAP_KILL"
         return bool(victims)
 
     def _thaw(self, path: str) -> None:

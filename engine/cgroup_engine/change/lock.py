@@ -43,7 +43,7 @@ def _lock_down(root: str, layout: Layout, kubepods: str, held: ExitStack) -> Non
     refused = ENOENT
     first = ""
     for cgroup in _ancestors(kubepods):
-        path = os.path.join(root, layout.directory(layout.trees[0], cgroup), "cgroup.procs")
+        path = os.path.join(root, layout.directory(layout.hierarchies[0], cgroup), "cgroup.procs")
         first = first or path
         for flags, kind in ((os.O_WRONLY, fcntl.F_WRLCK), (os.O_RDONLY, fcntl.F_RDLCK)):
             try:

@@ -128,7 +128,7 @@ class RecordFile:
         self.directory = Path(directory)
         self.root = os.path.realpath(root)
         self.kubepods = kubepods
-        self._trees = layout.trees
+        self._hierarchies = layout.hierarchies
         key = hashlib.sha256(f"{self.root}\0{kubepods}".encode()).hexdigest()[:16]
         self.name = f"{kubepods.replace('/', '-')[:100]}-{key}.json"
         self.ignored = ""  # why a record that is there does not count; "" if that is as it should be
@@ -178,14 +178,14 @@ class RecordFile:
 
     def is_there(self, path: str) -> bool:
         """Is there a cgroup of this path below the root in any hierarchy?"""
-        return any(os.path.lexists(os.path.join(self.root, tree, path)) for tree in self._trees)
+        return any(os.path.lexists(os.path.join(self.root, hierarchy, path)) for hierarchy in self._hierarchies)
 
     def inodes(self) -> dict[str, int]:
         """Of kubepods as it is now, by hierarchy; empty if it is not there."""
         found = {}
-        for tree in self._trees:
+        for hierarchy in self._hierarchies:
             with suppress(OSError):
-                found[tree] = os.lstat(os.path.join(self.root, tree, self.kubepods)).st_ino
+                found[hierarchy] = os.lstat(os.path.join(self.root, hierarchy, self.kubepods)).st_ino
         return found
 
     def _identity(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class RecordFile:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         except OSError:
             boot = ""
-        device = os.stat(os.path.join(self.root, self._trees[0])).st_dev
+        device = os.stat(os.path.join(self.root, self._hierarchies[0])).st_dev
         return {"boot": boot, "root": self.root, "device": device, "kubepods": self.kubepods}
 
 
@@ -277,7 +277,7 @@ def _open_to_others(found: os.stat_result) -> str:
 def _parsed(data: dict[str, Any]) -> Record:
     """:raises _IgnoredError: it is no record."""
     try:
-        inodes = {str(tree): int(inode) for tree, inode in dict(data["inodes"]).items()}
+        inodes = {str(hierarchy): int(inode) for hierarchy, inode in dict(data["inodes"]).items()}
         return Record(inodes, tuple(_pod(pod) for pod in data["pods"]), bool(data.get("taken_over")))
     except (ValueError, TypeError, KeyError, AttributeError, UnsafeNameError):
         raise _IgnoredError("is no record of this version") from None

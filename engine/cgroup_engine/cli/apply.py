@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from cgroup_engine.change.oom_score import set_kubelets_oom_score_adj
-from cgroup_engine.cli.claim import add_claim, claim_of
-from cgroup_engine.cli.execution import execute_and_tell
-from cgroup_engine.cli.inputs import inputs
+from cgroup_engine.cli.execute_plan import execute_and_tell
+from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.cli.ownership import add_ownership_options, ownership_of
 from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.for_driver import plan_for_driver
@@ -26,23 +26,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_root(command)
     add_node_options(command)
     add_pods(command)
-    add_claim(command)
+    add_ownership_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
-    node, pods = inputs(options, options.pods)
+    node, pods = node_and_pods(options, options.pods)
     found, node = found_at_root(options, node)
     wanted = wanted_tree(node, pods)
     look = "plan and status only look"
-    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
+    with ownership_of(options, node, found, always=False, look=look) as ownership, systemd_of(options, node) as systemd:
         plan = with_moves(plan_for_driver(wanted, found, node.driver, systemd), node, found)
         set_kubelets_oom_score_adj(node)
         count = len(wanted) - len(plan.waiting)
         idle = f"nothing to do: {count} cgroups are as wanted ({found.layout.name})"
-        claim.keep(wanted)
+        ownership.record(wanted)
         code = execute_and_tell(plan, found.fs, idle, systemd)
-        claim.keep(wanted)
+        ownership.record(wanted)
     if plan.waiting:
         print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
     return code

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from cgroup_engine.change.entering import check_process, enter
+from cgroup_engine.change.migration import check_process, migrate
 from cgroup_engine.change.oom_score import set_oom_score_adj
-from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
+from cgroup_engine.cli.target_container import add_container, target_of
 from cgroup_engine.errors import EngineError
 
 EPILOG = (
@@ -23,21 +23,21 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("pids", nargs="+", type=_pid, metavar="PID", help="processes, as seen from here")
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
-    place = place_of(options)
+    target = target_of(options)
     failed = 0
     for pid in options.pids:
         try:
             check_process(pid)
-            enter(place.fs, place.layout, place.container.path, pid)
+            migrate(target.fs, target.layout, target.container.path, pid)
         except EngineError as error:
             complain(str(error))
             failed += 1
             continue
-        warning = set_oom_score_adj(pid, place.container.oom_score_adj)
+        warning = set_oom_score_adj(pid, target.container.oom_score_adj)
         warn_of([warning] if warning else [])
-        print(f"process {pid} is in {place}")
+        print(f"process {pid} is in {target}")
     return 1 if failed else 0
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from cgroup_engine.cli.claim import add_claim, claim_of
-from cgroup_engine.cli.execution import execute_and_tell
-from cgroup_engine.cli.inputs import node_of
+from cgroup_engine.cli.execute_plan import execute_and_tell
+from cgroup_engine.cli.node_and_pods import node_of
 from cgroup_engine.cli.options import add_node_options, add_root
+from cgroup_engine.cli.ownership import add_ownership_options, ownership_of
 from cgroup_engine.cli.root import found_at_root, systemd_of
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.for_driver import down_plan_for_driver
@@ -26,20 +26,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """What can be given to the command."""
     add_root(command)
     add_node_options(command)
-    add_claim(command)
+    add_ownership_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     node, _ = node_of(options)
     found, node = found_at_root(options, node)
     look = "status only looks"
-    with claim_of(options, node, found, always=False, look=look) as claim, systemd_of(options, node) as systemd:
-        plan = down_plan_for_driver(wanted_tree(node, []), found, node.driver, systemd, recorded=claim.recorded)
+    with ownership_of(options, node, found, always=False, look=look) as ownership, systemd_of(options, node) as systemd:
+        plan = down_plan_for_driver(wanted_tree(node, []), found, node.driver, systemd, recorded=ownership.recorded)
         for note in plan.kept:
             print(note)
         idle = f"nothing to remove ({found.layout.name})"
         code = execute_and_tell(Plan(plan.layout, plan.steps), found.fs, idle, systemd)
         if code == 0:
-            claim.drop()
+            ownership.forget()
         return code

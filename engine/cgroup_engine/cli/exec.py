@@ -8,10 +8,10 @@ import signal
 import sys
 from errno import ENOENT
 
-from cgroup_engine.change.entering import enter
+from cgroup_engine.change.migration import migrate
 from cgroup_engine.change.oom_score import set_oom_score_adj
-from cgroup_engine.cli.container import add_container, place_of
 from cgroup_engine.cli.messages import complain, warn_of
+from cgroup_engine.cli.target_container import add_container, target_of
 
 EPILOG = (
     "This process itself enters the cgroup, in every hierarchy, takes the container's oom_score_adj, and becomes CMD:\n"
@@ -29,14 +29,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.set_defaults(wrong=command.error)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Becomes the command; returns an exit code only if that fails. Raises EngineError."""
     arguments = options.arguments[1:] if options.arguments[:1] == ["--"] else options.arguments
     if not arguments:
         options.wrong("CMD is required")
-    place = place_of(options)
-    enter(place.fs, place.layout, place.container.path, os.getpid())
-    warning = set_oom_score_adj(os.getpid(), place.container.oom_score_adj)
+    target = target_of(options)
+    migrate(target.fs, target.layout, target.container.path, os.getpid())
+    warning = set_oom_score_adj(os.getpid(), target.container.oom_score_adj)
     warn_of([warning] if warning else [])
     sys.stdout.flush()
     sys.stderr.flush()

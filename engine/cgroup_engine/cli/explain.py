@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cgroup_engine.cli.inputs import inputs
+from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, version
 from cgroup_engine.errors import InputError
 from cgroup_engine.kubelet.wanted import wanted_tree
@@ -45,19 +45,19 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_pods(command, "PODS|POD")
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     paths, name = list(options.pods), None
     if paths and (options.pods_from or len(paths) > 1) and not os.path.lexists(paths[-1]):
         name = paths.pop()
-    node, pods = inputs(options, paths)
+    node, pods = node_and_pods(options, paths)
     pod = _named(pods, name) if name is not None else None
     wanted, printer = wanted_tree(node, pods), Printer(sys.stdout)
     if options.diff is not None or options.diff_kubelet_version is not None:
         other = argparse.Namespace(**vars(options))
         other.config = options.diff if options.diff is not None else options.config
         other.kubelet_version = options.diff_kubelet_version or options.kubelet_version
-        other_node, other_pods = inputs(other, paths)
+        other_node, other_pods = node_and_pods(other, paths)
         there = (other_node, wanted_tree(other_node, other_pods))
         print_difference(printer, difference((node, wanted), there, str(pod) if pod else None), options.output)
     elif options.svg is not None:

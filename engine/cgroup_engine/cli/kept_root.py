@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
-from cgroup_engine.change.claim import Claim, kubepods_path
-from cgroup_engine.cli.claim import claim_of
-from cgroup_engine.cli.inputs import node_of
+from cgroup_engine.change.ownership import Ownership, kubepods_path
+from cgroup_engine.cli.node_and_pods import node_of
+from cgroup_engine.cli.ownership import ownership_of
 from cgroup_engine.cli.root import at_root, systemd_of
 from cgroup_engine.errors import InputError
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.run.events import Complaint
-from cgroup_engine.run.tree import Tree
-from cgroup_engine.run.writers import Writers
+from cgroup_engine.run.foreign_writes import ForeignWrites
+from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import detect
@@ -24,7 +24,7 @@ from cgroup_engine.tree.layout import detect
 class KeptRoot:
     """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed.
 
-    ``writers``: who else writes there, if the kernel tells.
+    ``foreign_writes``: who else writes there, if the kernel tells.
     """
 
     def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
@@ -33,18 +33,18 @@ class KeptRoot:
         self._configuration = _state_of(options.config)
         self._held = ExitStack()
         self._device = -1
-        self._claim: Claim | None = None
-        self.writers: Writers | None = None
+        self._ownership: Ownership | None = None
+        self.foreign_writes: ForeignWrites | None = None
 
     @property
     def known(self) -> Sequence[str]:
         """Paths of the pods and containers that an earlier engine made here."""
-        return self._claim.paths if self._claim is not None else ()
+        return self._ownership.recorded_paths if self._ownership is not None else ()
 
     @property
     def taken_over(self) -> bool:
         """Has somebody else made kubepods, who may make pods' cgroups in it?"""
-        return self._claim is not None and self._claim.taken_over
+        return self._ownership is not None and self._ownership.taken_over
 
     def take(self) -> None:
         """Takes the lock.
@@ -54,7 +54,7 @@ class KeptRoot:
         self._take(self._found())
 
     @contextmanager
-    def opened(self) -> Iterator[Tree]:
+    def opened(self) -> Iterator[OpenedRoot]:
         """The tree as it is now.
 
         :raises EngineError: as ``take``, if another tree is there than the one whose lock is held.
@@ -64,14 +64,14 @@ class KeptRoot:
         complaints = self._follow_configuration()
         node = at_root(self._node, found)
         with systemd_of(self._options, node) as systemd:
-            record = self._claim.keep if self._claim is not None else lambda wanted: None
-            yield Tree(node, found, systemd, record, complaints)
+            record = self._ownership.record if self._ownership is not None else lambda wanted: None
+            yield OpenedRoot(node, found, systemd, record, complaints)
 
     def close(self) -> None:
         """Gives the lock back."""
         self._held.close()
-        if self.writers is not None:
-            self.writers.close()
+        if self.foreign_writes is not None:
+            self.foreign_writes.close()
 
     def _found(self) -> FoundTree:
         fs = self._options.open_root(self._options.root)
@@ -80,16 +80,18 @@ class KeptRoot:
     def _take(self, found: FoundTree) -> None:
         device = 0
         if isinstance(found.fs, OsFs):
-            device = os.stat(os.path.join(self._options.root, found.layout.trees[0])).st_dev
+            device = os.stat(os.path.join(self._options.root, found.layout.hierarchies[0])).st_dev
         if device == self._device:
             return
         self._held.close()
-        self._device, self._claim = -1, None
+        self._device, self._ownership = -1, None
         if not self._options.dry_run:
             fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
-            claim = claim_of(self._options, self._node, fresh, always=True, look="--dry-run only looks and tells")
-            self._claim = self._held.enter_context(claim)
-        self._follow_writers(found)
+            ownership = ownership_of(
+                self._options, self._node, fresh, always=True, look="--dry-run only looks and tells"
+            )
+            self._ownership = self._held.enter_context(ownership)
+        self._follow_foreign_writes(found)
         self._device = device
 
     def _follow_configuration(self) -> list[Complaint]:
@@ -117,13 +119,13 @@ class KeptRoot:
         self._node = node
         return []
 
-    def _follow_writers(self, found: FoundTree) -> None:
+    def _follow_foreign_writes(self, found: FoundTree) -> None:
         with suppress(OSError):  # it takes root
-            if self.writers is not None:
-                self.writers.mark(found.layout)
+            if self.foreign_writes is not None:
+                self.foreign_writes.mark(found.layout)
             elif isinstance(found.fs, OsFs):
                 top = kubepods_path(self._node).split("/")[0]
-                self.writers = Writers(self._options.root, found.layout, top)
+                self.foreign_writes = ForeignWrites(self._options.root, found.layout, top)
 
 
 def _state_of(config: str | None) -> tuple[int, ...]:

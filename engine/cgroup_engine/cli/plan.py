@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.messages import warn_of
+from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
 from cgroup_engine.cli.root import found_at_root, found_tree, systemd_of
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.plan.assumed import AssumedTree
+from cgroup_engine.plan.as_applied import TreeAsApplied
 from cgroup_engine.plan.for_driver import plan_for_driver
 from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.system_cgroups import with_moves
@@ -43,11 +43,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_pods(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     if options.root is None and options.resized_from is None:
         options.wrong("--root is required, but for --from")
-    node, pods = inputs(options, options.pods)
+    node, pods = node_and_pods(options, options.pods)
     if options.resized_from is not None:
         return _resize(options, node, pods)
     found, node = found_at_root(options, node)
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 def _resize(options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod]) -> int:
     old = read_pods([Path(options.resized_from)], node.version)
     if options.root is None:
-        found: FoundTree = AssumedTree(wanted_tree(node, old))
+        found: FoundTree = TreeAsApplied(wanted_tree(node, old))
     else:
         found = found_tree(options, node)
         node = replace(node, cgroup_version=found.layout.version)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cgroup_engine.cli.inputs import asks_apiserver, kubeconfig_of
+from cgroup_engine.cli.node_and_pods import asks_apiserver, kubeconfig_of
 from cgroup_engine.inputs.static_pods.manifest import Manifests
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.sources.apiserver import apiserver_source

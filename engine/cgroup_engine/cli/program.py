@@ -31,7 +31,7 @@ class _Command(Protocol):
 
     def add_options(self, command: argparse.ArgumentParser) -> None: ...
 
-    def run(self, options: argparse.Namespace) -> int: ...
+    def run_command(self, options: argparse.Namespace) -> int: ...
 
 
 _COMMANDS = {
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
         options = command_line.parse_args(arguments)
         options.open_root = open_root
         with gc_paused():
-            return _module(options.command).run(options)
+            return _module(options.command).run_command(options)
     except SystemExit as done:  # argparse has said what is wrong
         return done.code if isinstance(done.code, int) else 2
     except EngineError as error:

@@ -34,8 +34,8 @@ def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
     changes = options.command in ("apply", "down") or (options.command == "run" and not options.dry_run)
     if isinstance(fs, OsFs) and changes:
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
-        for tree in layout.trees:
-            path = os.path.join(options.root, tree) if tree else options.root
+        for hierarchy in layout.hierarchies:
+            path = os.path.join(options.root, hierarchy) if hierarchy else options.root
             if os.statvfs(path).f_flag & os.ST_RDONLY:
                 raise RootError(f"{path}: is mounted read-only", path=path, todo="mount it read-write")
     return FoundTree(fs, layout)

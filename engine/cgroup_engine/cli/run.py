@@ -8,19 +8,19 @@ import re
 import time
 from contextlib import closing
 
-from cgroup_engine.change.claim import kubepods_path
-from cgroup_engine.cli.claim import add_claim
-from cgroup_engine.cli.inputs import asks_apiserver, node_of
+from cgroup_engine.change.ownership import kubepods_path
 from cgroup_engine.cli.kept_root import KeptRoot
+from cgroup_engine.cli.monitoring import add_monitoring_options, monitored
+from cgroup_engine.cli.node_and_pods import asks_apiserver, node_of
 from cgroup_engine.cli.options import add_node_options, add_pods, add_root
+from cgroup_engine.cli.ownership import add_ownership_options
 from cgroup_engine.cli.pod_source import pod_source_of
 from cgroup_engine.cli.root import found_tree
-from cgroup_engine.cli.watching import add_watching_options, watched
+from cgroup_engine.run.control import Control
 from cgroup_engine.run.events import Started
 from cgroup_engine.run.keeper import Keeper
 from cgroup_engine.run.loop import Loop
 from cgroup_engine.run.signals import Signals
-from cgroup_engine.run.tree import Control
 
 EPILOG = (
     "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
@@ -44,11 +44,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dry-run", action="store_true", help="only tell what would be done and what differs")
     add_node_options(command)
     add_pods(command)
-    add_claim(command)
-    add_watching_options(command)
+    add_ownership_options(command)
+    add_monitoring_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     gc.enable()  # it is paused for commands that end
     asks_apiserver(options, options.pods)  # before anything is opened
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     layout = found_tree(options, node).layout
     with Signals() as signals, closing(KeptRoot(options, node)) as root:
         root.take()
-        with closing(pod_source_of(options, node, manifests)) as source, watched(options) as listener:
+        with closing(pod_source_of(options, node, manifests)) as source, monitored(options) as listener:
             control = Control(time.monotonic, time.sleep, signals.reading, lambda: bool(signals.ending))
             keeper = Keeper(
                 root.opened,
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 dry_run=options.dry_run,
             )
             listener.hear(Started(options.root, layout.name, kubepods_path(node), options.dry_run))
-            Loop(keeper, source, listener, signals, options.interval, root.writers).run()
+            Loop(keeper, source, listener, signals, options.interval, root.foreign_writes).run()
     return 0
 
 

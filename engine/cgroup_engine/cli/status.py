@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cgroup_engine.cli.inputs import inputs
+from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
 from cgroup_engine.cli.root import by_systemd, found_at_root
 from cgroup_engine.kubelet.wanted import wanted_tree
@@ -28,9 +28,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_pods(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
-    node, pods = inputs(options, options.pods)
+    node, pods = node_and_pods(options, options.pods)
     found, node = found_at_root(options, node)
     rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
     print_status(Printer(sys.stdout), rows, found.layout.name, options.output)

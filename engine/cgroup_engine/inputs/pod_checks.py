@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cgroup_engine.errors import PodError, QuantityError, shown
+from cgroup_engine.errors import PodError, QuantityError, quoted
 from cgroup_engine.kubelet.resources import aggregate_limits, aggregate_requests, pod_level_applies, pod_level_set
 from cgroup_engine.model.hugepages import PREFIX, page_size_of_resource
 from cgroup_engine.model.kubelet_version import KubeletVersion
@@ -36,8 +36,8 @@ def overflows(pod: Pod) -> Iterator[str]:
     for spot, amounts in every:
         for name, amount in amounts.items():
             if not amount.fits():
-                left = f"a kubelet's 64 bits take {shown(str(amount))} for {amount.value()}"
-                yield f"{pod.source}: pod {pod}: {spot}.{shown(name)[1:-1]}: {left}"
+                left = f"a kubelet's 64 bits take {quoted(str(amount))} for {amount.value()}"
+                yield f"{pod.source}: pod {pod}: {spot}.{quoted(name)[1:-1]}: {left}"
 
 
 def _whole_pages(name: str, amount: Quantity) -> bool:
@@ -74,10 +74,10 @@ class _Checker:
 
     def amounts(self, amounts: Resources, spot: str) -> None:
         for name, amount in amounts.items():
-            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{shown(name)}"
+            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{quoted(name)}"
             text = str(amount)
             if amount.sign() < 0:
-                raise self.error(here, f"{shown(text)} is below zero", "give zero or more", text)
+                raise self.error(here, f"{quoted(text)} is below zero", "give zero or more", text)
 
     def over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
         """ValidateResourceRequirements: no request is over its limit."""
@@ -112,7 +112,7 @@ class _Checker:
             self.amounts(amounts, f"spec.resources.{key}")
             for name in amounts:
                 if not pod_level_applies(name, self.version):
-                    raise self.error("spec.resources", f"{shown(name)} is not for pods", "use cpu or memory")
+                    raise self.error("spec.resources", f"{quoted(name)} is not for pods", "use cpu or memory")
         self.hugepages({**pod.limits, **pod.requests}, "spec.resources")
         self.over_limit(pod.requests, pod.limits, "spec.resources")
         for name, amount in aggregate_requests(pod).items():

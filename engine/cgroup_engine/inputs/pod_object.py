@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, shown
+from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, quoted
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
 from cgroup_engine.model.kubelet_version import KubeletVersion
@@ -59,15 +59,15 @@ class _Reader:
             raise self.error("", "is not a Pod object", "give objects with kind: Pod")
         kind, api_version = item.get("kind"), item.get("apiVersion")
         if (kind != "Pod" or api_version != "v1") and not (not kind_needed and kind is None and api_version is None):
-            what = f"kind {shown(kind)} of apiVersion {shown(api_version)}"
+            what = f"kind {quoted(kind)} of apiVersion {quoted(api_version)}"
             raise self.error("", f"{what} is not a Pod of v1", "give objects of kind Pod")
         metadata = self.mapping(item, "metadata")
         name = self.text(metadata, "metadata.name")
         if not _DNS_SUBDOMAIN.fullmatch(name):
-            raise self.error("metadata.name", f"{shown(name)} is not a pod name", "use a-z, 0-9, - and .", name)
+            raise self.error("metadata.name", f"{quoted(name)} is not a pod name", "use a-z, 0-9, - and .", name)
         namespace = self.text(metadata, "metadata.namespace", "default")
         if not _DNS_LABEL.fullmatch(namespace):
-            raise self.error("metadata.namespace", f"{shown(namespace)} is not a namespace", "use a-z, 0-9 and -")
+            raise self.error("metadata.namespace", f"{quoted(namespace)} is not a namespace", "use a-z, 0-9 and -")
         source = self.where
         self.where = f"{source}: pod {namespace}/{name}"
         annotations = {
@@ -138,7 +138,7 @@ class _Reader:
             raise self.error(spot, "is not a container")
         name = self.text(item, f"{spot}.name")
         if not _DNS_LABEL.fullmatch(name):
-            raise self.error(f"{spot}.name", f"{shown(name)} is not a container name", "use a-z, 0-9 and -", name)
+            raise self.error(f"{spot}.name", f"{quoted(name)} is not a container name", "use a-z, 0-9 and -", name)
         resources = self.mapping(item, f"{spot}.resources")
         requests = self.amounts(resources, f"{spot}.resources.requests")
         limits = self.amounts(resources, f"{spot}.resources.limits")
@@ -159,14 +159,14 @@ class _Reader:
         amounts = {}
         for name, raw in self.mapping(parent, spot).items():
             if not isinstance(name, str):
-                raise self.error(spot, f"{shown(name)} is not a resource name", "use a text such as cpu")
-            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{shown(name)}"
+                raise self.error(spot, f"{quoted(name)} is not a resource name", "use a text such as cpu")
+            here = f"{spot}.{name}" if name.isprintable() and len(name) <= 253 else f"{spot}.{quoted(name)}"
             amounts[name] = self.amount(raw, here)
         return amounts
 
     def amount(self, raw: Any, spot: str) -> Quantity:
         if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
-            raise self.error(spot, f"{shown(raw)} is not a quantity", 'write a number or a text such as "500m"')
+            raise self.error(spot, f"{quoted(raw)} is not a quantity", 'write a number or a text such as "500m"')
         text = raw.strip() if isinstance(raw, str) else f"{raw}"
         try:
             return parse(text)
@@ -178,7 +178,7 @@ class _Reader:
         ids: set[str] = set()
         for container in containers:
             if container.name in names:
-                raise self.error("spec", f"two containers are named {shown(container.name)}", "give each its own name")
+                raise self.error("spec", f"two containers are named {quoted(container.name)}", "give each its own name")
             names.add(container.name)
             if container.id is not None and container.id in ids:
                 raise self.error("status", f"two containers have the id {container.id}", "give each its own id")
@@ -208,14 +208,14 @@ class _Reader:
         priority = spec.get("priority")
         if priority is None or (isinstance(priority, int) and not isinstance(priority, bool)):
             return priority
-        raise self.error("spec.priority", f"{shown(priority)} is not a whole number")
+        raise self.error("spec.priority", f"{quoted(priority)} is not a whole number")
 
     def status_qos(self, status: Mapping[str, Any]) -> QosClass | None:
         text = self.text(status, "status.qosClass", "")
         if text == "":
             return None
         if text not in _QOS:
-            raise self.error("status.qosClass", f"{shown(text)} is not a QoS class", f"use one of {', '.join(_QOS)}")
+            raise self.error("status.qosClass", f"{quoted(text)} is not a QoS class", f"use one of {', '.join(_QOS)}")
         return _QOS[text]
 
     def mapping(self, parent: Mapping[str, Any], spot: str) -> Mapping[str, Any]:
@@ -233,5 +233,5 @@ class _Reader:
         if value is None:
             raise self.error(spot, "is missing")
         if not isinstance(value, str):
-            raise self.error(spot, f"{shown(value)} is not a text", "put it in quotes")
+            raise self.error(spot, f"{quoted(value)} is not a text", "put it in quotes")
         return value

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.errors import PodError, shown
+from cgroup_engine.errors import PodError, quoted
 from cgroup_engine.inputs.documents import read_documents
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
@@ -53,7 +53,7 @@ def check_unique_uids(pods: Iterable[Pod]) -> None:
         other = seen.setdefault(pod.uid, pod)
         if other is not pod:
             raise PodError(
-                f"{pod.source}: pod {pod}: metadata.uid {shown(pod.uid)} is also that of {other} in {other.source}",
+                f"{pod.source}: pod {pod}: metadata.uid {quoted(pod.uid)} is also that of {other} in {other.source}",
                 path=pod.source,
                 value=pod.uid,
                 todo="give every pod its own UID",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, has_exclusive_cpus, pins
+from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, disables_quota, has_exclusive_cpus
 from cgroup_engine.kubelet.memory_qos import container_protection, memory_high_rule
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.shares import (
@@ -42,7 +42,7 @@ def values_of_container(
     node: NodeConfig, pod: Pod, container: Container, qos: QosClass
 ) -> tuple[CgroupLimits, Reasons]:
     """generateLinuxContainerResources: the values, as libcontainer writes them, and their reasons."""
-    exclusive = pins(node) and has_exclusive_cpus(container, pod, qos)
+    exclusive = disables_quota(node) and has_exclusive_cpus(container, pod, qos)
     limits, reasons = _linux_resources(container, pod, node.cfs, node.version, exclusive=exclusive)
     weight, group = node.cpu_weight(limits.shares or MIN_SHARES, "container"), _oom_group(node)
     pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}

@@ -15,7 +15,7 @@ from cgroup_engine.model.quantity import ZERO
 NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs: the static CPU manager gives CPUs of their own"
 
 
-def pins(node: NodeConfig) -> bool:
+def disables_quota(node: NodeConfig) -> bool:
     """Have containers with CPUs of their own no quota on this node?"""
     return node.cpu_manager_policy == "static" and node.version.enabled("DisableCPUQuotaWithExclusiveCPUs")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, any_exclusive_cpus, pins
+from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, any_exclusive_cpus, disables_quota
 from cgroup_engine.kubelet.memory_qos import pod_protection
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.resources import (
@@ -47,7 +47,7 @@ _UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
 
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimits, Reasons]:
     """EnsureExists: what ResourceConfigForPod says, and podPidsLimit; as libcontainer writes it."""
-    exclusive = pins(node) and any_exclusive_cpus(pod, qos)
+    exclusive = disables_quota(node) and any_exclusive_cpus(pod, qos)
     limits, reasons = _resource_config(
         pod, qos, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd"
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from cgroup_engine.errors import QuantityError, shown
+from cgroup_engine.errors import QuantityError, quoted
 from cgroup_engine.model.quantity import Quantity, from_bytes, parse, wrapped
 
 PREFIX = "hugepages-"
@@ -51,7 +51,7 @@ def page_size_of_resource(name: str) -> int:
     size = parse(text)
     if size.sign() <= 0 or not size.fits() or size.value() * 10**9 != size.nano:
         raise QuantityError(
-            f"{shown(text)} is not a size of huge pages", value=text, todo="write one such as hugepages-2Mi"
+            f"{quoted(text)} is not a size of huge pages", value=text, todo="write one such as hugepages-2Mi"
         )
     return size.value()
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cgroup_engine.errors import ConfigError, shown
+from cgroup_engine.errors import ConfigError, quoted
 
 OLDEST = 24
 NEWEST = 36
@@ -106,7 +106,7 @@ def parse(text: str, gates: Mapping[str, bool] | None = None) -> KubeletVersion:
     match = re.fullmatch(r"v?1\.([0-9]{1,3})(?:\.[0-9]{1,3})?(?:[-+][0-9A-Za-z.+-]{1,64})?", text, re.ASCII)
     if match is None or not OLDEST <= int(match[1]) <= NEWEST:
         raise ConfigError(
-            f"kubelet version {shown(text)} is not known",
+            f"kubelet version {quoted(text)} is not known",
             value=text,
             todo=f"give one from 1.{OLDEST} to 1.{NEWEST}",
         )

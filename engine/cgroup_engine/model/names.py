@@ -16,7 +16,7 @@ import hashlib
 import re
 from typing import Literal
 
-from cgroup_engine.errors import UnsafeNameError, shown
+from cgroup_engine.errors import UnsafeNameError, quoted
 
 Driver = Literal["cgroupfs", "systemd"]
 Runtime = Literal["containerd", "crio", "docker"]
@@ -41,7 +41,7 @@ def check_uid(uid: str) -> str:
     """
     if not _UID.fullmatch(uid):
         raise UnsafeNameError(
-            f"{shown(uid)} is not a pod UID", value=uid, todo='use letters, digits and inner "-" or ".", at most 128'
+            f"{quoted(uid)} is not a pod UID", value=uid, todo='use letters, digits and inner "-" or ".", at most 128'
         )
     return uid
 
@@ -52,7 +52,7 @@ def check_container_id(text: str) -> str:
     :raises UnsafeNameError: it is not.
     """
     if not _CONTAINER_ID.fullmatch(text):
-        raise UnsafeNameError(f"{shown(text)} is not a container id", value=text, todo="use 1 to 64 hex digits, a-f")
+        raise UnsafeNameError(f"{quoted(text)} is not a container id", value=text, todo="use 1 to 64 hex digits, a-f")
     return text
 
 
@@ -113,17 +113,17 @@ def expand_slice(name: str) -> tuple[str, ...]:
     """
     stem = name.removesuffix(_SLICE)
     if stem == name or stem == "" or "/" in name:
-        raise UnsafeNameError(f"{shown(name)} is not a slice name", value=name, todo='end it with ".slice"')
+        raise UnsafeNameError(f"{quoted(name)} is not a slice name", value=name, todo='end it with ".slice"')
     if stem == "-":
         return ()
     parts = stem.split("-")
     if "" in parts:
         raise UnsafeNameError(
-            f"{shown(name)} is not a slice name", value=name, todo='no leading, trailing or doubled "-"'
+            f"{quoted(name)} is not a slice name", value=name, todo='no leading, trailing or doubled "-"'
         )
     if not _UNIT_STEM.fullmatch(stem):
         raise UnsafeNameError(
-            f"{shown(name)} is not a slice name", value=name, todo='use letters, digits and ":-_.", at most 249'
+            f"{quoted(name)} is not a slice name", value=name, todo='use letters, digits and ":-_.", at most 249'
         )
     return tuple("-".join(parts[: n + 1]) + _SLICE for n in range(len(parts)))
 
@@ -210,7 +210,7 @@ def is_container_directory(directory_name: str) -> bool:
 def _component(part: str, whole: str) -> str:
     if part in ("", ".", "..") or not _COMPONENT.fullmatch(part):
         raise UnsafeNameError(
-            f"{shown(whole)} is not a cgroup path",
+            f"{quoted(whole)} is not a cgroup path",
             value=whole,
             todo='give names of letters, digits and "-._" separated by single "/", without "..", such as "/kube"',
         )

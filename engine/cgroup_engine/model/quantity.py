@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from cgroup_engine.errors import QuantityError, shown
+from cgroup_engine.errors import QuantityError, quoted
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -223,7 +223,7 @@ def _suffix(suffix: str, text: str) -> tuple[int, int, Format]:
 
 def _not_a_quantity(text: str) -> QuantityError:
     return QuantityError(
-        f"{shown(text)} is not a quantity",
+        f"{quoted(text)} is not a quantity",
         value=text,
         todo='write a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei or an exponent, such as "500m" or "1Gi"',
     )

@@ -44,14 +44,14 @@ class WantedCgroup:
         """The path of the parent; "" is the root."""
         return self.path.rpartition("/")[0]
 
+    @property
+    def is_pod_sandbox(self) -> bool:
+        """Is it the cgroup of a pod's sandbox (pause container)? The runtime chooses its values, not the kubelet."""
+        return self.container is not None and self.container not in (self.pod.with_cgroup if self.pod else ())
+
     def why(self, field: Field) -> str:
         """Why a value is what it is, in words."""
         return self.reasons[field].why if field in self.reasons else "the kernel's default"
-
-
-def is_sandbox(cgroup: WantedCgroup) -> bool:
-    """Is it the cgroup of a pod's sandbox, of which the kubelet says nothing?"""
-    return cgroup.container is not None and cgroup.container not in (cgroup.pod.with_cgroup if cgroup.pod else ())
 
 
 def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:

@@ -68,9 +68,9 @@ def _remove(candidates: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[S
 def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> Iterator[Step]:
     """rmdir of cgroups in every tree they are in; the order is the caller's, children first."""
     for cgroup in cgroups:
-        for tree in layout.trees:
-            if tree in cgroup.trees:
-                path = layout.directory(tree, cgroup.path)
+        for hierarchy in layout.hierarchies:
+            if hierarchy in cgroup.hierarchies:
+                path = layout.directory(hierarchy, cgroup.path)
                 yield Step("rmdir", path, cgroup.path, why, "", during="remove")
 
 

@@ -31,8 +31,8 @@ from cgroup_engine.kubelet.resize_checks import check_memory_in_use, check_resiz
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
-from cgroup_engine.model.wanted_cgroup import Field, WantedCgroup, is_sandbox
-from cgroup_engine.plan.assumed import NoFiles
+from cgroup_engine.model.wanted_cgroup import Field, WantedCgroup
+from cgroup_engine.plan.as_applied import NoFiles
 from cgroup_engine.plan.removal import remove_steps
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.write import Pass
@@ -50,7 +50,7 @@ _OF_CONTAINERS: dict[Resource, tuple[Field, ...]] = {
 
 
 def resize_plan(node: NodeConfig, old: Sequence[Pod], new: Sequence[Pod], found: FoundTree) -> Plan:
-    """The steps that resize pods; ``found``: a root with the old ones, or what ``AssumedTree`` makes of them.
+    """The steps that resize pods; ``found``: a root with the old ones, or what ``TreeAsApplied`` makes of them.
 
     Memory in use is looked at where the root is a real one. Changes nothing.
 
@@ -73,7 +73,7 @@ class _Resize:
         for cgroup in self.after:
             if cgroup.level == "pod" and cgroup.pod is not None:
                 self.of_pod[cgroup.pod.uid] = cgroup
-            elif cgroup.level == "container" and cgroup.pod is not None and not is_sandbox(cgroup):
+            elif cgroup.level == "container" and cgroup.pod is not None and not cgroup.is_pod_sandbox:
                 self.containers_of.setdefault(cgroup.pod.uid, []).append(cgroup)
         before, after = {pod.uid: pod for pod in old}, {pod.uid: pod for pod in new}
         for pod in (*old, *new):
@@ -127,8 +127,8 @@ class _Resize:
 
     def _made_anew(self, cgroup: WantedCgroup) -> Iterator[Step]:
         layout = self.found.layout
-        for tree in layout.trees:
-            path = layout.directory(tree, cgroup.path)
+        for hierarchy in layout.hierarchies:
+            path = layout.directory(hierarchy, cgroup.path)
             yield Step("mkdir", path, cgroup.path, "the container starts again", cgroup.owner)
         for knob in knobs_of(layout, cgroup.limits):
             setting = knob.setting(cgroup.limits)

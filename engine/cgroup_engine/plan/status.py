@@ -51,9 +51,9 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
         if by_systemd and cgroup.level == "container" and there is None:
             rows.append(Row(cgroup.path, cgroup.owner, "waiting"))
             continue
-        for tree in layout.trees:
-            if (there is None or tree not in there.trees) and cgroup.level != "reserved":
-                rows.append(Row(layout.directory(tree, cgroup.path), cgroup.owner, "missing"))
+        for hierarchy in layout.hierarchies:
+            if (there is None or hierarchy not in there.hierarchies) and cgroup.level != "reserved":
+                rows.append(Row(layout.directory(hierarchy, cgroup.path), cgroup.owner, "missing"))
         for knob, setting in settings_of(cgroup, layout):
             have = there.setting(knob) if there is not None else None
             if have is None and there is not None and not knob.given(cgroup.limits):

@@ -18,7 +18,7 @@ from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.order import Order
 from cgroup_engine.plan.removal import unwanted
-from cgroup_engine.plan.reserved import check_reserved
+from cgroup_engine.plan.reserved_cgroups import check_reserved_cgroup
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.write import Pass, PassWrites, Write
 from cgroup_engine.tree.found import FoundTree
@@ -47,7 +47,7 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:
         if cgroup.level == "reserved":
-            check_reserved(cgroup, found, ours)
+            check_reserved_cgroup(cgroup, found, ours)
     removed, kept = unwanted(wanted, found, driver)
     writes = _Writes(wanted, found, {step.cgroup for step in removed})
     lowered = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "lower")]
@@ -97,7 +97,7 @@ class _Writes:
         self._by_cgroup = {cgroup.path: list(self._of(cgroup, order)) for cgroup in reversed(wanted)}
 
     def _of(self, cgroup: WantedCgroup, order: Order) -> Iterator[PassWrites]:
-        fills = self.layout.version == 1 and "cpuset" in self.layout.tree_of
+        fills = self.layout.version == 1 and "cpuset" in self.layout.hierarchy_of
         if fills and (cpus := order.cpus.wanted(cgroup.path)) is not None:
             yield order.cpus.v1_writes(cgroup, cpus)
         for knob, new in settings_of(cgroup, self.layout):
@@ -143,12 +143,14 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> 
         yield from _enable("", "cgroup root", found)
     for cgroup in wanted:
         there = found.get(cgroup.path)
-        for tree in layout.trees:
-            if there is None or tree not in there.trees:
+        for hierarchy in layout.hierarchies:
+            if there is None or hierarchy not in there.hierarchies:
                 if cgroup.level == "reserved":
                     continue  # the operator's; the trees without values are not needed
-                yield Step("mkdir", layout.directory(tree, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner)
-        if layout.version == 1 and "cpuset" in layout.tree_of and cgroup.level != "reserved":
+                yield Step(
+                    "mkdir", layout.directory(hierarchy, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner
+                )
+        if layout.version == 1 and "cpuset" in layout.hierarchy_of and cgroup.level != "reserved":
             yield from _with_memory_nodes(cgroup, found)
         yield from writes.steps(cgroup, "make")
         if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):
@@ -181,7 +183,7 @@ def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:
     """cgroup.subtree_control of a cgroup with wanted children: the controllers in use that are not on yet."""
     there = found.get(path)
     enabled = there.enabled if there is not None else frozenset()
-    missing = [name for name in found.layout.tree_of if name not in enabled]
+    missing = [name for name in found.layout.hierarchy_of if name not in enabled]
     if missing:
         file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
         text = " ".join(f"+{name}" for name in missing)

@@ -80,6 +80,6 @@ def _of_root(node: NodeConfig, found: FoundTree, processes: Proc) -> Sequence[in
 
 def _move(path: str, pid: int, why: str, found: FoundTree) -> Iterator[Step]:
     owner = "systemCgroups" if why != "the kubelet" else "kubeletCgroups"
-    for tree in found.layout.trees:
-        file = f"{found.layout.directory(tree, path)}/cgroup.procs"
+    for hierarchy in found.layout.hierarchies:
+        file = f"{found.layout.directory(hierarchy, path)}/cgroup.procs"
         yield Step("write", file, path, f"{why} belongs here", owner, str(pid), "", _Processes())

@@ -28,7 +28,7 @@ class BackOff:
         self._free = free
         self._strikes: dict[str, _Strikes] = {}
 
-    def strike(self, path: str, text: str) -> float:
+    def back_off(self, path: str, text: str) -> float:
         """It failed (again) with this value; returns the seconds until it is tried again."""
         now = self._clock()
         known = self._strikes.get(path)
@@ -38,7 +38,7 @@ class BackOff:
         self._strikes[path] = _Strikes(text, count, now, now + delay)
         return delay
 
-    def holds(self, path: str, text: str | None = None) -> bool:
+    def in_backoff(self, path: str, text: str | None = None) -> bool:
         """Is it too early to try this value again, or any?"""
         known = self._strikes.get(path)
         return known is not None and text in (None, known.text) and self._clock() < known.due

@@ -21,7 +21,7 @@ _MAKES = ("mkdir", "start")
 
 
 @dataclass(frozen=True)
-class Left:
+class Baseline:
     """``cgroups``: those that were wanted, by path. ``unsettled``: files and directories that did not become so."""
 
     layout: Layout
@@ -30,8 +30,8 @@ class Left:
 
     def cgroup_of(self, directory: str) -> WantedCgroup | None:
         """The cgroup whose directory, relative to the root, this is."""
-        for tree in self.layout.trees:
-            prefix = f"{tree}/" if tree else ""
+        for hierarchy in self.layout.hierarchies:
+            prefix = f"{hierarchy}/" if hierarchy else ""
             if directory.startswith(prefix) and (cgroup := self.cgroups.get(directory[len(prefix) :])) is not None:
                 return cgroup
         return None
@@ -43,12 +43,12 @@ class Left:
                 yield knob, setting
 
 
-def left_by(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup], contested: Container[str]) -> Left:
+def baseline_after(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup], contested: Container[str]) -> Baseline:
     """What a plan that was executed leaves behind it; what is ``contested`` was settled, and somebody changed it."""
     done = {step.path for step in outcome.done}
     steps = [step for step in plan.steps if step.path not in done]
     paths = {path for step in (*steps, *outcome.skipped) for path in paths_of(step) if path not in contested}
-    return Left(plan.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(paths))
+    return Baseline(plan.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(paths))
 
 
 def paths_of(step: Step) -> Iterable[str]:
@@ -56,9 +56,9 @@ def paths_of(step: Step) -> Iterable[str]:
     return (step.path, *(file.path for file in step.files)) if isinstance(step, UnitStep) else (step.path,)
 
 
-def drift_since(before: Left, plan: Plan, found: FoundTree, by: Mapping[str, str]) -> list[Drift]:
+def drift_since(before: Baseline, plan: Plan, found: FoundTree, by: Mapping[str, str]) -> list[Drift]:
     """What differs from how it was left, in the cgroups that a plan would change. ``by``: path -> who wrote there."""
-    if (found.layout.version, found.layout.trees) != (before.layout.version, before.layout.trees):
+    if (found.layout.version, found.layout.hierarchies) != (before.layout.version, before.layout.hierarchies):
         return []
     drift: list[Drift] = []
     gone: list[str] = []
@@ -83,14 +83,14 @@ def _below(path: str, others: Iterable[str]) -> bool:
     return any(path.startswith(f"{other}/") for other in others)
 
 
-def _directories_gone(before: Left, cgroup: WantedCgroup, missing: Container[str]) -> Iterator[Drift]:
-    directories = [before.layout.directory(tree, cgroup.path) for tree in before.layout.trees]
+def _directories_gone(before: Baseline, cgroup: WantedCgroup, missing: Container[str]) -> Iterator[Drift]:
+    directories = [before.layout.directory(hierarchy, cgroup.path) for hierarchy in before.layout.hierarchies]
     for directory in directories[:1] if cgroup.path in missing else [one for one in directories if one in missing]:
         if directory not in before.unsettled:
             yield Drift(directory, cgroup.owner, A_CGROUP, "")
 
 
-def _files_changed(before: Left, cgroup: WantedCgroup, found: FoundTree) -> Iterator[Drift]:
+def _files_changed(before: Baseline, cgroup: WantedCgroup, found: FoundTree) -> Iterator[Drift]:
     there = found.get(cgroup.path)
     for knob, setting in before.settled(cgroup):
         have = there.setting(knob) if there is not None else None
@@ -100,19 +100,19 @@ def _files_changed(before: Left, cgroup: WantedCgroup, found: FoundTree) -> Iter
                 yield Drift(path, cgroup.owner, want, now)
 
 
-def differs(left: Left, path: str, fs: CgroupFs) -> bool:
+def differs(baseline: Baseline, path: str, fs: CgroupFs) -> bool:
     """Is a file, or a cgroup's directory, not as it was left? Also where that is not known: the path "" is any."""
-    if path in left.unsettled or path == "":
+    if path in baseline.unsettled or path == "":
         return path == ""
-    if left.cgroup_of(path) is not None:
+    if baseline.cgroup_of(path) is not None:
         return not fs.is_dir(path)
     directory, _, name = path.rpartition("/")
-    cgroup = left.cgroup_of(directory)
+    cgroup = baseline.cgroup_of(directory)
     try:
         if name == "cgroup.subtree_control":
-            parents = {cgroup.parent for cgroup in left.cgroups.values()}
-            return directory in parents and not left.layout.tree_of.keys() <= set(fs.read(path).split())
-        for knob, setting in left.settled(cgroup) if cgroup is not None else ():
+            parents = {cgroup.parent for cgroup in baseline.cgroups.values()}
+            return directory in parents and not baseline.layout.hierarchy_of.keys() <= set(fs.read(path).split())
+        for knob, setting in baseline.settled(cgroup) if cgroup is not None else ():
             if name in knob.files:
                 return not knob.same(setting[knob.files.index(name)], fs.read(path).strip(), name)
     except (OSError, ValueError):

@@ -9,9 +9,9 @@ import time
 from cgroup_engine.errors import EngineError
 from cgroup_engine.run.backoff import BackOff
 from cgroup_engine.run.events import Complaint, Listener, Reason, Stopping, Waiting
+from cgroup_engine.run.foreign_writes import ForeignWrites
 from cgroup_engine.run.keeper import Keeper
 from cgroup_engine.run.signals import Ended, Signals
-from cgroup_engine.run.writers import Writers
 from cgroup_engine.sources.source import PodSource, Seen
 
 #: Seconds in which what belongs together arrives: the pods of one change, the writes of one stranger.
@@ -25,7 +25,7 @@ _REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "in
 class Loop:
     """``interval``: seconds from one look at the tree to the next if nothing happens.
 
-    ``writers``: who else writes there, None if that cannot be known; what they changed is found in time then.
+    ``foreign_writes``: who else writes there, None if that cannot be known; what they changed is found in time then.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class Loop:
         listener: Listener,
         signals: Signals,
         interval: float,
-        writers: Writers | None = None,
+        foreign_writes: ForeignWrites | None = None,
     ) -> None:
         self._keeper = keeper
         self._source = source
         self._listener = listener
         self._signals = signals
-        self._writers = writers
+        self._foreign_writes = foreign_writes
         self._by: dict[str, str] = {}
         self._rested = 0.0
         self._deaf_until = math.inf
@@ -56,8 +56,8 @@ class Loop:
         with selectors.DefaultSelector() as selector:
             selector.register(self._signals, selectors.EVENT_READ)
             selector.register(self._source, selectors.EVENT_READ)
-            if self._writers is not None:
-                selector.register(self._writers, selectors.EVENT_READ)
+            if self._foreign_writes is not None:
+                selector.register(self._foreign_writes, selectors.EVENT_READ)
             try:
                 while not self._signals.ending:
                     self._turn(selector)
@@ -72,8 +72,8 @@ class Loop:
             if "pods" in self._due or reason == "start":
                 _follow(selector, self._source, True)
             self._act(reason)
-        if self._deaf_until <= now and self._writers is not None:
-            _follow(selector, self._writers, True)
+        if self._deaf_until <= now and self._foreign_writes is not None:
+            _follow(selector, self._foreign_writes, True)
             self._deaf_until = math.inf
         timeout = max(0.0, min([*self._due.values(), self._deaf_until]) - time.monotonic())
         self._listener.hear(Waiting(timeout))
@@ -83,8 +83,8 @@ class Loop:
                 self._due.setdefault("pods", time.monotonic() + _TOGETHER["pods"])
             elif key.fileobj is self._signals:
                 self._signals.quiet()
-            elif self._writers is not None:
-                _follow(selector, self._writers, False)  # who writes all the time shall not wake it each time
+            elif self._foreign_writes is not None:
+                _follow(selector, self._foreign_writes, False)  # who writes all the time shall not wake it each time
                 self._deaf_until = time.monotonic() + _TOGETHER["drift"]
                 if self._keeper.concerned(self._listen()):
                     self._due.setdefault("drift", max(self._deaf_until, self._rested))
@@ -94,9 +94,9 @@ class Loop:
 
     def _listen(self) -> dict[str, str]:
         """Remembers who has written what until the next look; returns what is new."""
-        if self._writers is None:
+        if self._foreign_writes is None:
             return {}
-        changes = self._writers.read()
+        changes = self._foreign_writes.read()
         if len(self._by) > _MOST_CHANGES:
             self._by = {}
         self._by.update(changes)
@@ -127,7 +127,7 @@ class Loop:
             if str(failed) != self._complaint:
                 self._complaint = str(failed)
                 self._listener.hear(Complaint(f"{failed}; tried again, and the tree stays as it is", "root"))
-            return time.monotonic() + self._unusable.strike("", "")
+            return time.monotonic() + self._unusable.back_off("", "")
         finally:
             now = time.monotonic()
             self._rested = now + _REST * (now - started)
@@ -139,7 +139,7 @@ class Loop:
         return self._keeper.next_try()
 
 
-def _follow(selector: selectors.BaseSelector, readable: PodSource | Writers, following: bool) -> None:
+def _follow(selector: selectors.BaseSelector, readable: PodSource | ForeignWrites, following: bool) -> None:
     if following != (readable in selector.get_map()):
         if following:
             selector.register(readable, selectors.EVENT_READ)

@@ -17,7 +17,8 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.removal import orphans
 from cgroup_engine.plan.step import Step
 from cgroup_engine.run.backoff import BackOff
-from cgroup_engine.run.tree import Control, Tree
+from cgroup_engine.run.control import Control
+from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundCgroup
 
@@ -30,18 +31,18 @@ _ENDING = "its processes are ended"
 
 @dataclass(frozen=True)
 class Verdict:
-    """``staying``: paths of what is not to be removed now. ``doomed``: pods whose processes are to be ended first.
+    """``to_keep``: paths of what is not to be removed now. ``to_kill``: pods whose processes are to be ended first.
 
-    ``strangers``: cgroups with a pod's name that nobody wants and this run has not made, seen for the first time.
+    ``foreign``: cgroups with a pod's name that nobody wants and this run has not made, seen for the first time.
     """
 
-    staying: frozenset[str] = frozenset()
-    doomed: tuple[FoundCgroup, ...] = ()
-    strangers: tuple[FoundCgroup, ...] = ()
+    to_keep: frozenset[str] = frozenset()
+    to_kill: tuple[FoundCgroup, ...] = ()
+    foreign: tuple[FoundCgroup, ...] = ()
 
     def spares(self, step: Step) -> bool:
         """Would a step remove something that stays, or something in it?"""
-        return step.during == "remove" and any(f"{step.cgroup}/".startswith(f"{path}/") for path in self.staying)
+        return step.during == "remove" and any(f"{step.cgroup}/".startswith(f"{path}/") for path in self.to_keep)
 
 
 class Orphans:
@@ -67,15 +68,15 @@ class Orphans:
         waiting = [since + self._grace for since in self._since.values() if since + self._grace > now]
         return min([*waiting, *filter(None, [self._again.due()])], default=None)
 
-    def judge(self, tree: Tree, wanted: Sequence[WantedCgroup], seen: Seen) -> Verdict:
+    def judge(self, root: OpenedRoot, wanted: Sequence[WantedCgroup], seen: Seen) -> Verdict:
         """What is to be done about what is not wanted. Changes nothing.
 
         :raises RootError: something there cannot be read.
         """
-        now, driver = self._control.clock(), tree.node.driver
-        there = {orphan.path: orphan for orphan in orphans(wanted, tree.found, driver)}
+        now, driver = self._control.clock(), root.node.driver
+        there = {orphan.path: orphan for orphan in orphans(wanted, root.found, driver)}
         uids = {_uid(cgroup.path, driver) for cgroup in wanted if cgroup.level == "pod"}
-        strangers = tuple(
+        foreign = tuple(
             orphan
             for path, orphan in there.items()
             if path not in self._known | self._since.keys() and _is_pod(path, driver)
@@ -84,25 +85,25 @@ class Orphans:
         self._known = {cgroup.path for cgroup in wanted} | (self._known & there.keys())
         self._again.keep_only(there)
         self._unseen -= {cgroup.path for cgroup in wanted}
-        staying = {path for path, since in self._since.items() if not seen.complete or now < since + self._grace}
+        to_keep = {path for path, since in self._since.items() if not seen.complete or now < since + self._grace}
         if not seen.complete:
-            staying |= self._unseen & there.keys()
-        doomed = tuple(
+            to_keep |= self._unseen & there.keys()
+        to_kill = tuple(
             orphan
             for path, orphan in there.items()
-            if path not in staying
+            if path not in to_keep
             and not (self._taken_over and path in self._since)
             and _is_pod(path, driver)
             and _uid(path, driver) not in uids  # a pod that has changed its QoS class is not ended for it
-            and not self._again.holds(path, _ENDING)
+            and not self._again.in_backoff(path, _ENDING)
         )
-        return Verdict(frozenset(staying), doomed, strangers)
+        return Verdict(frozenset(to_keep), to_kill, foreign)
 
-    def end(self, doomed: Sequence[FoundCgroup], killing: Killing) -> dict[str, tuple[int, ...]]:
+    def end(self, to_kill: Sequence[FoundCgroup], killing: Killing) -> dict[str, tuple[int, ...]]:
         """Ends the processes of pods; returns their pids by the pod's path. What does not end is tried again later."""
-        ended = killing.end([orphan.path for orphan in doomed])
-        for path in killing.left:
-            self._again.strike(path, _ENDING)
+        ended = killing.end([orphan.path for orphan in to_kill])
+        for path in killing.not_ended:
+            self._again.back_off(path, _ENDING)
         return ended
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.errors import ApiServerError, PodError, shown
+from cgroup_engine.errors import ApiServerError, PodError, quoted
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.inputs.pods import check_unique_uids
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.sources.delays import Delays
-from cgroup_engine.sources.in_force import InForce
-from cgroup_engine.sources.pod_api import BrokenOffError, Patience, PodApi, SilentServerError
+from cgroup_engine.sources.jittered_backoff import JitteredBackoff
+from cgroup_engine.sources.pod_api import ApiTimeouts, BrokenOffError, PodApi, SilentServerError
+from cgroup_engine.sources.pod_store import PodStore
 from cgroup_engine.sources.source import PodSource, Seen
 
 _GONE = 410
@@ -26,7 +26,7 @@ _SERVER = ""  # the holder of what is wrong with the server itself
 
 
 def apiserver_source(
-    kubeconfig: Path | None, node_name: str, version: KubeletVersion, patience: Patience | None = None
+    kubeconfig: Path | None, node_name: str, version: KubeletVersion, timeouts: ApiTimeouts | None = None
 ) -> PodSource:
     """The pods that are bound to a node, as they come and go.
 
@@ -35,18 +35,20 @@ def apiserver_source(
 
     :raises ApiServerError: the Python package kubernetes is missing, or there is no usable configuration.
     """
-    return _ApiServer(PodApi(kubeconfig, node_name, patience or Patience()), node_name, version, patience or Patience())
+    return _ApiServer(
+        PodApi(kubeconfig, node_name, timeouts or ApiTimeouts()), node_name, version, timeouts or ApiTimeouts()
+    )
 
 
 def apiserver_pods(
-    kubeconfig: Path | None, node_name: str, version: KubeletVersion, patience: Patience | None = None
+    kubeconfig: Path | None, node_name: str, version: KubeletVersion, timeouts: ApiTimeouts | None = None
 ) -> list[Pod]:
     """The pods that are bound to a node, listed once.
 
     :raises ApiServerError: as ``apiserver_source``, and if the server cannot be reached, refuses or does not answer.
     :raises PodError: a pod cannot be used.
     """
-    api = PodApi(kubeconfig, node_name, patience or Patience())
+    api = PodApi(kubeconfig, node_name, timeouts or ApiTimeouts())
     listed, _ = api.listed(lambda item: _read(item, api.host, node_name, version))
     pods: list[Pod] = []
     for found in listed:
@@ -61,26 +63,26 @@ def apiserver_pods(
 class _Found:
     """An object that the server sent: who it is, and its pod, or what is wrong with it."""
 
-    holder: str
+    origin: str
     pods: tuple[Pod, ...] = ()
     wrong: PodError | None = None
     may_hold_pods: bool = True
 
 
 def _read(item: Any, host: str, node_name: str, version: KubeletVersion) -> _Found:
-    holder = _holder(item)
+    origin = _origin_of(item)
     try:
         pod = pod_from_object(item, host, version, kind_needed=False)
     except PodError as wrong:
-        return _Found(holder, wrong=wrong)
+        return _Found(origin, wrong=wrong)
     bound_to = item["spec"].get("nodeName")
     if bound_to != node_name:
-        text = f"{host}: pod {pod}: spec.nodeName: {shown(bound_to)} is not the node that was asked for"
-        return _Found(holder, wrong=PodError(text), may_hold_pods=False)
-    return _Found(holder, (pod,))
+        text = f"{host}: pod {pod}: spec.nodeName: {quoted(bound_to)} is not the node that was asked for"
+        return _Found(origin, wrong=PodError(text), may_hold_pods=False)
+    return _Found(origin, (pod,))
 
 
-def _holder(item: Any) -> str:
+def _origin_of(item: Any) -> str:
     """Namespace and name, of which the server has one at a time; of what has none, whatever tells it from others."""
     metadata = item.get("metadata") if isinstance(item, dict) else None
     if not isinstance(metadata, dict):
@@ -88,16 +90,16 @@ def _holder(item: Any) -> str:
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if isinstance(name, str) and isinstance(namespace, str):
         return f"{namespace}/{name}"
-    return f"? {shown(metadata.get('uid'))} {shown(name)}"
+    return f"? {quoted(metadata.get('uid'))} {quoted(name)}"
 
 
 class _ApiServer:
     """A thread follows the server, so that one that hangs holds up nobody."""
 
-    def __init__(self, api: PodApi, node_name: str, version: KubeletVersion, patience: Patience) -> None:
-        self._api, self._node_name, self._version, self._patience = api, node_name, version, patience
+    def __init__(self, api: PodApi, node_name: str, version: KubeletVersion, timeouts: ApiTimeouts) -> None:
+        self._api, self._node_name, self._version, self._timeouts = api, node_name, version, timeouts
         self._lock = threading.Lock()
-        self._in_force = InForce()
+        self._store = PodStore()
         self._listed = False  # were all pods seen once?
         self._at = ""  # the version up to which everything is known; "" if it is to be listed
         self._event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -114,7 +116,7 @@ class _ApiServer:
         except BlockingIOError:
             pass
         with self._lock:
-            seen = self._in_force.seen()
+            seen = self._store.seen()
             return seen if self._listed else replace(seen, pods=None, complete=False)
 
     def close(self) -> None:
@@ -135,7 +137,7 @@ class _ApiServer:
 
     def _follow(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
-        delays = Delays(self._patience.first, self._patience.most)
+        backoff = JitteredBackoff(self._timeouts.first, self._timeouts.most)
         while not self._closing.is_set():
             began, wrong = time.monotonic(), None
             try:
@@ -149,25 +151,25 @@ class _ApiServer:
                 # nothing that a server sends may end this thread
                 wrong = self._error(f"{type(failed).__name__}: {' '.join(str(failed).split())[:200]}")
                 self._at = ""
-            if time.monotonic() - began >= self._patience.settled:
+            if time.monotonic() - began >= self._timeouts.settled:
                 self._well()
-                delays.reset()
+                backoff.reset()
             if wrong is not None and wrong.errno == _GONE:
                 self._at = ""
             elif wrong is not None:
                 self._complain(wrong)
-            self._closing.wait(max(delays.next(), wrong.retry_after if wrong is not None else 0.0))
+            self._closing.wait(max(backoff.next(), wrong.retry_after if wrong is not None else 0.0))
 
     def _well(self) -> None:
         """What was wrong with the server is over, and is told if it comes again."""
         with self._lock:
-            self._in_force.drop(_SERVER)
+            self._store.drop(_SERVER)
 
     def _complain(self, failed: ApiServerError) -> None:
         if self._closing.is_set():
             return
         with self._lock:
-            self._in_force.complain(_SERVER, failed.message, failed.todo, may_hold_pods=False)
+            self._store.complain(_SERVER, failed.message, failed.todo, may_hold_pods=False)
             self._tell()
 
     def _list(self) -> None:
@@ -175,7 +177,7 @@ class _ApiServer:
         with self._lock:
             for found in listed:
                 self._take(found)
-            self._in_force.keep_only({_SERVER, *(found.holder for found in listed)})
+            self._store.keep_only({_SERVER, *(found.origin for found in listed)})
             self._listed, self._at = True, at
             self._tell()
 
@@ -200,20 +202,20 @@ class _ApiServer:
         kind, item = event.get("type"), event.get("object")
         item = item if isinstance(item, dict) else {}
         if kind == "ERROR":
-            raise self._error(f"its watch ended: {shown(item.get('message'), 200)}", item.get("code"))
+            raise self._error(f"its watch ended: {quoted(item.get('message'), 200)}", item.get("code"))
         if kind not in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK"):
-            raise self._error(f"its watch sent an event of the type {shown(kind)}")
+            raise self._error(f"its watch sent an event of the type {quoted(kind)}")
         metadata = item.get("metadata")
         at = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
         if not isinstance(at, str) or at in ("", "0"):
             raise self._error(f"its watch sent a {kind} without metadata.resourceVersion")
         with self._lock:
             if kind == "DELETED":
-                self._in_force.drop(_holder(item))
+                self._store.drop(_origin_of(item))
             elif kind != "BOOKMARK":
                 self._take(_read(item, self._api.host, self._node_name, self._version))
             self._at = at
-            self._in_force.drop(_SERVER)
+            self._store.drop(_SERVER)
             self._tell()
 
     def _error(self, text: str, code: object = None) -> ApiServerError:
@@ -221,7 +223,7 @@ class _ApiServer:
 
     def _take(self, found: _Found) -> None:
         if found.wrong is None:
-            self._in_force.hold(found.holder, found.pods)
+            self._store.put(found.origin, found.pods)
         else:
             wrong = found.wrong
-            self._in_force.complain(found.holder, wrong.message, wrong.todo, may_hold_pods=found.may_hold_pods)
+            self._store.complain(found.origin, wrong.message, wrong.todo, may_hold_pods=found.may_hold_pods)

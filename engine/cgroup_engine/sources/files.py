@@ -25,7 +25,7 @@ from cgroup_engine.inputs.pods import is_pod_file, pods_of_documents
 from cgroup_engine.inputs.static_pods.manifest import Manifests
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.sources.in_force import InForce
+from cgroup_engine.sources.pod_store import PodStore
 from cgroup_engine.sources.source import PodSource, Seen
 from cgroup_engine.sources.timer import Timer
 
@@ -76,7 +76,7 @@ _MISSING = _Look(wrong=f"cannot be read: {os.strerror(ENOENT)}")
 class _Files:
     def __init__(self, paths: list[Path], version: KubeletVersion, manifests: Manifests | None) -> None:
         self._paths, self._version, self._manifests = paths, version, manifests
-        self._in_force = InForce()
+        self._store = PodStore()
         self._taken: dict[str, _Look] = {}
         self._changing: dict[str, tuple[_Look, float]] = {}
         self._written: dict[str, float] = {}  # files that someone is writing to, and when that was seen last
@@ -102,10 +102,10 @@ class _Files:
             look = looks.get(path, _MISSING)
             if look.wrong:
                 raise PodError(f"{path}: {look.wrong}", path=path, todo=look.todo)
-        for holder, look in looks.items():
-            if not self._take(holder, look, complain=False):
-                self._in_force.expect(holder)
-                self._changing[holder] = look, now
+        for origin, look in looks.items():
+            if not self._take(origin, look, complain=False):
+                self._store.expect(origin)
+                self._changing[origin] = look, now
         self._set_timer(now)
 
     def fileno(self) -> int:
@@ -124,51 +124,51 @@ class _Files:
         if told or due:
             self._follow(now)
             self._set_timer(now)
-        return self._in_force.seen()
+        return self._store.seen()
 
     def _follow(self, now: float) -> None:
         looks = self._looks()
         # what lies in a directory that cannot be listed is left as it is
         lost = tuple(f"{path}/" for path in map(str, self._paths) if looks.get(path, _GONE).wrong)
-        known = [holder for holder in (*self._taken, *self._changing) if not holder.startswith(lost)]
-        for holder in [*looks, *(holder for holder in dict.fromkeys(known) if holder not in looks)]:
-            look = looks.get(holder, _GONE)
-            if self._taken.get(holder) == look:
-                self._changing.pop(holder, None)
+        known = [origin for origin in (*self._taken, *self._changing) if not origin.startswith(lost)]
+        for origin in [*looks, *(origin for origin in dict.fromkeys(known) if origin not in looks)]:
+            look = looks.get(origin, _GONE)
+            if self._taken.get(origin) == look:
+                self._changing.pop(origin, None)
                 continue
-            before, since = self._changing.get(holder, (None, now))
+            before, since = self._changing.get(origin, (None, now))
             if before != look:
-                self._changing[holder] = look, now
-            elif now >= self._believed_at(holder, since):
-                del self._changing[holder]
-                self._take(holder, look)
-        for holder in [holder for holder in self._changing if holder.startswith(lost)] if lost else ():
-            del self._changing[holder]
+                self._changing[origin] = look, now
+            elif now >= self._believed_at(origin, since):
+                del self._changing[origin]
+                self._take(origin, look)
+        for origin in [origin for origin in self._changing if origin.startswith(lost)] if lost else ():
+            del self._changing[origin]
 
-    def _believed_at(self, holder: str, since: float) -> float:
-        return max(since + QUIET, self._written.get(holder, -_WRITER) + _WRITER)
+    def _believed_at(self, origin: str, since: float) -> float:
+        return max(since + QUIET, self._written.get(origin, -_WRITER) + _WRITER)
 
     def _set_timer(self, now: float) -> None:
-        next_ = min((self._believed_at(holder, since) for holder, (_, since) in self._changing.items()), default=None)
+        next_ = min((self._believed_at(origin, since) for origin, (_, since) in self._changing.items()), default=None)
         self._timer.set(_AGAIN if next_ is None else max(0.001, min(next_ - now, _AGAIN)))
 
-    def _take(self, holder: str, look: _Look, *, complain: bool = True) -> bool:
+    def _take(self, origin: str, look: _Look, *, complain: bool = True) -> bool:
         """Makes a change be in force; False if there is something wrong and it was not complained about."""
         if look == _GONE:
-            self._taken.pop(holder, None)
-            self._in_force.drop(holder)
+            self._taken.pop(origin, None)
+            self._store.drop(origin)
             return True
         try:
             if look.wrong:
-                raise PodError(f"{holder}: {look.wrong}", todo=look.todo)
-            pods = () if look.directory else tuple(self._read(Path(holder)))
+                raise PodError(f"{origin}: {look.wrong}", todo=look.todo)
+            pods = () if look.directory else tuple(self._read(Path(origin)))
         except PodError as wrong:
             if complain:
-                self._taken[holder] = look
-                self._in_force.complain(holder, wrong.message, wrong.todo, may_hold_pods=look.may_hold_pods)
+                self._taken[origin] = look
+                self._store.complain(origin, wrong.message, wrong.todo, may_hold_pods=look.may_hold_pods)
             return complain
-        self._taken[holder] = look
-        self._in_force.hold(holder, pods)
+        self._taken[origin] = look
+        self._store.put(origin, pods)
         return True
 
     def _read(self, path: Path) -> list[Pod]:
@@ -192,8 +192,8 @@ class _Files:
         documents = documents_of(raw, str(path), PodError, _MAX_NODES)
         return pods_of_documents(documents, path, self._version, self._manifests)
 
-    def _leads_out(self, pinned: int, holder: str) -> str:
-        inside = self._inside.get(holder)
+    def _leads_out(self, pinned: int, origin: str) -> str:
+        inside = self._inside.get(origin)
         if inside is None or os.readlink(f"/proc/self/fd/{pinned}").startswith(f"{inside.rstrip('/')}/"):
             return ""
         return "is a link that leads out of its directory, so it is not followed"
@@ -292,7 +292,7 @@ class _Files:
 
     def _cannot_watch(self, failed: OSError) -> None:
         text = f"inotify: {failed.strerror}: files are looked at every {_AGAIN:.0f} seconds only"
-        self._in_force.complain("inotify", text, "raise fs.inotify.max_user_*", may_hold_pods=False)
+        self._store.complain("inotify", text, "raise fs.inotify.max_user_*", may_hold_pods=False)
 
     def _told(self, now: float) -> bool:
         """Has inotify told of something that matters here?"""
@@ -304,15 +304,15 @@ class _Files:
                 continue
             names = self._names.get(event.wd, {})
             if event.name in names:
-                holder = names[event.name]
+                origin = names[event.name]
             elif "" in names:
-                holder = f"{names['']}/{event.name}" if event.name else names[""]
+                origin = f"{names['']}/{event.name}" if event.name else names[""]
             else:
                 continue
             if event.mask & flags.MODIFY:
-                self._written[holder] = now
+                self._written[origin] = now
             elif event.mask & ~flags.ATTRIB:
-                self._written.pop(holder, None)
+                self._written.pop(origin, None)
             matters = True
         return matters
 

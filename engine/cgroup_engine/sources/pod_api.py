@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from cgroup_engine.errors import ApiServerError, shown
+from cgroup_engine.errors import ApiServerError, quoted
 
 if TYPE_CHECKING:
     from urllib3 import HTTPResponse
@@ -39,7 +39,7 @@ _TODO = {
 
 
 @dataclass(frozen=True)
-class Patience:
+class ApiTimeouts:
     """How long to wait for an API server, in seconds.
 
     ``connect``: until there is a connection. ``answer``: for each page of a list. ``silent``: without a word in a
@@ -71,10 +71,10 @@ class PodApi:
     the HTTP status then, if there was one.
     """
 
-    def __init__(self, kubeconfig: Path | None, node_name: str, patience: Patience) -> None:
+    def __init__(self, kubeconfig: Path | None, node_name: str, timeouts: ApiTimeouts) -> None:
         self._api, self.host = _connected(kubeconfig)
         self._selector = f"spec.nodeName={node_name}"
-        self._patience = patience
+        self._timeouts = timeouts
         self._response: HTTPResponse | None = None
 
     def listed(self, read: Callable[[Any], Item]) -> tuple[list[Item], str]:
@@ -104,7 +104,7 @@ class PodApi:
 
     def _page(self, given: dict[str, Any]) -> tuple[list[Any], str, str | None]:
         """Items, resourceVersion, and the token that continues the list."""
-        response = self._get(self._patience.answer, **given)
+        response = self._get(self._timeouts.answer, **given)
         try:
             answer = self._decoded(self._body(response, _MAX_BYTES))
         finally:
@@ -121,15 +121,15 @@ class PodApi:
 
     def watch(self, version: str) -> Iterator[Any]:
         """What changes from a version on, event by event, until the server ends it; asks before it returns."""
-        life = int(self._patience.watch * random.uniform(1, 2))
+        life = int(self._timeouts.watch * random.uniform(1, 2))
         response = self._get(
-            self._patience.silent,
+            self._timeouts.silent,
             watch="true",
             allowWatchBookmarks="true",
             resourceVersion=version,
             timeoutSeconds=max(1, life),
         )
-        return self._events(response, time.monotonic() + life + self._patience.silent)
+        return self._events(response, time.monotonic() + life + self._timeouts.silent)
 
     def _events(self, response: HTTPResponse, deadline: float) -> Iterator[Any]:
         try:
@@ -168,8 +168,8 @@ class PodApi:
                 header_params={"Accept": "application/json"},
                 auth_settings=["BearerToken"],
             )
-            patience = (self._patience.connect, silent)
-            response: HTTPResponse = self._api.call_api(*request, _request_timeout=patience).response
+            timeouts = (self._timeouts.connect, silent)
+            response: HTTPResponse = self._api.call_api(*request, _request_timeout=timeouts).response
         except Exception as failed:
             # what the library and the credential plugins under it raise is of no common class
             raise self._error(f"does not answer: {_reason(failed)}") from None
@@ -194,7 +194,7 @@ class PodApi:
             message = None
         text = f"{status} {response.reason or ''}".strip()
         if isinstance(message, str) and message:
-            text += f": {shown(message, 200)}"
+            text += f": {quoted(message, 200)}"
         error = self._error(text, _TODO.get(status, ""), status)
         after = response.headers.get("Retry-After", "")
         if after.isascii() and after.isdigit():
@@ -202,13 +202,13 @@ class PodApi:
         return error
 
     def _body(self, response: HTTPResponse, most: int) -> bytes:
-        body, deadline = bytearray(), time.monotonic() + self._patience.answer
+        body, deadline = bytearray(), time.monotonic() + self._timeouts.answer
         while chunk := self._chunk(response):
             body += chunk
             if len(body) > most:
                 raise self._error(f"its answer is larger than {most >> 10} KiB")
             if time.monotonic() > deadline:
-                raise self._error(f"its answer is not over after {self._patience.answer:g} s")
+                raise self._error(f"its answer is not over after {self._timeouts.answer:g} s")
         return bytes(body)
 
     def _chunk(self, response: HTTPResponse) -> bytes:
@@ -285,4 +285,4 @@ def _reason(failed: BaseException) -> str:
             return error.strerror + (f": {error.filename}" if error.filename else "")
         error = error.__cause__ or error.__context__ or getattr(error, "reason", None)
     text = " ".join(str(failed).split())
-    return shown(text or type(failed).__name__, 200)[1:-1]
+    return quoted(text or type(failed).__name__, 200)[1:-1]

@@ -13,16 +13,16 @@ from cgroup_engine.tree.layout import Layout
 
 
 class FoundCgroup:
-    """One cgroup that exists in at least one tree (``trees``). What is in it is read when asked for, each once.
+    """One cgroup that exists in at least one tree (``hierarchies``). What is in it is read when asked for, each once.
 
     :raises RootError: by everything that is asked: it cannot be read.
     """
 
     def __init__(
-        self, path: str, trees: frozenset[str], found: FoundTree, settings: Mapping[str, Setting] | None = None
+        self, path: str, hierarchies: frozenset[str], found: FoundTree, settings: Mapping[str, Setting] | None = None
     ) -> None:
         self.path = path
-        self.trees = trees
+        self.hierarchies = hierarchies
         self._found = found
         self._settings: dict[str, Setting | None] = dict(settings or {})
 
@@ -81,8 +81,8 @@ class FoundTree:
         """
         cgroup = self.get(path)
         pids: set[int] = set()
-        for tree in cgroup.trees if cgroup is not None else ():
-            text = self._text(f"{self.layout.directory(tree, path)}/cgroup.procs".lstrip("/"))
+        for hierarchy in cgroup.hierarchies if cgroup is not None else ():
+            text = self._text(f"{self.layout.directory(hierarchy, path)}/cgroup.procs".lstrip("/"))
             pids.update(int(line) for line in (text or "").split())
         return sorted(pids)
 
@@ -92,7 +92,7 @@ class FoundTree:
         :raises RootError: it cannot be read.
         """
         there = self.get(path)
-        if there is None or self.layout.tree_of.get("cpuset") not in there.trees:
+        if there is None or self.layout.hierarchy_of.get("cpuset") not in there.hierarchies:
             return ""
         file = self.layout.file("cpuset", path, file)
         if file not in self._cpusets:
@@ -101,7 +101,7 @@ class FoundTree:
 
     def setting(self, knob: Knob, cgroup: FoundCgroup) -> Setting | None:
         """``FoundCgroup.setting``, read."""
-        if self.layout.tree_of[knob.controller] not in cgroup.trees:
+        if self.layout.hierarchy_of[knob.controller] not in cgroup.hierarchies:
             return None
         texts = []
         for name in knob.files:
@@ -128,7 +128,7 @@ class FoundTree:
 
     def children(self, cgroup: FoundCgroup) -> tuple[str, ...]:
         """``FoundCgroup.children``, read."""
-        directories = [self.layout.directory(tree, cgroup.path) for tree in cgroup.trees]
+        directories = [self.layout.directory(hierarchy, cgroup.path) for hierarchy in cgroup.hierarchies]
         return tuple(sorted({name for directory in directories for name in self._subdirectories(directory)}))
 
     def _read(self, path: str) -> FoundCgroup | None:
@@ -136,16 +136,16 @@ class FoundTree:
         parent = self.get(above) if path else None
         if path and parent is None:
             return None  # there is nothing below nothing
-        candidates = self.layout.trees if parent is None else parent.trees
-        trees = frozenset(tree for tree in candidates if self._is_there(tree, path, above, name))
-        return FoundCgroup(path, trees, self) if trees else None
+        candidates = self.layout.hierarchies if parent is None else parent.hierarchies
+        hierarchies = frozenset(hierarchy for hierarchy in candidates if self._is_there(hierarchy, path, above, name))
+        return FoundCgroup(path, hierarchies, self) if hierarchies else None
 
-    def _is_there(self, tree: str, path: str, above: str, name: str) -> bool:
+    def _is_there(self, hierarchy: str, path: str, above: str, name: str) -> bool:
         if path == "":
             return True
         if self._sparse:
-            return self.fs.is_dir(self.layout.directory(tree, path))
-        return name in self._subdirectories(self.layout.directory(tree, above))
+            return self.fs.is_dir(self.layout.directory(hierarchy, path))
+        return name in self._subdirectories(self.layout.directory(hierarchy, above))
 
     def _subdirectories(self, directory: str) -> frozenset[str]:
         if directory not in self._listed:

@@ -27,26 +27,27 @@ _V1_NAMES: dict[Controller, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Layout:
-    """``trees``: the directories of the root in which every cgroup is made ("" on v2, which has one tree).
+    """Where a root has its controllers.
 
-    ``tree_of``: the controllers that are there -> their tree. ``swap``: does the memory controller account for swap?
+    ``hierarchies``: the directories of the root in which the engine makes each cgroup; v2 has one, "".
+    ``hierarchy_of``: controller -> its hierarchy. ``swap``: does the memory controller account for swap?
     ``available``: all controllers of v2's root. ``cpus``: the list of all CPUs, None if there is no cpuset.
     """
 
     version: Literal[1, 2]
-    trees: tuple[str, ...]
-    tree_of: Mapping[Controller, str]
+    hierarchies: tuple[str, ...]
+    hierarchy_of: Mapping[Controller, str]
     swap: bool = True
     available: frozenset[str] = frozenset()
     cpus: str | None = None
 
-    def directory(self, tree: str, cgroup: str) -> str:
+    def directory(self, hierarchy: str, cgroup: str) -> str:
         """The path of a cgroup's directory in a tree, relative to the root."""
-        return f"{tree}/{cgroup}" if tree and cgroup else tree or cgroup
+        return f"{hierarchy}/{cgroup}" if hierarchy and cgroup else hierarchy or cgroup
 
     def file(self, controller: Controller, cgroup: str, name: str) -> str:
         """The path of an interface file, relative to the root."""
-        directory = self.directory(self.tree_of[controller], cgroup)
+        directory = self.directory(self.hierarchy_of[controller], cgroup)
         return f"{directory}/{name}" if directory else name
 
     @property
@@ -73,13 +74,13 @@ def detect(fs: CgroupFs, shown_root: str) -> Layout:
     return _v1(fs, shown_root)
 
 
-def hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
+def all_hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
     """Every tree of a root, also those in which the engine makes nothing: a runtime makes cgroups in all.
 
     Raises OSError.
     """
     if layout.version == 2:
-        return layout.trees
+        return layout.hierarchies
     names = set(fs.subdirectories(""))
     aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
     return tuple(sorted(names - aliases))
@@ -121,15 +122,15 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
             todo="give the mount point of a cgroup tree, such as /sys/fs/cgroup",
         )
     _check_needed(found, shown_root, "there is no such hierarchy", "mount it")
-    trees = list(found.values())
+    hierarchies = list(found.values())
     # cpuacct on its own, and systemd's hierarchy, have no values but the kubelet makes its cgroups there too
     if _is_hierarchy(fs, "cpuacct") and not _readable(fs, f"{found['cpu']}/cpuacct.usage"):
-        trees.append("cpuacct")
+        hierarchies.append("cpuacct")
     if _is_hierarchy(fs, "systemd"):
-        trees.append("systemd")
+        hierarchies.append("systemd")
     swap = _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes")
     cpus = _text(fs, f"{found['cpuset']}/cpuset.cpus") if "cpuset" in found else None
-    return Layout(1, tuple(trees), found, swap, cpus=cpus)
+    return Layout(1, tuple(hierarchies), found, swap, cpus=cpus)
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:

@@ -10,9 +10,9 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.qos import qos_reason
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.reason import Citation, Inputs
-from cgroup_engine.model.wanted_cgroup import WantedCgroup, is_sandbox
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.tree.knobs import Knob, knobs_for
-from cgroup_engine.views.busy import cores_under_load
+from cgroup_engine.views.cpu_under_load import cores_under_load
 
 _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
@@ -99,7 +99,7 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
         else:
             score = cgroup.reasons["oom_score_adj"]
             head = {"container": cgroup.container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": score.why}
-            if not is_sandbox(cgroup):
+            if not cgroup.is_pod_sandbox:
                 head["oom_source"] = _source(score.source, node)
                 head["oom_inputs"] = score.inputs
             pods[cgroup.pod.uid]["containers"].append({**head, **entry})

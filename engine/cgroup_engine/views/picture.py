@@ -14,8 +14,8 @@ from html import escape
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.quantity import ZERO
-from cgroup_engine.model.wanted_cgroup import WantedCgroup, is_sandbox
-from cgroup_engine.views.busy import cores_under_load
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.views.cpu_under_load import cores_under_load
 
 _WIDTH, _MARGIN, _ROW, _GAP = 1000, 24, 28, 4
 _LEFT, _RIGHT = 250, 180  # beside the bars of memory
@@ -29,7 +29,7 @@ text { font: 12px system-ui, 'DejaVu Sans', sans-serif; fill: #1c2026 }
 .title { font-size: 17px; font-weight: 600 } .head { font-size: 14px; font-weight: 600 } .note { fill: #5f6672 }
 .in { fill: #fff } .end { text-anchor: end } .middle { text-anchor: middle }"""
 
-Tree = Mapping[str, Sequence[WantedCgroup]]
+Children = Mapping[str, Sequence[WantedCgroup]]
 
 
 def picture(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> str:
@@ -39,7 +39,7 @@ def picture(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = 
     containers = [
         cgroup
         for cgroup in shown
-        if cgroup.level == "container" and not is_sandbox(cgroup) and (pod is None or cgroup.pod is pod)
+        if cgroup.level == "container" and not cgroup.is_pod_sandbox and (pod is None or cgroup.pod is pod)
     ]
     cpu_top = 64
     memory_top = cpu_top + 46 + len(_LEVELS) * (_ROW + _GAP) + 40
@@ -84,7 +84,9 @@ def _cpu(node: NodeConfig, shown: Sequence[WantedCgroup], cores: Mapping[str, fl
             yield _text(x, bottom + 18, str(tick), "note middle")
 
 
-def _boxes(parent: str, x: float, children: Tree, cores: Mapping[str, float], scale: float, top: int) -> Iterator[str]:
+def _boxes(
+    parent: str, x: float, children: Children, cores: Mapping[str, float], scale: float, top: int
+) -> Iterator[str]:
     for cgroup in sorted(children.get(parent, ()), key=lambda each: list(_COLOURS).index(each.qos)):
         width = cores[cgroup.path] * scale
         if cgroup.level in _LEVELS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cgroup_engine.change.record import RecordedContainer, RecordedPod
-from cgroup_engine.errors import InputError, shown
+from cgroup_engine.errors import InputError, quoted
 
 _MOST = 8  # candidates in a message
 
@@ -17,14 +17,14 @@ def chosen(text: str, pods: Sequence[RecordedPod]) -> tuple[RecordedPod, Recorde
     """
     meant = list(_meant(text.split("/"), pods))
     if not meant:
-        raise InputError(f"{shown(text)}: {_unknown(text, pods)}", value=text)
+        raise InputError(f"{quoted(text)}: {_unknown(text, pods)}", value=text)
     if len(meant) > 1:
         names = [f"{pod}/{container.name}" if container else f"{pod} ({pod.uid})" for pod, container in meant]
         todo = "write NAMESPACE/POD/CONTAINER, or the pod's UID"
         if len(set(names)) < len(names):  # the same pods below several cgroupRoots
             names = [f"/{container.path if container else pod.path}" for pod, container in meant]
             todo = "give --pods and the --config of one of them"
-        raise InputError(f"{shown(text)}: can be {_few(names)}", value=text, todo=todo)
+        raise InputError(f"{quoted(text)}: can be {_few(names)}", value=text, todo=todo)
     [(pod, container)] = meant
     if container is not None:
         return pod, container

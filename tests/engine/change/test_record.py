@@ -30,7 +30,7 @@ POD = RecordedPod(
 @pytest.fixture
 def root(tmp_path):
     """A directory with two hierarchies, in which kubepods is not made yet."""
-    for tree in V1.trees:
+    for tree in V1.hierarchies:
         (tmp_path / "root" / tree / "own").mkdir(parents=True)
     return tmp_path / "root"
 

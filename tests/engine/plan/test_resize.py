@@ -12,7 +12,7 @@ from cgroup_engine.change.apply import execute
 from cgroup_engine.cli import main
 from cgroup_engine.errors import ResizeRefusedError
 from cgroup_engine.kubelet.wanted import wanted_tree
-from cgroup_engine.plan.assumed import AssumedTree
+from cgroup_engine.plan.as_applied import TreeAsApplied
 from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
@@ -42,7 +42,7 @@ def resized(make_node):
 
     def steps(old, new, minor=36, every=False, **fields):
         node = make_node(minor, **fields)
-        plan = resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+        plan = resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
         return [
             (step.owner.removeprefix("default/p1").lstrip("/") or "pod", step.file, step.text)
             for step in plan.steps
@@ -133,7 +133,7 @@ def test_the_same_is_no_step(resized, two):
 def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(make_node, two):
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
     old, new = two(SMALL, SMALL), two(LARGE, SMALL)
-    plan = resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+    plan = resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
     [step] = [step for step in plan.steps if step.file == "memory.low" and step.owner == "default/p1"]
     assert (step.before, step.text) == (str(512 << 20), str(768 << 20))
     assert "a kubelet leaves it as it was" in step.why
@@ -190,7 +190,7 @@ def test_guaranteed_pods_with_cpus_of_their_own_are_refused(resized, make_pod, m
 def test_pods_that_are_only_in_one_are_refused(make_node, make_pod):
     node, old, new = make_node(), make_pod(n=1), make_pod(n=2)
     with pytest.raises(ResizeRefusedError, match="only in one of both"):
-        resize_plan(node, [old], [new], AssumedTree(wanted_tree(node, [old])))
+        resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
 
 
 class InUse(ModelFs):

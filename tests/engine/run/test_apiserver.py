@@ -18,12 +18,12 @@ from cgroup_engine.errors import ApiServerError, PodError
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.sources import pod_api
 from cgroup_engine.sources.apiserver import apiserver_pods, apiserver_source
-from cgroup_engine.sources.pod_api import Patience
+from cgroup_engine.sources.pod_api import ApiTimeouts
 
 from .api_server import NODE, ApiServer, Request
 from .watching import Watching
 
-SOON = Patience(connect=2, answer=5, silent=30, first=0.02, most=0.2, settled=1)
+SOON = ApiTimeouts(connect=2, answer=5, silent=30, first=0.02, most=0.2, settled=1)
 NEW = KubeletVersion()
 
 Follow = Callable[..., Watching]
@@ -40,8 +40,8 @@ def server(tmp_path: Path) -> Iterator[ApiServer]:
 def follow(server: ApiServer) -> Iterator[Follow]:
     opened = []
 
-    def start(patience: Patience = SOON, kubeconfig: Path | None = None) -> Watching:
-        source = apiserver_source(kubeconfig or server.kubeconfig(), NODE, NEW, patience)
+    def start(timeouts: ApiTimeouts = SOON, kubeconfig: Path | None = None) -> Watching:
+        source = apiserver_source(kubeconfig or server.kubeconfig(), NODE, NEW, timeouts)
         opened.append(source)
         return Watching(source)
 
@@ -209,7 +209,7 @@ def test_a_version_that_is_too_old_has_everything_listed_again(server, follow, p
 
 def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(server, follow, pod):
     server.watches = [lambda request: request.refuse(410, "Expired")] * 1000
-    watching = follow(Patience(first=0.2, most=0.4))
+    watching = follow(ApiTimeouts(first=0.2, most=0.4))
     end = time.monotonic() + 1.0
     watching.until(lambda: time.monotonic() > end)
     assert 1 <= len(versions(server)) <= 8
@@ -225,7 +225,7 @@ def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(server, f
         request.end_chunks()
 
     server.watches = [end_at_once] * 5
-    watching = follow(Patience(first=0.05, most=30))
+    watching = follow(ApiTimeouts(first=0.05, most=30))
     watching.until(lambda: len(times) == 5)
     waits = [after - before for before, after in pairwise(times)]
     assert all(wait >= 0.025 * 2**n for n, wait in enumerate(waits))
@@ -233,7 +233,7 @@ def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(server, f
 
 def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_listed(server, follow, pod):
     server.watches = [lambda request: (request.begin_chunks(), request.hang())]
-    watching = follow(Patience(silent=0.3, first=0.02, most=0.1))
+    watching = follow(ApiTimeouts(silent=0.3, first=0.02, most=0.1))
     watching.until(lambda: watching.names == [])
     server.put(pod(1))
     watching.until(lambda: watching.names == ["p1"])
@@ -244,7 +244,7 @@ def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_liste
 def test_a_server_that_accepts_and_says_nothing_is_complained_about(server, follow, pod):
     server.lists = [Request.hang]
     server.put(pod(1))
-    watching = follow(Patience(answer=0.3, first=0.02, most=0.1))
+    watching = follow(ApiTimeouts(answer=0.3, first=0.02, most=0.1))
     watching.until_complaint("does not answer: timed out")
     watching.until(lambda: watching.names == ["p1"])
 
@@ -258,7 +258,7 @@ def test_an_answer_that_drips_is_given_up(server, follow, pod):
 
     server.lists = [drip]
     server.put(pod(1))
-    watching = follow(Patience(answer=0.3, first=0.02, most=0.1))
+    watching = follow(ApiTimeouts(answer=0.3, first=0.02, most=0.1))
     watching.until_complaint("its answer is not over after 0.3 s")
     watching.until(lambda: watching.names == ["p1"])
 
@@ -493,7 +493,7 @@ def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(server, f
     for n in range(1, 4):
         server.put(pod(n))
     server.lists, server.watches = [listed_badly] * 25, [watched_badly] * 25
-    watching = follow(Patience(first=0.001, most=0.005))
+    watching = follow(ApiTimeouts(first=0.001, most=0.005))
     watching.until(lambda: not server.lists and not server.watches)
     server.delete("p1")
     server.forget()

@@ -10,12 +10,13 @@ from errno import EBUSY, EINVAL
 
 import pytest
 
-from cgroup_engine.change.killing import Processes
+from cgroup_engine.change.killing import ProcessKiller
 from cgroup_engine.errors import RootError
 from cgroup_engine.model.names import is_container_directory, is_pod_directory
+from cgroup_engine.run.control import Control
 from cgroup_engine.run.keeper import Keeper
+from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.run.orphans import GRACE
-from cgroup_engine.run.tree import Control, Tree
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
@@ -64,7 +65,7 @@ class Recorded(ModelFs):
         super().write(path, data)
 
 
-class Doomed(Processes):
+class Doomed(ProcessKiller):
     """The model's processes: those that die at once, and the stubborn."""
 
     own = 4000000
@@ -108,7 +109,7 @@ class Kept:
     def opened(self):
         if self.gone:
             raise RootError("model: is gone")
-        yield Tree(self.node, FoundTree(self.fs, self.layout))
+        yield OpenedRoot(self.node, FoundTree(self.fs, self.layout))
 
     def look(self, *pods, after=0.0, reason="interval", complete=True, by=None):
         """What is told of one look; ``after``: seconds since the last."""
@@ -134,12 +135,12 @@ class Kept:
         return {name for name in names if is_pod_directory(name, "cgroupfs")}
 
     def names(self, cgroup):
-        found = [self.layout.directory(tree, cgroup) for tree in self.layout.trees]
+        found = [self.layout.directory(tree, cgroup) for tree in self.layout.hierarchies]
         return {name for directory in found if self.fs.is_dir(directory) for name in self.fs.listdir(directory)}
 
     def make(self, cgroup):
         """As a stranger: in every hierarchy."""
-        for tree in self.layout.trees:
+        for tree in self.layout.hierarchies:
             self.kernel.mkdir("/" + self.layout.directory(tree, cgroup))
 
     def process_in(self, cgroup):
@@ -196,7 +197,7 @@ def test_a_change_of_the_pods_is_no_drift(kept, make_pod, make_container):
 def test_a_removed_cgroup_is_told_once_and_made_again(kept, make_pod):
     kept.look(make_pod())
     container = kept.container_in(POD)
-    trees = kept.layout.trees
+    trees = kept.layout.hierarchies
     for tree in trees:
         kept.fs.rmdir(kept.layout.directory(tree, container))
     done = kept.look(make_pod())
@@ -211,7 +212,7 @@ def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(kept,
     pods = make_pod(), make_pod(n=2)
     kept.fs.refuse[file] = EBUSY
     assert [str(failure.path) for failure in kept.look(*pods).outcome.failed] == [file]
-    assert kept.fs.is_dir(kept.layout.directory(kept.layout.tree_of["cpu"], POD.replace("001", "002")))
+    assert kept.fs.is_dir(kept.layout.directory(kept.layout.hierarchy_of["cpu"], POD.replace("001", "002")))
     tries = []
     end = kept.time.now + 300
     while (due := kept.keeper.next_try()) < end:
@@ -314,7 +315,7 @@ def test_neither_itself_nor_the_first_process_is_ended(kept, make_pod):
 def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
     kept.look(make_pod())
     kept.make(STRANGER)
-    done = kept.look(make_pod(), by={kept.layout.directory(kept.layout.trees[0], STRANGER): "kubelet (pid 7)"})
+    done = kept.look(make_pod(), by={kept.layout.directory(kept.layout.hierarchies[0], STRANGER): "kubelet (pid 7)"})
     assert [(drift.wanted, drift.found, drift.by) for drift in done.drift] == [("", "a cgroup", "kubelet (pid 7)")]
     assert len(kept.pods()) == 2
     done = kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now)

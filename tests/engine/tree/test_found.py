@@ -30,7 +30,7 @@ def test_a_cgroup_in_one_hierarchy_alone_is_found_there(stub):
     kernel = stub(1)
     kernel.mkdir("memory/kubepods")
     cgroup = _found(kernel).get("kubepods")
-    assert cgroup.trees == {"memory"}
+    assert cgroup.hierarchies == {"memory"}
     assert _shown(cgroup, 1) == {"memory"}
 
 

@@ -24,7 +24,11 @@ def _v1(root, *trees):
 def test_cgroup_controllers_in_the_root_is_v2(tmp_path):
     _file(tmp_path / "cgroup.controllers", "cpuset cpu io memory pids\n")
     layout = detect(OsFs(str(tmp_path)), "root")
-    assert (layout.name, layout.trees, set(layout.tree_of)) == ("v2", ("",), {"cpu", "cpuset", "memory", "pids"})
+    assert (layout.name, layout.hierarchies, set(layout.hierarchy_of)) == (
+        "v2",
+        ("",),
+        {"cpu", "cpuset", "memory", "pids"},
+    )
 
 
 def test_a_shared_cpu_hierarchy_is_found_by_its_own_name(tmp_path):
@@ -33,7 +37,7 @@ def test_a_shared_cpu_hierarchy_is_found_by_its_own_name(tmp_path):
     os.symlink("cpu,cpuacct", tmp_path / "cpuacct")
     _file(tmp_path / "cpu,cpuacct" / "cpuacct.usage", "0\n")
     layout = detect(OsFs(str(tmp_path)), "root")
-    assert layout.trees == ("cpu,cpuacct", "memory", "pids", "cpuset", "systemd")
+    assert layout.hierarchies == ("cpu,cpuacct", "memory", "pids", "cpuset", "systemd")
     assert layout.file("cpu", "kubepods", "cpu.shares") == "cpu,cpuacct/kubepods/cpu.shares"
 
 
@@ -41,12 +45,12 @@ def test_unified_beside_the_hierarchies_is_v1(tmp_path):
     _v1(tmp_path, "cpu", "memory", "pids", "unified")
     _file(tmp_path / "unified" / "cgroup.controllers")
     layout = detect(OsFs(str(tmp_path)), "root")
-    assert (layout.name, layout.trees) == ("v1", ("cpu", "memory", "pids"))
+    assert (layout.name, layout.hierarchies) == ("v1", ("cpu", "memory", "pids"))
 
 
 def test_separate_cpu_and_cpuacct_are_two_trees(tmp_path):
     _v1(tmp_path, "cpu", "cpuacct", "memory")
-    assert detect(OsFs(str(tmp_path)), "root").trees == ("cpu", "memory", "cpuacct")
+    assert detect(OsFs(str(tmp_path)), "root").hierarchies == ("cpu", "memory", "cpuacct")
 
 
 def test_a_link_out_of_the_root_is_no_hierarchy(tmp_path):

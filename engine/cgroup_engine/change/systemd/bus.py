@@ -12,7 +12,7 @@ from jeepney import DBusAddress, DBusErrorResponse, MatchRule, message_bus, new_
 from jeepney.auth import AuthenticationError
 from jeepney.io.blocking import DBusConnection, Proxy, open_dbus_connection
 
-from cgroup_engine.errors import RootError, SystemdError, shown
+from cgroup_engine.errors import RootError, SystemdError, quoted
 from cgroup_engine.plan.systemd.properties import Property, is_limit
 from cgroup_engine.plan.systemd.unit import Unit
 
@@ -43,7 +43,7 @@ class Systemd:
         text = str(self._property(_MANAGER.object_path, "Manager", "Version"))
         number = re.match(r"v?([0-9]+)", text)
         if number is None:
-            raise SystemdError(f"systemd says that its version is {shown(text)}")
+            raise SystemdError(f"systemd says that its version is {quoted(text)}")
         self.version = int(number[1])
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Systemd:
             if removed == job:
                 break
         if result != "done":
-            raise SystemdError(f"systemd's job for {unit} ended as {shown(result)}", todo="see systemctl status")
+            raise SystemdError(f"systemd's job for {unit} ended as {quoted(result)}", todo="see systemctl status")
 
     def _property(self, path: str, interface: str, name: str) -> Any:
         address = DBusAddress(path, bus_name=_NAME, interface="org.freedesktop.DBus.Properties")
@@ -163,4 +163,4 @@ def _lost(failed: Exception) -> SystemdError:
 
 def _refused(refused: DBusErrorResponse) -> SystemdError:
     said = refused.data[0] if refused.data and isinstance(refused.data[0], str) else refused.name
-    return SystemdError(f"systemd said: {shown(said, 200)}", value=refused.name, todo=_ADVICE.get(refused.name, ""))
+    return SystemdError(f"systemd said: {quoted(said, 200)}", value=refused.name, todo=_ADVICE.get(refused.name, ""))

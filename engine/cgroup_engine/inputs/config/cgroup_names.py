@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cgroup_engine.errors import UnsafeNameError, shown
+from cgroup_engine.errors import UnsafeNameError, quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.model.names import CgroupName, Driver, components, parse_cgroupfs, parse_reserved
 
@@ -11,7 +11,7 @@ def driver_of(config: ConfigFields) -> Driver:
     text = config.text("cgroupDriver", "") or "cgroupfs"
     if text == "cgroupfs" or text == "systemd":
         return "cgroupfs" if text == "cgroupfs" else "systemd"
-    raise config.error("cgroupDriver", f"{shown(text)} is not a driver", "use cgroupfs or systemd", text)
+    raise config.error("cgroupDriver", f"{quoted(text)} is not a driver", "use cgroupfs or systemd", text)
 
 
 def reserved_cgroup(config: ConfigFields, name: str, driver: Driver, enforce: frozenset[str]) -> CgroupName:
@@ -26,7 +26,7 @@ def reserved_cgroup(config: ConfigFields, name: str, driver: Driver, enforce: fr
     except UnsafeNameError as refused:
         raise config.error(name, refused.message, refused.todo, path) from None
     if needed and not cgroup:
-        raise config.error(name, f"{shown(path)} is the root cgroup, which has no limits", "name another", path)
+        raise config.error(name, f"{quoted(path)} is the root cgroup, which has no limits", "name another", path)
     return cgroup
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.inputs.config.known_fields import FIELD_SINCE, NOT_ACTED_ON
 from cgroup_engine.model.kubelet_version import ALL_OF_A_STAGE, GATES
@@ -37,7 +37,7 @@ def warn_of_fields(config: ConfigFields) -> None:
     for name in config.fields:
         since = FIELD_SINCE.get(name) if isinstance(name, str) else None
         if since is None:
-            config.warnings.append(f"{config.where}: {shown(name)}: is no field of KubeletConfiguration; ignored")
+            config.warnings.append(f"{config.where}: {quoted(name)}: is no field of KubeletConfiguration; ignored")
         elif not config.version.at_least(since):
             config.warnings.append(f"{config.where}: {name}: is not known before 1.{since}; ignored")
     for name, (inert, what) in NOT_ACTED_ON.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.kubelet.node import CpuManagerPolicy
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US, CfsQuota
@@ -31,7 +31,7 @@ def cfs_quota(config: ConfigFields) -> CfsQuota:
     text = config.text("cpuCFSQuotaPeriod", "100ms")
     period_ns = _duration_ns(text)
     if period_ns is None:
-        raise config.error("cpuCFSQuotaPeriod", f"{shown(text)} is not a duration", 'write one such as "100ms"')
+        raise config.error("cpuCFSQuotaPeriod", f"{quoted(text)} is not a duration", 'write one such as "100ms"')
     if period_ns == 0:
         period_ns = DEFAULT_PERIOD_US * 1000
     if period_ns != DEFAULT_PERIOD_US * 1000 and not config.version.enabled("CustomCPUCFSQuotaPeriod"):
@@ -50,7 +50,7 @@ def cfs_quota(config: ConfigFields) -> CfsQuota:
 def cpu_manager_policy(config: ConfigFields) -> CpuManagerPolicy:
     policy = config.text("cpuManagerPolicy", "")
     if policy not in ("", "none", "static"):
-        raise config.error("cpuManagerPolicy", f"{shown(policy)} is not known", "use none or static", policy)
+        raise config.error("cpuManagerPolicy", f"{quoted(policy)} is not known", "use none or static", policy)
     return "static" if policy == "static" else "none"
 
 

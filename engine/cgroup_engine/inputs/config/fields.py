@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cgroup_engine.errors import ConfigError, QuantityError, shown
+from cgroup_engine.errors import ConfigError, QuantityError, quoted
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.quantity import Quantity, parse
 
@@ -30,7 +30,7 @@ class ConfigFields:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise self.error(name, f"{shown(value)} is not true or false")
+            raise self.error(name, f"{quoted(value)} is not true or false")
         return value
 
     def text(self, name: str, default: str) -> str:
@@ -38,7 +38,7 @@ class ConfigFields:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise self.error(name, f"{shown(value)} is not a text", "put it in quotes")
+            raise self.error(name, f"{quoted(value)} is not a text", "put it in quotes")
         return value
 
     def mapping(self, name: str) -> Mapping[str, Any]:
@@ -51,11 +51,11 @@ class ConfigFields:
 
     def amount(self, raw: Any, spot: str) -> Quantity:
         if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
-            raise self.error(spot, f"{shown(raw)} is not a quantity")
+            raise self.error(spot, f"{quoted(raw)} is not a quantity")
         try:
             quantity = parse(str(raw))
         except QuantityError as refused:
             raise self.error(spot, refused.message, refused.todo, refused.value) from None
         if quantity.sign() < 0 or not quantity.fits():
-            raise self.error(spot, f"{shown(raw)} is below zero or more than 2^63-1", "correct it", str(raw))
+            raise self.error(spot, f"{quoted(raw)} is below zero or more than 2^63-1", "correct it", str(raw))
         return quantity

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.errors import ConfigError, shown
+from cgroup_engine.errors import ConfigError, quoted
 from cgroup_engine.inputs.documents import read_documents
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
@@ -30,7 +30,7 @@ def read_config(path: Path | None) -> tuple[Mapping[str, Any], str]:
         )
     if configs[0].get("apiVersion") != API_VERSION:
         raise ConfigError(
-            f"{path}: apiVersion: {shown(configs[0].get('apiVersion'))} is not {API_VERSION}",
+            f"{path}: apiVersion: {quoted(configs[0].get('apiVersion'))} is not {API_VERSION}",
             path=str(path),
             todo="convert the file",
         )
@@ -46,7 +46,7 @@ def static_pod_path(fields: Mapping[str, Any], where: str) -> str | None:
     if path is None or path == "":
         return None
     if not isinstance(path, str):
-        raise ConfigError(f"{where}: staticPodPath: {shown(path)} is not a text", path=where, todo="give a directory")
+        raise ConfigError(f"{where}: staticPodPath: {quoted(path)} is not a text", path=where, todo="give a directory")
     return os.path.abspath(os.path.join(os.path.dirname(where), path))
 
 

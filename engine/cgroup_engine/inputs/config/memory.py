@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
 from cgroup_engine.kubelet.swap import SwapBehavior
@@ -14,16 +14,16 @@ def qos_reserved_memory(config: ConfigFields) -> int | None:
     reserved = config.mapping("qosReserved")
     for resource in reserved:
         if resource != "memory":
-            raise config.error("qosReserved", f"{shown(resource)} is not supported", "use memory")
+            raise config.error("qosReserved", f"{quoted(resource)} is not supported", "use memory")
     text = reserved.get("memory")
     if text is None:
         return None
     # ParseQOSReserved: a sign and leading zeros are taken, and more than one "%"
     if not isinstance(text, str) or not re.fullmatch(r"[+-]?[0-9]{1,18}%+", text, re.ASCII):
-        raise config.error("qosReserved.memory", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        raise config.error("qosReserved.memory", f"{quoted(text)} is not a percentage", "use 0% to 100%")
     percent = int(text.rstrip("%"))
     if not 0 <= percent <= 100:
-        raise config.error("qosReserved.memory", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        raise config.error("qosReserved.memory", f"{quoted(text)} is not a percentage", "use 0% to 100%")
     if not config.version.enabled("QOSReserved"):
         config.warnings.append(f"{config.where}: qosReserved: has no effect without featureGates.QOSReserved: true")
         return None
@@ -37,7 +37,7 @@ def memory_reservation_policy(config: ConfigFields) -> MemoryReservationPolicy:
         return "None"
     if policy != "TieredReservation":
         raise config.error(
-            "memoryReservationPolicy", f"{shown(policy)} is not known", "use None or TieredReservation", policy
+            "memoryReservationPolicy", f"{quoted(policy)} is not known", "use None or TieredReservation", policy
         )
     if not config.version.enabled("MemoryQoS"):
         raise config.error(
@@ -52,7 +52,7 @@ def memory_throttling_factor(config: ConfigFields) -> float:
     if factor is None:
         return 0.9 if config.version.at_least(27) else 0.8
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor <= 1:
-        raise config.error("memoryThrottlingFactor", f"{shown(factor)} is not above 0 and up to 1", "correct it")
+        raise config.error("memoryThrottlingFactor", f"{quoted(factor)} is not above 0 and up to 1", "correct it")
     return float(factor)
 
 
@@ -72,7 +72,7 @@ def swap_behavior(config: ConfigFields) -> SwapBehavior | None:
     if text == "LimitedSwap" or text == "UnlimitedSwap" or text == "NoSwap":
         return "LimitedSwap" if text == "LimitedSwap" else "NoSwap" if text == "NoSwap" else "UnlimitedSwap"
     if text:
-        raise config.error("memorySwap.swapBehavior", f"{shown(text)} is not known", "use LimitedSwap")
+        raise config.error("memorySwap.swapBehavior", f"{quoted(text)} is not known", "use LimitedSwap")
     if not config.version.at_least(28):
         return "LimitedSwap" if gate else None
     return "NoSwap" if newer or not gate else "UnlimitedSwap"
@@ -94,7 +94,7 @@ def kubelet_oom_score_adj(config: ConfigFields) -> int:
     if score is None:
         return -999
     if isinstance(score, bool) or not isinstance(score, int) or not -1000 <= score <= 1000:
-        raise config.error("oomScoreAdj", f"{shown(score)} is not within -1000 to 1000")
+        raise config.error("oomScoreAdj", f"{quoted(score)} is not within -1000 to 1000")
     return score
 
 
@@ -104,5 +104,5 @@ def pod_pids_limit(config: ConfigFields) -> int | None:
     if limit is None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, int) or not -(1 << 63) <= limit < 1 << 63:
-        raise config.error("podPidsLimit", f"{shown(limit)} is not a whole number")
+        raise config.error("podPidsLimit", f"{quoted(limit)} is not a whole number")
     return limit if limit > 0 else None

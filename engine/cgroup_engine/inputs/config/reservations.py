@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.kubelet.allocatable import over_reserved, reservation
 from cgroup_engine.kubelet.node import NodeConfig
@@ -32,7 +32,7 @@ def enforced(config: ConfigFields) -> frozenset[str]:
     for item in listed:
         if item not in known:
             raise config.error(
-                "enforceNodeAllocatable", f"{shown(item)} is not known", f"use some of {', '.join(known)}"
+                "enforceNodeAllocatable", f"{quoted(item)} is not known", f"use some of {', '.join(known)}"
             )
     keys = frozenset(listed)
     if len(keys) != len(listed) and config.version.at_least(31):
@@ -57,9 +57,9 @@ def both_reserved(config: ConfigFields, cpus: int) -> tuple[Resources, Resources
     try:
         reserved = parse_cpu_list(text)
     except ValueError:
-        raise config.error("reservedSystemCPUs", f"{shown(text)} is no list of CPUs", 'write "0-1,4"', text) from None
+        raise config.error("reservedSystemCPUs", f"{quoted(text)} is no list of CPUs", 'write "0-1,4"', text) from None
     if reserved and max(reserved) >= cpus:
-        raise config.error("reservedSystemCPUs", f"{shown(text)} names CPUs that the node has not", value=text)
+        raise config.error("reservedSystemCPUs", f"{quoted(text)} names CPUs that the node has not", value=text)
     kube.pop("cpu", None)
     if reserved:
         system["cpu"] = from_milli(len(reserved) * 1000)
@@ -72,7 +72,7 @@ def _reserved(config: ConfigFields, name: str) -> Resources:
         spot = f"{name}.{resource}" if isinstance(resource, str) and resource.isprintable() else name
         known = ("cpu", "memory", "ephemeral-storage", "pid")
         if resource not in known:
-            raise config.error(name, f"{shown(resource)} cannot be reserved", f"use {', '.join(known)}")
+            raise config.error(name, f"{quoted(resource)} cannot be reserved", f"use {', '.join(known)}")
         amounts[resource] = config.amount(raw, spot)
     return amounts
 
@@ -95,10 +95,10 @@ def eviction_memory(config: ConfigFields, capacity: int) -> Quantity | None:
         return config.amount(text, "evictionHard.memory.available")
     number = text.rstrip("%")
     if not re.fullmatch(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,2})?", number, re.A | re.I):
-        raise config.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        raise config.error("evictionHard.memory.available", f"{quoted(text)} is not a percentage", "use 0% to 100%")
     fraction = _float32(_float32(float(number)) / 100)
     if not 0 <= fraction <= 1:
-        raise config.error("evictionHard.memory.available", f"{shown(text)} is not a percentage", "use 0% to 100%")
+        raise config.error("evictionHard.memory.available", f"{quoted(text)} is not a percentage", "use 0% to 100%")
     return from_bytes(int(float(capacity) * fraction))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cgroup_engine.errors import QuantityError, shown
+from cgroup_engine.errors import QuantityError, quoted
 from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Container, Pod, Resources
@@ -111,7 +111,7 @@ def written_amount(raw: Any, spot: str) -> Quantity:
     :raises NotCoveredError: it is none, or a number with a fraction: the hash depends on how that was written.
     """
     if isinstance(raw, bool) or not isinstance(raw, (str, int)) or (isinstance(raw, int) and abs(raw) >= 1 << 63):
-        raise NotCoveredError(spot, f"{shown(raw)} is not a text or a whole number")
+        raise NotCoveredError(spot, f"{quoted(raw)} is not a text or a whole number")
     try:
         return parse(raw.strip() if isinstance(raw, str) else str(raw))
     except QuantityError as refused:

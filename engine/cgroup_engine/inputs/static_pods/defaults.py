@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.static_pods.image import pull_policy
 from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
 
@@ -80,7 +80,7 @@ def converted(type_: str, item: Object, spot: str) -> Object:
         if not item.get("imagePullPolicy") and isinstance(image, str):
             policy = pull_policy(image)
             if policy is None:
-                raise NotCoveredError(f"{spot}.imagePullPolicy", f"is missing, for the image {shown(image)}")
+                raise NotCoveredError(f"{spot}.imagePullPolicy", f"is missing, for the image {quoted(image)}")
             return {**item, "imagePullPolicy": policy}
     return item
 

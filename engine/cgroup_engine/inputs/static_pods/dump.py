@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.static_pods.amounts import written_amount
 from cgroup_engine.inputs.static_pods.defaults import converted, value_if_missing
 from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
@@ -127,7 +127,7 @@ class _Printer:
         whole = isinstance(value, int) and not isinstance(value, bool)
         if kind in _INTEGERS and whole and -_INTEGERS[kind] <= value < _INTEGERS[kind]:
             return str(value)
-        raise NotCoveredError(spot, f"{shown(value)} is not of the type {kind}")
+        raise NotCoveredError(spot, f"{quoted(value)} is not of the type {kind}")
 
     def int_or_string(self, value: Any, spot: str) -> str:
         number, text = (0, value) if isinstance(value, str) else (value, "")

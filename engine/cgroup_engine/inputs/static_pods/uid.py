@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.static_pods.amounts import with_amounts
 from cgroup_engine.inputs.static_pods.dump import dumped
 from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
@@ -56,7 +56,7 @@ def _check(item: Mapping[str, Any], version: KubeletVersion) -> None:
 def _check_numbers(item: Any, spot: str, seen: set[int]) -> None:
     """Refuses texts that are numbers to the kubelet's YAML reader, if they stand without quotes, and none to ours."""
     if isinstance(item, str) and _NUMBER.fullmatch(item):
-        raise NotCoveredError(spot, f"{shown(item)} is a number or a text to the kubelet, depending on quotes")
+        raise NotCoveredError(spot, f"{quoted(item)} is a number or a text to the kubelet, depending on quotes")
     if isinstance(item, (dict, list)) and id(item) not in seen:
         seen.add(id(item))  # YAML's aliases can repeat one object exponentially often
         for key, value in item.items() if isinstance(item, dict) else enumerate(item):

@@ -196,17 +196,19 @@ class Translation:
             self._staying.add(path)
             self.kept.append(f"/{path}: {unit.name} was not made by this engine, so it stays")
             return []
-        trees = tuple(tree for tree in self.layout.trees if self.layout.version == 2 or tree in V1_TREES)
-        ours = {self.layout.directory(tree, path) for tree in trees}
-        stop = UnitStep("stop", unit.name, path, own[0].why, own[0].owner, during="remove", trees=trees)
+        hierarchies = tuple(
+            hierarchy for hierarchy in self.layout.hierarchies if self.layout.version == 2 or hierarchy in V1_TREES
+        )
+        ours = {self.layout.directory(hierarchy, path) for hierarchy in hierarchies}
+        stop = UnitStep("stop", unit.name, path, own[0].why, own[0].owner, during="remove", hierarchies=hierarchies)
         return [*(step for step in own if step.path not in ours), stop]
 
     def files_only(self, own: Iterable[Step]) -> Iterator[Step]:
         """Steps for what systemd does not do: directories of other hierarchies, controllers that it does not know."""
         for step in own:
             if step.action == "mkdir":
-                tree = step.path.removesuffix(step.cgroup).rstrip("/")
-                if is_slice(step.cgroup) and self.layout.version == 1 and tree not in V1_TREES:
+                hierarchy = step.path.removesuffix(step.cgroup).rstrip("/")
+                if is_slice(step.cgroup) and self.layout.version == 1 and hierarchy not in V1_TREES:
                     yield step
             elif step.file == "cgroup.subtree_control":
                 known = known_controllers(self.systemd.version)

@@ -13,13 +13,13 @@ from cgroup_engine.tree.layout import Layout
 class UnitStep(Step):
     """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
 
-    ``files`` are the writes that systemd does for the call; they are read back. ``trees``: the hierarchies from which
-    a stop removes the directory.
+    ``files`` are the writes that systemd does for the call; they are read back. ``hierarchies``: where a stop removes
+    the directory.
     """
 
     properties: tuple[Property, ...] = ()
     files: tuple[Step, ...] = ()
-    trees: tuple[str, ...] = ()
+    hierarchies: tuple[str, ...] = ()
 
 
 def with_file(call: UnitStep, file: Step, instead: Step, systemd: int, layout: Layout) -> UnitStep:

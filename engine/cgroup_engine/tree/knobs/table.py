@@ -31,7 +31,9 @@ KNOBS: dict[int, tuple[Knob, ...]] = {
 
 def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
     """The knobs by which limits are set, as far as the layout has their controllers."""
-    return tuple(knob for knob in knobs_for(layout.version, limits, layout.swap) if knob.controller in layout.tree_of)
+    return tuple(
+        knob for knob in knobs_for(layout.version, limits, layout.swap) if knob.controller in layout.hierarchy_of
+    )
 
 
 def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:

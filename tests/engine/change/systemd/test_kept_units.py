@@ -7,8 +7,9 @@ from contextlib import closing, contextmanager
 import pytest
 
 from cgroup_engine.change.systemd import bus
+from cgroup_engine.run.control import Control
 from cgroup_engine.run.keeper import Keeper
-from cgroup_engine.run.tree import Control, Tree
+from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
@@ -30,7 +31,7 @@ class Kept:
     @contextmanager
     def opened(self):
         with closing(bus.connect("fake")) as systemd:
-            yield Tree(self.node, FoundTree(self.kernel, detect(self.kernel, "fake")), systemd)
+            yield OpenedRoot(self.node, FoundTree(self.kernel, detect(self.kernel, "fake")), systemd)
 
     def look(self, *pods):
         """What was done and what was told."""

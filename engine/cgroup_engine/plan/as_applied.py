@@ -14,7 +14,7 @@ from cgroup_engine.tree.layout import CONTROLLERS, Layout
 _LAYOUT = Layout(2, ("",), dict.fromkeys(CONTROLLERS, ""), available=frozenset((*CONTROLLERS, "cpuset")))
 
 
-class AssumedTree(FoundTree):
+class TreeAsApplied(FoundTree):
     """The cgroups of a wanted tree as if they were found on cgroup v2, without processes and without files."""
 
     def __init__(self, wanted: Sequence[WantedCgroup]) -> None:
@@ -23,7 +23,7 @@ class AssumedTree(FoundTree):
 
     def _assumed(self, cgroup: WantedCgroup) -> FoundCgroup:
         settings = {knob.field: setting for knob, setting in settings_of(cgroup, self.layout)}
-        return FoundCgroup(cgroup.path, frozenset(self.layout.trees), self, settings)
+        return FoundCgroup(cgroup.path, frozenset(self.layout.hierarchies), self, settings)
 
 
 class NoFiles(CgroupFs):

@@ -15,7 +15,7 @@ from cgroup_engine.tree.found import FoundTree
 _V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
 
 
-def check_reserved(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collection[str]) -> None:
+def check_reserved_cgroup(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collection[str]) -> None:
     """Checks one; ``enabled_by_us``: the cgroups that get every controller for their children on v2 anyway.
 
     :raises ReservedCgroupMissingError: it is missing, or one of v1's hierarchies or of v2's controllers has it not.
@@ -23,7 +23,9 @@ def check_reserved(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collec
     """
     there = found.get(cgroup.path)
     if found.layout.version == 1:
-        missing = [tree for tree in found.layout.trees if there is None or tree not in there.trees]
+        missing = [
+            hierarchy for hierarchy in found.layout.hierarchies if there is None or hierarchy not in there.hierarchies
+        ]
         where, todo = f" in {', '.join(missing)}", "make the cgroup there, as a kubelet wants it"
     else:
         missing = [] if there is not None else [""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 
-class Delays:
+class JitteredBackoff:
     """Delays that double from ``first`` to ``most`` seconds, each shortened at random by up to a half."""
 
     def __init__(self, first: float, most: float) -> None:

@@ -13,7 +13,7 @@ from cgroup_engine.inputs.config import feature_gates, node_config, read_config
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import parse
-from cgroup_engine.views.busy import cores_under_load, fair_parts
+from cgroup_engine.views.cpu_under_load import cores_under_load, fair_parts
 from cgroup_engine.views.explain import explanation
 
 

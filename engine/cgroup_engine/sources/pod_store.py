@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cgroup_engine.errors import shown
+from cgroup_engine.errors import quoted
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.source import Seen
 
 
-class InForce:
+class PodStore:
     """Pods by what holds them: a file, an object of the API server. A holder that goes bad keeps the pods it had.
 
     Of two pods with one UID the one in force stays. Every complaint is told once, and again once it was settled.
@@ -21,40 +21,40 @@ class InForce:
         self._untold: list[str] = []
         self._owners: dict[str, tuple[str, str]] = {}  # UID -> holder and the pod's name
 
-    def hold(self, holder: str, pods: tuple[Pod, ...]) -> None:
+    def put(self, origin: str, pods: tuple[Pod, ...]) -> None:
         """The holder is good, and these are its pods."""
-        self._held[holder] = pods
-        self._unread.discard(holder)
-        self._complaints.pop(holder, None)
+        self._held[origin] = pods
+        self._unread.discard(origin)
+        self._complaints.pop(origin, None)
 
-    def expect(self, holder: str) -> None:
+    def expect(self, origin: str) -> None:
         """The holder may have pods, but they are not known yet."""
-        if holder not in self._held:
-            self._unread.add(holder)
+        if origin not in self._held:
+            self._unread.add(origin)
 
-    def complain(self, holder: str, text: str, todo: str = "", *, may_hold_pods: bool = True) -> None:
+    def complain(self, origin: str, text: str, todo: str = "", *, may_hold_pods: bool = True) -> None:
         """The holder is bad, and keeps what it had."""
         if may_hold_pods:
-            self.expect(holder)
+            self.expect(origin)
         else:
-            self._unread.discard(holder)
-        if self._complaints.get(holder) != text:
-            self._complaints[holder] = text
-            kept = len(self._held.get(holder, ()))
+            self._unread.discard(origin)
+        if self._complaints.get(origin) != text:
+            self._complaints[origin] = text
+            kept = len(self._held.get(origin, ()))
             if kept:
                 text += f"; {'its pod stays' if kept == 1 else f'its {kept} pods stay'} in force"
             self._untold.append(f"{text}; {todo}" if todo else text)
 
-    def drop(self, holder: str) -> None:
+    def drop(self, origin: str) -> None:
         """The holder is gone, and its pods with it."""
-        self._held.pop(holder, None)
-        self._unread.discard(holder)
-        self._complaints.pop(holder, None)
+        self._held.pop(origin, None)
+        self._unread.discard(origin)
+        self._complaints.pop(origin, None)
 
-    def keep_only(self, holders: set[str]) -> None:
+    def keep_only(self, origins: set[str]) -> None:
         """All other holders are gone."""
-        for holder in (self._held.keys() | self._unread | self._complaints.keys()) - holders:
-            self.drop(holder)
+        for origin in (self._held.keys() | self._unread | self._complaints.keys()) - origins:
+            self.drop(origin)
 
     def seen(self) -> Seen:
         """The pods in force, and the complaints since the last time."""
@@ -65,13 +65,13 @@ class InForce:
     def _without_doubles(self) -> tuple[Pod, ...]:
         chosen: dict[str, tuple[str, Pod]] = {}
         doubles: list[Pod] = []
-        for holder, pods in self._held.items():
+        for origin, pods in self._held.items():
             for pod in pods:
-                other = chosen.setdefault(pod.uid, (holder, pod))[1]
+                other = chosen.setdefault(pod.uid, (origin, pod))[1]
                 if other is pod:
                     continue
-                if self._owners.get(pod.uid) == (holder, str(pod)) and self._owners[pod.uid] != _owner(chosen[pod.uid]):
-                    chosen[pod.uid] = holder, pod
+                if self._owners.get(pod.uid) == (origin, str(pod)) and self._owners[pod.uid] != _owner(chosen[pod.uid]):
+                    chosen[pod.uid] = origin, pod
                     pod = other
                 doubles.append(pod)
         self._owners = {uid: _owner(each) for uid, each in chosen.items()}
@@ -82,12 +82,12 @@ class InForce:
 
 
 def _owner(chosen: tuple[str, Pod]) -> tuple[str, str]:
-    holder, pod = chosen
-    return holder, str(pod)
+    origin, pod = chosen
+    return origin, str(pod)
 
 
 def _double(pod: Pod, other: Pod) -> str:
-    uid = f"metadata.uid {shown(pod.uid)}"
+    uid = f"metadata.uid {quoted(pod.uid)}"
     return (
         f"{pod.source}: pod {pod}: {uid} is also that of {other} in {other.source}, which stays in force; "
         "give every pod its own UID"

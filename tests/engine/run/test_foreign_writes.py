@@ -10,7 +10,7 @@ from errno import ENODEV
 
 import pytest
 
-from cgroup_engine.run.writers import Writers
+from cgroup_engine.run.foreign_writes import ForeignWrites
 from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import detect
 
@@ -23,7 +23,7 @@ class Following:
     def __init__(self, root, top):
         layout = detect(OsFs(str(root)), str(root))
         try:
-            self.writers = Writers(str(root), layout, top)
+            self.writers = ForeignWrites(str(root), layout, top)
         except PermissionError:
             pytest.skip("fanotify of a whole file system is not permitted")
         self.told = {}
@@ -91,11 +91,11 @@ def test_a_writer_in_a_fake_is_named(mounted_fake):
 
 def test_a_write_to_a_file_whose_cgroup_is_gone_meanwhile_may_be_any(monkeypatch):
     answers = [OSError(ENODEV, "No such device"), BlockingIOError()]
-    writers = Writers.__new__(Writers)  # 6.1 answers so to a listener without names
+    writers = ForeignWrites.__new__(ForeignWrites)  # 6.1 answers so to a listener without names
     writers._handle = -1
 
     def read(handle, size):
         raise answers.pop(0)
 
-    monkeypatch.setattr("cgroup_engine.run.writers.os.read", read)
+    monkeypatch.setattr("cgroup_engine.run.foreign_writes.os.read", read)
     assert writers.read() == {"": ""}

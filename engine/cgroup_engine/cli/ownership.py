@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cgroup_engine.change.claim import Claim, claimed, kubepods_path
+from cgroup_engine.change.ownership import Ownership, kubepods_path, owning
 from cgroup_engine.change.record import VARIABLE, state_directory
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.kubelet.node import NodeConfig
@@ -26,7 +26,7 @@ def add_state_dir(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_claim(command: argparse.ArgumentParser) -> None:
+def add_ownership_options(command: argparse.ArgumentParser) -> None:
     """The options of a command that changes a tree."""
     add_state_dir(command)
     command.add_argument(
@@ -42,21 +42,21 @@ def state_dir(options: argparse.Namespace) -> Path:
 
 
 @contextmanager
-def claim_of(
+def ownership_of(
     options: argparse.Namespace, node: NodeConfig, found: FoundTree, *, always: bool, look: str
-) -> Iterator[Claim]:
+) -> Iterator[Ownership]:
     """Holds the lock. ``always``: a foreign kubepods is refused on every root, not only on this machine's own.
 
     ``look``: what shows a foreign kubepods without changing it.
 
-    :raises EngineError: see ``cgroup_engine.change.claim.claimed``.
+    :raises EngineError: see ``cgroup_engine.change.ownership.owning``.
     """
     root = options.root if isinstance(found.fs, OsFs) else None
     own = root is not None and Path(os.path.realpath(root)).is_relative_to(MACHINE_ROOT)
     otherwise = f"give --take-over if it shall manage it all the same; {look}"
     refuse = (always or own) and not options.take_over
-    with claimed(
+    with owning(
         found, kubepods_path(node), root, state_dir(options), refuse_foreign=refuse, otherwise=otherwise
-    ) as claim:
-        warn_of([claim.warning] if claim.warning else [])
-        yield claim
+    ) as ownership:
+        warn_of([ownership.warning] if ownership.warning else [])
+        yield ownership

@@ -15,8 +15,8 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.tree.found import FoundTree
 
 
-class Claim:
-    """A kubepods that this process alone may change, until the context of ``claimed`` ends.
+class Ownership:
+    """A kubepods that this process alone may change, until the context of ``owning`` ends.
 
     ``recorded``: was it this engine's before? ``taken_over``: has somebody else made it? ``warning``: of a record
     that does not count, or "".
@@ -30,12 +30,12 @@ class Claim:
         self.warning = file.ignored if file is not None else ""
 
     @property
-    def paths(self) -> list[str]:
+    def recorded_paths(self) -> list[str]:
         """Where the recorded pods and containers are."""
         pods = self._last.pods if self._last is not None else ()
         return [path for pod in pods for path in (pod.path, *(each.path for each in pod.containers))]
 
-    def keep(self, wanted: Sequence[WantedCgroup]) -> None:
+    def record(self, wanted: Sequence[WantedCgroup]) -> None:
         """Records the tree that is wanted: call it before the first change and after the last one.
 
         Pods that were recorded and are not wanted stay in the record as long as their cgroup is there. What is
@@ -54,7 +54,7 @@ class Claim:
             self._file.write(record)
             self._last = record
 
-    def drop(self) -> None:
+    def forget(self) -> None:
         """Forgets the tree once kubepods is gone; as long as it is there, nothing changes.
 
         :raises RecordError: the state directory cannot be used.
@@ -70,9 +70,9 @@ def kubepods_path(node: NodeConfig) -> str:
 
 
 @contextmanager
-def claimed(
+def owning(
     found: FoundTree, kubepods: str, root: str | None, state: Path, *, refuse_foreign: bool, otherwise: str
-) -> Iterator[Claim]:
+) -> Iterator[Ownership]:
     """Holds the lock of a kubepods, of which nothing may have been read yet.
 
     ``root``: the mount point, None for files that are no file system's, which have neither lock nor record.
@@ -85,7 +85,7 @@ def claimed(
     :raises RootError: the root cannot be read, or not be locked.
     """
     if root is None:
-        yield Claim(None, None)
+        yield Ownership(None, None)
         return
     with locked(root, found.layout, kubepods):
         file = RecordFile(state, root, found.layout, kubepods)
@@ -97,7 +97,7 @@ def claimed(
                 path=kubepods,
                 todo=otherwise,
             )
-        yield Claim(file, record, taken_over=bool(holds))
+        yield Ownership(file, record, taken_over=bool(holds))
 
 
 def _contents(found: FoundTree, kubepods: str) -> str:

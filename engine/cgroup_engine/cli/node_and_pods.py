@@ -44,7 +44,7 @@ def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
     return node, Manifests(options.node_name or node_name_of_machine(), static_pod_path(fields, where))
 
 
-def inputs(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeConfig, list[Pod]]:
+def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeConfig, list[Pod]]:
     """The node and its pods; warns of what is odd.
 
     :raises ConfigError: the configuration cannot be used.

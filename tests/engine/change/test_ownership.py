@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cgroup_engine.change.claim import claimed, kubepods_path
-from cgroup_engine.cli import claim as of_commands
+from cgroup_engine.change.ownership import kubepods_path, owning
 from cgroup_engine.cli import main
+from cgroup_engine.cli import ownership as of_commands
 from cgroup_engine.errors import LockedError, NotOursError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.tree.found import FoundTree
@@ -29,89 +29,89 @@ def root(tmp_path):
 
 
 @pytest.fixture
-def claim(root, tmp_path):
+def own(root, tmp_path):
     """Claims kubepods anew each time."""
 
     def make(refuse_foreign=True):
         found = FoundTree(OsFs(str(root)), detect(OsFs(str(root)), str(root)))
         state = tmp_path / "state"
-        return claimed(found, "kubepods", str(root), state, refuse_foreign=refuse_foreign, otherwise="do this or that")
+        return owning(found, "kubepods", str(root), state, refuse_foreign=refuse_foreign, otherwise="do this or that")
 
     return make
 
 
-def test_an_empty_kubepods_is_nobodys(claim):
-    with claim() as claimed:
-        assert not claimed.recorded
+def test_an_empty_kubepods_is_nobodys(own):
+    with own() as ownership:
+        assert not ownership.recorded
 
 
-def test_a_kubepods_with_cgroups_that_is_not_recorded_is_refused_with_what_to_do(claim, root):
+def test_a_kubepods_with_cgroups_that_is_not_recorded_is_refused_with_what_to_do(own, root):
     (root / "kubepods" / "burstable").mkdir()
     (root / "kubepods" / "podx").mkdir()
-    with pytest.raises(NotOursError) as refused, claim():
+    with pytest.raises(NotOursError) as refused, own():
         pass
     assert "/kubepods holds 2 cgroups, such as burstable, and no record in" in str(refused.value)
     assert str(refused.value).endswith("says that this engine made it; do this or that")
 
 
-def test_a_kubepods_with_a_process_is_refused_too(claim, root):
+def test_a_kubepods_with_a_process_is_refused_too(own, root):
     (root / "kubepods" / "cgroup.procs").write_text("4711\n")
-    with pytest.raises(NotOursError, match="holds process 4711"), claim():
+    with pytest.raises(NotOursError, match="holds process 4711"), own():
         pass
 
 
-def test_a_foreign_kubepods_can_be_taken_over_for_good(claim, root, make_node):
+def test_a_foreign_kubepods_can_be_taken_over_for_good(own, root, make_node):
     (root / "kubepods" / "burstable").mkdir()
-    with claim(refuse_foreign=False) as claimed:
-        claimed.keep(wanted_tree(make_node(), []))
-    with claim() as claimed:
-        assert claimed.recorded
-        assert claimed.taken_over
+    with own(refuse_foreign=False) as ownership:
+        ownership.record(wanted_tree(make_node(), []))
+    with own() as ownership:
+        assert ownership.recorded
+        assert ownership.taken_over
 
 
-def test_an_empty_kubepods_is_not_taken_over(claim, make_node):
-    with claim(refuse_foreign=False) as claimed:
-        claimed.keep(wanted_tree(make_node(), []))
-    with claim() as claimed:
-        assert not claimed.taken_over
+def test_an_empty_kubepods_is_not_taken_over(own, make_node):
+    with own(refuse_foreign=False) as ownership:
+        ownership.record(wanted_tree(make_node(), []))
+    with own() as ownership:
+        assert not ownership.taken_over
 
 
-def test_nobody_else_works_there_meanwhile(claim):
-    with claim(), pytest.raises(LockedError), claim():
+def test_nobody_else_works_there_meanwhile(own):
+    with own(), pytest.raises(LockedError), own():
         pass
 
 
-def test_what_is_recorded_is_not_written_again(claim, tmp_path, make_node, make_pod):
-    with claim() as claimed:
-        claimed.keep(wanted_tree(make_node(), [make_pod()]))
+def test_what_is_recorded_is_not_written_again(own, tmp_path, make_node, make_pod):
+    with own() as ownership:
+        ownership.record(wanted_tree(make_node(), [make_pod()]))
         [file] = (tmp_path / "state").iterdir()
         file.unlink()
-        claimed.keep(wanted_tree(make_node(), [make_pod()]))
+        ownership.record(wanted_tree(make_node(), [make_pod()]))
         assert not file.exists()
-        claimed.keep(wanted_tree(make_node(), []))
+        ownership.record(wanted_tree(make_node(), []))
         assert file.exists()
 
 
-def test_a_pod_that_is_not_wanted_is_recorded_until_its_cgroup_is_gone(claim, root, tmp_path, make_node, make_pod):
+def test_a_pod_that_is_not_wanted_is_recorded_until_its_cgroup_is_gone(own, root, tmp_path, make_node, make_pod):
     (root / "kubepods" / "besteffort").mkdir()
-    with claim(refuse_foreign=False) as claimed:
-        claimed.keep(wanted_tree(make_node(), [make_pod(), make_pod(n=2)]))
-        pods = [path for path in claimed.paths if path.count("/") == 2]
+    with own(refuse_foreign=False) as ownership:
+        ownership.record(wanted_tree(make_node(), [make_pod(), make_pod(n=2)]))
+        pods = [path for path in ownership.recorded_paths if path.count("/") == 2]
         (root / pods[0]).mkdir()
-        claimed.keep(wanted_tree(make_node(), []))
-        assert [path for path in claimed.paths if path.count("/") == 2] == pods[:1]
+        ownership.record(wanted_tree(make_node(), []))
+        assert [path for path in ownership.recorded_paths if path.count("/") == 2] == pods[:1]
         (root / pods[0]).rmdir()
-        claimed.keep(wanted_tree(make_node(), []))
-        assert claimed.paths == []
+        ownership.record(wanted_tree(make_node(), []))
+        assert ownership.recorded_paths == []
 
 
-def test_the_record_goes_with_kubepods_and_not_before(claim, root, tmp_path, make_node):
-    with claim() as claimed:
-        claimed.keep(wanted_tree(make_node(), []))
-        claimed.drop()
+def test_the_record_goes_with_kubepods_and_not_before(own, root, tmp_path, make_node):
+    with own() as ownership:
+        ownership.record(wanted_tree(make_node(), []))
+        ownership.forget()
         assert list((tmp_path / "state").iterdir()) != []
         (root / "kubepods").rename(root / "gone")
-        claimed.drop()
+        ownership.forget()
         assert list((tmp_path / "state").iterdir()) == []
 
 
@@ -139,8 +139,8 @@ def test_a_command_refuses_a_foreign_kubepods_of_the_machine_only(root, example,
     assert "no record" not in capsys.readouterr().err
 
 
-def test_a_second_engine_is_one_line_and_exit_code_1(root, example, claim, capsys):
-    with claim():
+def test_a_second_engine_is_one_line_and_exit_code_1(root, example, own, capsys):
+    with own():
         assert main(["apply", "--root", str(root), *NODE, str(example / "three-pods.yaml")]) == 1
         assert main(["down", "--root", str(root), *NODE]) == 1
         lines = capsys.readouterr().err.splitlines()
@@ -148,7 +148,7 @@ def test_a_second_engine_is_one_line_and_exit_code_1(root, example, claim, capsy
     assert all("is at work on /kubepods; end it first" in line for line in lines)
 
 
-def test_looking_takes_no_lock(root, example, claim, capsys):
-    with claim():
+def test_looking_takes_no_lock(root, example, own, capsys):
+    with own():
         for command in ("plan", "status"):
             assert main([command, "--root", str(root), *NODE, str(example / "three-pods.yaml")]) == 0

@@ -31,7 +31,7 @@ _FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", 
                    "irq.", "dmem.")  # fmt: skip
 
 
-class Writers:
+class ForeignWrites:
     """Tells who has written where. ``root``: a mount point; ``top``: the directory below it (v1: below each hierarchy)
     that matters.
 
@@ -66,13 +66,15 @@ class Writers:
 
         :raises OSError: they cannot be followed.
         """
-        self._trees = {os.path.join(self._root, tree) if tree else self._root for tree in layout.trees}
-        self._prefixes = tuple(f"{layout.directory(tree, self._top)}/" for tree in layout.trees)
-        self._roots = {f"{directory}/cgroup.subtree_control".lstrip("/") for directory in layout.trees}
+        self._hierarchies = {
+            os.path.join(self._root, hierarchy) if hierarchy else self._root for hierarchy in layout.hierarchies
+        }
+        self._prefixes = tuple(f"{layout.directory(hierarchy, self._top)}/" for hierarchy in layout.hierarchies)
+        self._roots = {f"{directory}/cgroup.subtree_control".lstrip("/") for directory in layout.hierarchies}
         self._places: dict[tuple[int, bytes], str | None] = {}
         self._call("fanotify_mark", self._handle, _FAN_MARK_FLUSH | _FAN_MARK_FILESYSTEM, 0, _AT_FDCWD, None)
         events = _FAN_MODIFY | (_FAN_CREATE | _FAN_DELETE | _FAN_ONDIR if self._named else 0)
-        for path in self._trees:
+        for path in self._hierarchies:
             how = _FAN_MARK_ADD | _FAN_MARK_FILESYSTEM
             self._call("fanotify_mark", self._handle, how, events, _AT_FDCWD, os.fsencode(path))
 
@@ -150,9 +152,9 @@ class Writers:
         return self._places[key]
 
     def _looked_up(self, fsid: int, handle: bytes) -> str | None:
-        for tree in self._trees:
+        for hierarchy in self._hierarchies:
             with suppress(OSError):
-                mount = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                mount = os.open(hierarchy, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 try:
                     if os.fstatvfs(mount).f_fsid == fsid:
                         found = self._call("open_by_handle_at", mount, handle, os.O_PATH | os.O_CLOEXEC)

@@ -1,9 +1,8 @@
-"""What one reconcile works on, and how it is interrupted."""
+"""What one reconcile works on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
 
 
 @dataclass(frozen=True)
-class Tree:
+class OpenedRoot:
     """The node as its root has it, what is at the root, and systemd if it makes the units.
 
     ``record``: called with the wanted tree before the first change and after the last one; raises RecordError.
@@ -29,16 +28,3 @@ class Tree:
     systemd: Systemd | None = None
     record: Callable[[Sequence[WantedCgroup]], None] = lambda wanted: None
     complaints: Sequence[Complaint] = ()
-
-
-@dataclass(frozen=True)
-class Control:
-    """Time in seconds, never going back, and how work is interrupted.
-
-    ``reading``: a context that may be left at any point. ``ending``: asked before each step; True stops there.
-    """
-
-    clock: Callable[[], float]
-    sleep: Callable[[float], None]
-    reading: Callable[[], AbstractContextManager[None]] = nullcontext
-    ending: Callable[[], bool] = lambda: False

@@ -8,7 +8,7 @@ from errno import ENOSPC, ESRCH
 
 import pytest
 
-from cgroup_engine.change.entering import check_process, enter, trees_of
+from cgroup_engine.change.migration import check_process, hierarchies_of, migrate
 from cgroup_engine.change.oom_score import set_oom_score_adj
 from cgroup_engine.errors import CgroupMissingError, InputError, StepFailedError
 from cgroup_engine.tree.fs import CgroupFs
@@ -59,8 +59,8 @@ def trees():
 
 
 def test_it_enters_every_hierarchy_that_has_the_cgroup_and_the_freezer_last(trees, tmp_path):
-    assert trees_of(trees, LAYOUT, "pod") == ["cpu,cpuacct", "memory", "freezer"]
-    enter(trees, LAYOUT, "pod", 7, tmp_path)
+    assert hierarchies_of(trees, LAYOUT, "pod") == ["cpu,cpuacct", "memory", "freezer"]
+    migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert trees.where == {"cpu,cpuacct": "pod", "memory": "pod", "freezer": "pod", "net_cls": ""}
 
 
@@ -68,7 +68,7 @@ def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees, tmp_path):
     trees.where["memory"] = "before"
     trees.refuse["freezer/pod"] = ENOSPC
     with pytest.raises(StepFailedError) as refused:
-        enter(trees, LAYOUT, "pod", 7, tmp_path)
+        migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert trees.where == {"cpu,cpuacct": "", "memory": "before", "freezer": "", "net_cls": ""}
     assert refused.value.path == "freezer/pod/cgroup.procs"
     assert refused.value.errno == ENOSPC
@@ -80,7 +80,7 @@ def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees, tmp_path):
 def test_a_process_that_cannot_go_back_is_told_of(trees, tmp_path):
     trees.refuse = {"memory/pod": ESRCH, "cpu,cpuacct/": ESRCH}
     with pytest.raises(StepFailedError, match=r"ESRCH \(and it stays in cpu,cpuacct\); the process has ended"):
-        enter(trees, LAYOUT, "pod", 7, tmp_path)
+        migrate(trees, LAYOUT, "pod", 7, tmp_path)
 
 
 def test_what_proc_says_is_looked_at_first(trees, tmp_path):
@@ -89,14 +89,14 @@ def test_what_proc_says_is_looked_at_first(trees, tmp_path):
     (tmp_path / "7").mkdir()
     (tmp_path / "7" / "cgroup").write_text("3:memory:/before\n2:cpu,cpuacct:/elsewhere\n1:name=systemd:/x\n0::/y\n")
     with pytest.raises(StepFailedError):
-        enter(trees, LAYOUT, "pod", 7, tmp_path)
+        migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert (trees.where["memory"], trees.where["cpu,cpuacct"]) == ("before", "")
 
 
 def test_a_cgroup_that_is_not_in_every_hierarchy_is_not_entered(trees, tmp_path):
     trees.there.remove("memory/pod")
     with pytest.raises(CgroupMissingError, match="memory/pod: is not there; apply makes it"):
-        enter(trees, LAYOUT, "pod", 7, tmp_path)
+        migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert trees.log == []
 
 

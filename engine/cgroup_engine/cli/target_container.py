@@ -6,10 +6,10 @@ import argparse
 from dataclasses import dataclass
 
 from cgroup_engine.change.record import RecordedContainer, RecordedPod, recorded_pods, records_at
-from cgroup_engine.cli.claim import add_state_dir, state_dir
-from cgroup_engine.cli.inputs import inputs
 from cgroup_engine.cli.messages import warn_of
+from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_root
+from cgroup_engine.cli.ownership import add_state_dir, state_dir
 from cgroup_engine.cli.root import found_at_root
 from cgroup_engine.errors import RecordError
 from cgroup_engine.kubelet.wanted import wanted_tree
@@ -19,7 +19,7 @@ from cgroup_engine.views.pod_choice import chosen
 
 
 @dataclass(frozen=True)
-class Place:
+class TargetContainer:
     """Where a process shall go."""
 
     fs: CgroupFs
@@ -49,16 +49,16 @@ def add_container(command: argparse.ArgumentParser) -> None:
     )
 
 
-def place_of(options: argparse.Namespace) -> Place:
+def target_of(options: argparse.Namespace) -> TargetContainer:
     """Where the options say.
 
     :raises EngineError: the root, the record or PODS cannot be used, or no one container is meant.
     """
     if options.pods:
-        node, pods = inputs(options, options.pods)
+        node, pods = node_and_pods(options, options.pods)
         found, node = found_at_root(options, node)
         wanted = recorded_pods(wanted_tree(node, pods))
-        return Place(found.fs, found.layout, *chosen(options.pod, wanted))
+        return TargetContainer(found.fs, found.layout, *chosen(options.pod, wanted))
     fs: CgroupFs = options.open_root(options.root)
     layout = detect(fs, options.root)
     records, ignored = records_at(state_dir(options), options.root, layout) if isinstance(fs, OsFs) else ([], [])
@@ -69,4 +69,4 @@ def place_of(options: argparse.Namespace) -> Place:
             path=options.root,
             todo="apply makes one; or give --pods",
         )
-    return Place(fs, layout, *chosen(options.pod, [pod for record in records for pod in record.pods]))
+    return TargetContainer(fs, layout, *chosen(options.pod, [pod for record in records for pod in record.pods]))

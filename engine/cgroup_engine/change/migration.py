@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cgroup_engine.errors import CgroupMissingError, InputError, StepFailedError, errno_name
 from cgroup_engine.tree.fs import CgroupFs, cgroups_at
-from cgroup_engine.tree.layout import Layout, hierarchies
+from cgroup_engine.tree.layout import Layout, all_hierarchies
 
 _PF_KTHREAD = 0x00200000  # include/linux/sched.h
 _ADVICE = {
@@ -25,23 +25,27 @@ _ADVICE = {
 }
 
 
-def trees_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
+def hierarchies_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
     """The hierarchies in which a container's cgroup is: those of the layout, and all others that have it.
 
     freezer is the last: where it is frozen, who enters does nothing more.
 
     :raises CgroupMissingError: it is not in every hierarchy of the layout.
     """
-    for tree in layout.trees:
-        if not fs.is_dir(layout.directory(tree, path)):
-            raise CgroupMissingError(f"{layout.directory(tree, path)}: is not there", path=path, todo="apply makes it")
+    for hierarchy in layout.hierarchies:
+        if not fs.is_dir(layout.directory(hierarchy, path)):
+            raise CgroupMissingError(
+                f"{layout.directory(hierarchy, path)}: is not there", path=path, todo="apply makes it"
+            )
     if layout.version == 2:
-        return layout.trees
-    others = [name for name in hierarchies(fs, layout) if name not in layout.trees and fs.is_dir(f"{name}/{path}")]
-    return sorted([*layout.trees, *others], key=lambda name: name == "freezer")
+        return layout.hierarchies
+    others = [
+        name for name in all_hierarchies(fs, layout) if name not in layout.hierarchies and fs.is_dir(f"{name}/{path}")
+    ]
+    return sorted([*layout.hierarchies, *others], key=lambda name: name == "freezer")
 
 
-def enter(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("/proc")) -> None:
+def migrate(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("/proc")) -> None:
     """Moves a process with its threads into a cgroup, by its path below the root, in every hierarchy.
 
     Where one refuses, the process goes back in those that it has entered.
@@ -49,11 +53,15 @@ def enter(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("
     :raises CgroupMissingError: the cgroup is not in every hierarchy.
     :raises StepFailedError: the kernel refuses; ``path`` and ``errno`` say where and how.
     """
-    trees = trees_of(fs, layout, path)
-    before = {tree: _where(fs, layout, tree, pid, proc) for tree in trees} if len(trees) > 1 else {}
+    hierarchies = hierarchies_of(fs, layout, path)
+    before = (
+        {hierarchy: _where(fs, layout, hierarchy, pid, proc) for hierarchy in hierarchies}
+        if len(hierarchies) > 1
+        else {}
+    )
     entered: list[str] = []
-    for tree in trees:
-        file = f"{layout.directory(tree, path)}/cgroup.procs"
+    for hierarchy in hierarchies:
+        file = f"{layout.directory(hierarchy, path)}/cgroup.procs"
         try:
             fs.write(file, str(pid))
         except OSError as refused:
@@ -67,7 +75,7 @@ def enter(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("
                 errno=number,
                 todo=_ADVICE.get(number, ""),
             ) from None
-        entered.append(tree)
+        entered.append(hierarchy)
 
 
 def is_kernel_thread(pid: int, proc: Path = Path("/proc")) -> bool | None:
@@ -88,34 +96,34 @@ def check_process(pid: int, proc: Path = Path("/proc")) -> None:
         raise InputError(f"{pid}: is a thread of the kernel, which stays where it is", value=str(pid))
 
 
-def _where(fs: CgroupFs, layout: Layout, tree: str, pid: int, proc: Path) -> str | None:
+def _where(fs: CgroupFs, layout: Layout, hierarchy: str, pid: int, proc: Path) -> str | None:
     """The cgroup that a process is in, None if it is not found below the root."""
-    for path in (*_told(proc, pid, tree), ""):
-        if pid in _processes(fs, layout, tree, path):
+    for path in (*_told(proc, pid, hierarchy), ""):
+        if pid in _processes(fs, layout, hierarchy, path):
             return path
-    paths = (directory.removeprefix(tree).lstrip("/") for directory in cgroups_at(fs, tree))
-    return next((path for path in paths if pid in _processes(fs, layout, tree, path)), None)
+    paths = (directory.removeprefix(hierarchy).lstrip("/") for directory in cgroups_at(fs, hierarchy))
+    return next((path for path in paths if pid in _processes(fs, layout, hierarchy, path)), None)
 
 
-def _told(proc: Path, pid: int, tree: str) -> Iterator[str]:
+def _told(proc: Path, pid: int, hierarchy: str) -> Iterator[str]:
     """What /proc/PID/cgroup says, which a fake's root knows nothing of."""
     with suppress(OSError):
         for line in (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
             _, controllers, path = line.split(":", 2)
-            if set(tree.split(",")) & {name.removeprefix("name=") or "unified" for name in controllers.split(",")}:
+            if set(hierarchy.split(",")) & {name.removeprefix("name=") or "unified" for name in controllers.split(",")}:
                 yield path.strip("/")
 
 
-def _processes(fs: CgroupFs, layout: Layout, tree: str, path: str) -> set[int]:
+def _processes(fs: CgroupFs, layout: Layout, hierarchy: str, path: str) -> set[int]:
     with suppress(OSError):
-        return {int(line) for line in fs.read(f"{layout.directory(tree, path)}/cgroup.procs").split()}
+        return {int(line) for line in fs.read(f"{layout.directory(hierarchy, path)}/cgroup.procs").split()}
     return set()
 
 
-def _back(fs: CgroupFs, layout: Layout, tree: str, path: str | None, pid: int) -> bool:
+def _back(fs: CgroupFs, layout: Layout, hierarchy: str, path: str | None, pid: int) -> bool:
     if path is None:
         return False
     with suppress(OSError):
-        fs.write(f"{layout.directory(tree, path)}/cgroup.procs", str(pid))
+        fs.write(f"{layout.directory(hierarchy, path)}/cgroup.procs", str(pid))
         return True
     return False

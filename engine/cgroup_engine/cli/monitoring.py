@@ -16,7 +16,7 @@ from cgroup_engine.run.log import Log
 from cgroup_engine.run.notify import Notify
 
 
-def add_watching_options(command: argparse.ArgumentParser) -> None:
+def add_monitoring_options(command: argparse.ArgumentParser) -> None:
     """--listen, --log, --verbose."""
     group = command.add_argument_group("watching")
     group.add_argument(
@@ -31,7 +31,7 @@ def add_watching_options(command: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def watched(options: argparse.Namespace) -> Iterator[Listener]:
+def monitored(options: argparse.Namespace) -> Iterator[Listener]:
     """Who hears of everything; the server answers until the end of the context.
 
     :raises InputError: --listen cannot be used.

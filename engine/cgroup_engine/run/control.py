@@ -1,0 +1,20 @@
+"""The clock of ``run``, and how a signal interrupts its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Control:
+    """Time in seconds, never going back, and how work is interrupted.
+
+    ``reading``: a context that may be left at any point. ``ending``: asked before each step; True stops there.
+    """
+
+    clock: Callable[[], float]
+    sleep: Callable[[float], None]
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    ending: Callable[[], bool] = lambda: False
