@@ -36,14 +36,6 @@ OTHER_UID = 54321  # someone who is neither root nor in /etc/passwd
 Mount = Callable[..., Path]
 
 
-def why_not_libfuse2() -> str | None:
-    try:
-        fusepy.load()
-    except MountError as error:
-        return str(error)
-    return None
-
-
 # What libfuse 2 and fusepy cannot do (mount/fakecgroup_mount/fuse/fusepy.py), by the test that shows it.
 FUSEPY_GAPS = {
     "test_a_long_list_is_read_to_its_end[fusepy-busybox cat]": "libfuse 2 tells lookup and stat the same size",
@@ -67,6 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 needs_fuse = pytest.mark.usefixtures("fuse")
 needs_root = pytest.mark.usefixtures("root")
+needs_fusermount = pytest.mark.skipif(shutil.which("fusermount3") is None, reason="no fusermount3")
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -160,8 +153,6 @@ def mount_in_session(fuse: None, public_directory: Callable[[], Path], state_hom
     """Mounts a tree with options such as layout="v1" in a new directory; it is unmounted at the end."""
 
     def mount(**options: str) -> Path:
-        if options.get("transport") == "fusepy" and (missing := why_not_libfuse2()):
-            pytest.skip(missing)
         directory = public_directory()
         done = run("mount", directory, *(f"--{name}={value}" for name, value in options.items()))
         assert done.returncode == 0, done.stderr
@@ -193,6 +184,12 @@ def take_down(directory: Path) -> None:
 
 @pytest.fixture(scope="session", params=["native", "fusepy"])
 def transport(request: pytest.FixtureRequest) -> str:
+    """Each transport; whatever mounts with fusepy takes it from here, and is skipped where there is no libfuse 2."""
+    if request.param == "fusepy":
+        try:
+            fusepy.load()
+        except MountError as error:
+            pytest.skip(str(error))
     return str(request.param)
 
 

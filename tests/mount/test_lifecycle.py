@@ -15,7 +15,18 @@ from fakecgroup_mount.fuse.native import DAEMON_XATTR
 from fakecgroup_mount.host.mountinfo import mount_at
 
 from ..waiting import wait_until
-from .conftest import COMMAND, Mount, daemon_of, is_alive, needs_fuse, needs_root, run, shell, take_down
+from .conftest import (
+    COMMAND,
+    Mount,
+    daemon_of,
+    is_alive,
+    needs_fuse,
+    needs_fusermount,
+    needs_root,
+    run,
+    shell,
+    take_down,
+)
 
 pytestmark = needs_fuse
 
@@ -59,6 +70,7 @@ def test_plain_umount_ends_the_daemon(mount: Mount, transport: str) -> None:
     wait_for_end_of(pid)
 
 
+@needs_fusermount
 def test_fusermount_ends_the_daemon(mount: Mount, transport: str) -> None:
     tree = mount(transport=transport)
     pid = daemon_of(tree)

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, OTHER_UID, REPOSITORY, is_alive, needs_fuse, needs_root
+from .conftest import COMMAND, OTHER_UID, REPOSITORY, is_alive, needs_fuse, needs_fusermount, needs_root
 
 pytestmark = [
     needs_fuse,
     needs_root,
-    pytest.mark.skipif(shutil.which("fusermount3") is None, reason="no fusermount3"),
+    needs_fusermount,
     pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv"),
 ]
 
