@@ -15,7 +15,9 @@ from .capability import Capability, Privileges
 from .kernel import Kernel
 from .openfile import OpenFile
 from .personality import personalities
-from .tasks import CpuTime, CpuUse, End, Faults, MemoryUse, Processes, ProcessMemory, ProcessTable, TaskInfo
+from .process_table import ProcessTable
+from .tasks import End, Processes, TaskInfo
+from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
 __all__ = [
     "ROOT",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
 
 if TYPE_CHECKING:
-    from .cgroup import Cgroup
+    from .inode import Directory
 
 
 def _no_groups() -> Collection[int]:
@@ -55,7 +55,7 @@ def _own_numbers() -> Numbers:
     return OWN_NUMBERS
 
 
-def _initial_namespace() -> Cgroup | None:
+def _initial_namespace() -> Directory | None:
     return None
 
 
@@ -80,7 +80,7 @@ class Caller(NamedTuple):
     files: Callable[[int], object] = _no_files
     numbers: Callable[[], Numbers] = _own_numbers
     capabilities: Capability | Callable[[], Privileges] | None = None
-    cgroup_root: Callable[[], Cgroup | None] = _initial_namespace
+    cgroup_root: Callable[[], Directory | None] = _initial_namespace
 
     def privileges(self) -> Privileges:
         """The capabilities and how far they reach. Raises ValueError for `capabilities` of another kind."""

@@ -27,8 +27,8 @@ from .personality import Personality, Version
 
 if TYPE_CHECKING:
     from .caller import Caller
+    from .file_context import FileContext
     from .machine import Machine
-    from .openfile import OpenFile
 
 PAGE_SIZE = 4096
 
@@ -66,14 +66,14 @@ class CFType:
     by_opener: bool = False
     delegatable: bool = False
     show: Callable[[Any], str] | None = None
-    show_records: Callable[[Any, OpenFile], Iterable[str]] | None = None
+    show_records: Callable[[Any, FileContext], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None
     read_s64: Callable[[Any], int] | None = None
     write: Callable[[Any, str], None] | None = None
     write_u64: Callable[[Any, int], None] | None = None
     write_s64: Callable[[Any, int], None] | None = None
-    write_of: Callable[[Any, str, OpenFile, Caller], None] | None = None
-    poll: Callable[[OpenFile], int] | None = None
+    write_of: Callable[[Any, str, FileContext, Caller], None] | None = None
+    poll: Callable[[FileContext], int] | None = None
 
     @property
     def permissions(self) -> int:

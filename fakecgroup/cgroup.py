@@ -9,10 +9,11 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from .cgroup_file import CgroupFile
 from .css import Csses
-from .inode import DT_DIR, DT_REG, CgroupFile, Directory, Inode
+from .inode import DT_DIR, DT_REG, Directory, Inode
 from .namehash import name_hash
-from .tasks import CpuTime, Faults, MemoryUse
+from .usage import CpuTime, Faults, MemoryUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -226,6 +227,12 @@ class Cgroup(Directory):
     def processes(self) -> set[int]:
         """The processes with a live task here or below."""
         return {tgid for cgroup in (self, *self.descendants()) for tgid in cgroup.tasks.values()}
+
+    def memory_changed(self, spike: int) -> None:
+        """Tell a memory controller here that `memory` has changed, and for a moment was `spike` bytes more."""
+        css = self.csses.get("memory")
+        if css is not None:
+            css.memory_changed(spike)
 
     # -- population -------------------------------------------------------------------------------
 

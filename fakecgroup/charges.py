@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .tasks import Faults, MemoryUse
+from .usage import Faults, MemoryUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .cgroup import Cgroup
+    from .place import Place
     from .tasks import Processes
 
 NOTHING = MemoryUse()
@@ -27,7 +25,7 @@ class Charge:
 
     __slots__ = ("cgroup", "use")
 
-    def __init__(self, cgroup: Cgroup) -> None:
+    def __init__(self, cgroup: Place) -> None:
         self.cgroup = cgroup
         self.use = NOTHING
 
@@ -39,7 +37,7 @@ class Account:
 
     __slots__ = ("charges", "faults", "image", "peak", "resident")
 
-    def __init__(self, image: object, cgroup: Cgroup, peak: int) -> None:
+    def __init__(self, image: object, cgroup: Place, peak: int) -> None:
         self.image = image
         self.charges = [Charge(cgroup)]
         self.peak = peak
@@ -48,27 +46,24 @@ class Account:
 
 
 class MemoryCharges:
-    """The memory of the processes that are or were in a cgroup. `changed` hears of each cgroup whose use has changed,
-    with the bytes by which it was greater for a moment.
-    """
+    """The memory of the processes that are or were in a cgroup."""
 
-    def __init__(self, processes: Processes, changed: Callable[[Cgroup, int], None]) -> None:
+    def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._changed = changed
         self._accounts: dict[int, Account] = {}
         self._spread: set[int] = set()  # those with charges in several cgroups
 
     def __bool__(self) -> bool:
         return bool(self._accounts)
 
-    def start(self, tgid: int, cgroup: Cgroup) -> None:
+    def start(self, tgid: int, cgroup: Place) -> None:
         """A process was forked in this cgroup: all of it is charged there."""
         if tgid not in self._accounts:
             memory = self._processes.memory(tgid)
             self._accounts[tgid] = Account(memory.image, cgroup, 0)
             self.look(tgid)
 
-    def move(self, tgid: int, cgroup: Cgroup, takes: int = 0) -> None:
+    def move(self, tgid: int, cgroup: Place, takes: int = 0) -> None:
         """A process is about to be in this cgroup; what it has stays charged where it is, but for what it `takes` along
         of what the cgroup has in which it was: ANON, FILE (memory.move_charge_at_immigrate, get_mctgt_type).
         """
@@ -113,11 +108,11 @@ class MemoryCharges:
             self.passed(account.charges[-1].cgroup, peak - account.resident)
             account.peak = peak
 
-    def passed(self, cgroup: Cgroup, more: int) -> None:
+    def passed(self, cgroup: Place, more: int) -> None:
         """So many bytes more than now were charged to a cgroup for a moment."""
         if more > 0:
             for above in cgroup.lineage():
-                self._changed(above, more)
+                above.memory_changed(more)
 
     def look(self, tgid: int) -> None:
         """Brings the charges of a process up to date."""
@@ -166,7 +161,7 @@ class MemoryCharges:
         charge.cgroup.memory_here = charge.cgroup.memory_here.plus(change)
         for cgroup in charge.cgroup.lineage():
             cgroup.memory = cgroup.memory.plus(change)
-            self._changed(cgroup, spike)
+            cgroup.memory_changed(spike)
 
 
 def _movable(use: MemoryUse, kinds: int) -> MemoryUse:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .tasks import CpuTime, CpuUse
+from .usage import CpuTime, CpuUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .tasks import End, Places, Processes
+    from .place import Places
+    from .tasks import End, Processes
 
 _COARSE = 20_000_000  # ns by which what was waited for may be shown too small: two numbers in 1/100 s
 _ATTEMPTS = 4  # to see a process and its children at one moment

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from .cgroup import Cgroup
-    from .hierarchy import Hierarchy
-    from .tasks import Places, Processes
+    from .place import Place, Places
+    from .tasks import Processes
 
 
 class CssSet:
@@ -38,12 +37,11 @@ class CssSet:
 class CssSets:
     """The sets of one kernel, but for the initial one: the tasks that are in every root are not noted here."""
 
-    def __init__(self, processes: Processes, hierarchies: Sequence[Hierarchy]) -> None:
+    def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._hierarchies = hierarchies
         self._of: dict[int, CssSet] = {}  # by tid
         self._found: dict[Places, CssSet] = {}  # what a task that comes to these places is put in
-        self._linked: dict[Cgroup, dict[CssSet, None]] = {}  # the oldest first
+        self._linked: dict[Place, dict[CssSet, None]] = {}  # the oldest first
         self._initial = CssSet((), None)
         self.back: dict[int, int] = {}  # tid, for tasks that came back to every root -> the newest tid at that time
 
@@ -54,11 +52,8 @@ class CssSets:
 
     # -- where tasks are --------------------------------------------------------------------------
 
-    def entered(self, tid: int, tgid: int) -> None:
-        """A task has started or has moved; where it is already, it keeps its place in the list."""
-        if not self._hierarchies[-1].dfl:
-            return
-        places = tuple(hierarchy.place_of(tid, tgid) for hierarchy in self._hierarchies)
+    def entered(self, tid: int, tgid: int, places: Places) -> None:
+        """Note that a task has started in these places or moved there; one that is there already keeps its turn."""
         before, after = self._of.get(tid), self._find(places)
         if (before or self._initial) is after:
             return
@@ -96,7 +91,7 @@ class CssSets:
             groups.setdefault(self._of.get(tid, self._initial), []).append(tid)
         return [tid for group in groups.values() for tid in group]
 
-    def remake(self, cgroups: Iterable[Cgroup]) -> None:
+    def remake(self, cgroups: Iterable[Place]) -> None:
         """The controllers of these have changed: who is there or below goes to new sets, parents before children
         (cgroup_update_dfl_csses).
         """
@@ -105,7 +100,7 @@ class CssSets:
         while stack:
             cgroup = stack.pop()
             old += list(self._linked.get(cgroup, ()))
-            stack += reversed(cgroup.children.values())
+            stack += [*cgroup.children.values()][::-1]
         for one in old:
             if self._found.get(one.places) is one:
                 del self._found[one.places]
@@ -120,12 +115,12 @@ class CssSets:
 
     # -- lists ------------------------------------------------------------------------------------
 
-    def threads(self, cgroup: Cgroup, members: Collection[int]) -> list[int]:
+    def threads(self, cgroup: Place, members: Collection[int]) -> list[int]:
         """The live threads of a cgroup, its `members`, which has those of the initial set in their order."""
         initial = [tid for tid in members if tid not in self._of]
         return [*initial, *(tid for one in self._linked.get(cgroup, ()) for tid in one.tasks if tid in members)]
 
-    def leaders(self, cgroup: Cgroup, initial: Sequence[int], members: Collection[int]) -> list[int]:
+    def leaders(self, cgroup: Place, initial: Sequence[int], members: Collection[int]) -> list[int]:
         """The processes of a cgroup and of the threaded ones that it is the domain of, by their leader; `members` has
         its own live threads, `initial` the leaders in the initial set.
         """

@@ -1,8 +1,10 @@
 """A hierarchy: a tree of cgroups with the controllers bound to it (the kernel's cgroup_root).
 
-The unified hierarchy and each v1 hierarchy are one class; what differs between the two versions is which table
-their files come from (`core.dfl`, `core.legacy`) and who a new child's csses are: on the unified hierarchy those that
-the parent's subtree_control names, on v1 all.
+The unified hierarchy and each v1 hierarchy are one class. Two things differ: the table of their files (`core.dfl`,
+`core.legacy`), and the csses of a new child: those that the parent's subtree_control names, on v1 all.
+
+Five modules import each other, as the kernel's structs point at each other: a `Cgroup` has its hierarchy, its csses and
+its files, each of them has its cgroup, and `Hierarchy` and `Membership` are two halves of where tasks are.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from .caller import ROOT
 from .cftype import CFType, Where
 from .cgroup import Cgroup
+from .cgroup_file import CgroupFile
 from .css import Controller
-from .inode import CgroupFile, Inode
+from .inode import Inode
 from .namehash import name_hash
 from .refuse import refuse
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from .machine import Machine
     from .membership import Membership
     from .personality import Personality
+    from .place import Place
     from .tasks import Processes, TaskInfo
 
 S_ISGID = 0o2000
@@ -93,6 +97,7 @@ class Hierarchy:
         self.release_agent_of = ROOT  # who set it, with the privileges of that time
         self.controllers = {controller.name: controller for controller in controllers}
         self.counts_cpu = dfl or "cpuacct" in self.controllers
+        self.counts_memory = "memory" in self.controllers
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
@@ -362,8 +367,10 @@ class Hierarchy:
             self._charge(cgroup, 1)
         self._enter(tid, tgid, cgroup)
 
-    def adopt(self, task: TaskInfo, cgroup: Cgroup) -> None:
-        """The leader of a process that was forked in `cgroup` is heard of only now; it may be a zombie already."""
+    def adopt(self, task: TaskInfo, place: Place) -> None:
+        """Put the leader of a process that was forked at `place` there; it may be a zombie already."""
+        assert isinstance(place, Cgroup)  # what `Processes.follow` was given
+        cgroup = place
         while cgroup.dead and cgroup.parent is not None:
             cgroup = cgroup.parent
         if cgroup.parent is None or task.tid in self._where:
@@ -372,7 +379,7 @@ class Hierarchy:
         if task.zombie:
             self._where[task.tid] = cgroup
             cgroup.zombies[task.tid] = task.tgid
-            self.membership.css_sets.entered(task.tid, task.tgid)
+            self.membership.entered(task.tid, task.tgid)
             self.membership.css_sets.exited(task.tid)
             self._adopt_threads(task.tgid, self.processes.threads(task.tgid), cgroup)
         else:
@@ -387,7 +394,7 @@ class Hierarchy:
             cgroup.tasks[tid] = tgid
             if len(cgroup.tasks) == 1:
                 cgroup.update_populated(True)
-        self.membership.css_sets.entered(tid, tgid)
+        self.membership.entered(tid, tgid)
 
     def _leave(self, tid: int, cgroup: Cgroup) -> None:
         if cgroup.tasks.pop(tid, None) is not None and not cgroup.tasks:

@@ -1,22 +1,15 @@
 """Inodes: what a path leads to and an open file keeps.
 
-A file's inode is made when it is first looked up; attributes are stored once they differ from what the
-kernel gave. `alive` turns false when the cgroup is removed or the controller disabled, for good: a new
-directory of the same name is another inode (kernfs, KERNFS_ACTIVE).
+An attribute is stored only once it differs from the kernel's default. An inode that is removed, with its cgroup or its
+controller, stays dead (`alive` is false): a new directory of the same name is another inode (kernfs, KERNFS_ACTIVE).
 """
 
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .xattrs import Xattrs
-
-if TYPE_CHECKING:
-    from .cftype import CFType
-    from .cgroup import Cgroup
-    from .css import Css
-
 
 DT_DIR = stat.S_IFDIR >> 12  # <dirent.h>
 DT_REG = stat.S_IFREG >> 12
@@ -127,30 +120,3 @@ class TopDirectory(Directory):
     def stat(self) -> Stat:
         """tmpfs counts 20 bytes for each entry, . and .. too (mm/shmem.c, BOGO_DIRENT_SIZE)."""
         return super().stat()._replace(size=20 * (2 + len(self.content)))
-
-
-class CgroupFile(Inode):
-    """An interface file: its row, the cgroup it is in and the css it shows."""
-
-    notified_at: int = -1 << 62  # ns: when the last event was told
-    put_off: bool = False  # an event is told later
-    has_trigger: bool = False  # a pressure trigger was set on it
-
-    def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
-        super().__init__(ino, now)
-        self.row = row
-        self.cgroup = cgroup
-        self.css = css
-        self.subject: Css | Cgroup = cgroup if css is None else css
-        self.events = 1  # counts notifications; kernfs starts at 1 so that a first poll is an event
-        self.removed = False
-        self.mode = row.permissions
-        self.uid, self.gid = self.subject.owner
-
-    @property
-    def alive(self) -> bool:
-        return not self.removed
-
-    @property
-    def nlink(self) -> int:
-        return 0 if self.removed and self.cgroup.hierarchy.personality.at_least(7, 2) else 1

@@ -15,19 +15,21 @@ from typing import NoReturn
 from . import options
 from .caller import ROOT, Caller
 from .cgroup import Cgroup
+from .cgroup_file import CgroupFile
 from .controllers import CONTROLLERS
 from .core import dfl, legacy
 from .css import Controller
 from .hierarchy import Environment, Hierarchy
-from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
+from .inode import Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import Machine
 from .membership import Membership
 from .mount_options import vet
 from .openfile import OpenFile
 from .permission import MAY_EXEC, require
 from .personality import choose
+from .process_table import ProcessTable
 from .refuse import refuse
-from .tasks import Processes, ProcessTable
+from .tasks import Processes
 from .vfs import RENAME_NOREPLACE, Vfs
 
 # What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
@@ -62,7 +64,7 @@ class Kernel:
     `mount_options` are those of the unified hierarchy, such as "nsdelegate,memory_recursiveprot", as systemd has it.
     Each takes what the command line takes for the option of its name, and None for the default. `version` and
     `huge_pages` are old names of `kernel` and `hugepages`.
-    `processes` says which tasks there are (default: a table of its own, `tasks.ProcessTable`), `clock` gives ns for
+    `processes` says which tasks there are (default: a table of its own, `ProcessTable`), `clock` gives ns for
     timestamps, `on_notify` hears of each poll event on a file, `on_notify_later` of one that a kernel puts off for some
     ns, and calls the cgroup's `notify_now` then (by default: at once), `on_release` of each run of a v1 release agent:
     the agent's path, the cgroup's below its hierarchy's root, and the `Caller` who has set the agent. They are called

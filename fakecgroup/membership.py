@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .cgroup import Cgroup
     from .css import Css
     from .hierarchy import Hierarchy
-    from .tasks import Places, Processes
+    from .place import Places
+    from .tasks import Processes
 
 # Seconds between two looks at what processes use: while one runs, while none does, while somebody is to hear of it.
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
@@ -26,9 +27,9 @@ class Membership:
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self.processes = processes
         self.hierarchies: list[Hierarchy] = []
-        self.css_sets = CssSets(processes, self.hierarchies)
+        self.css_sets = CssSets(processes)
         self.cpu = CpuAccounts(processes, now)
-        self.memory = MemoryCharges(processes, _memory_changed)
+        self.memory = MemoryCharges(processes)
         self.awaited: set[Css] = set()  # what is to be looked at often
         self.limits_tasks = False  # whether there ever was a pids.max
         self.apart: set[int] = set()  # threads that were moved to other places than their leader's
@@ -49,7 +50,7 @@ class Membership:
         self.processes.follow(tgid, somewhere)
         self.adopt_forked()
         self.cpu.move(tgid, somewhere)
-        if "memory" in cgroup.hierarchy.controllers:
+        if cgroup.hierarchy.counts_memory:
             css = cgroup.effective_css("memory")
             self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
         self.look_in(_RUNNING)
@@ -96,9 +97,14 @@ class Membership:
             self.place_threads(tgid)
         return set(threads)
 
-    def places(self, tid: int, tgid: int) -> Places:
-        """Where a thread of a process is."""
+    def places(self, tid: int, tgid: int) -> tuple[Cgroup, ...]:
+        """The cgroup of a thread of a process in each hierarchy."""
         return tuple(hierarchy.place_of(tid, tgid) for hierarchy in self.hierarchies)
+
+    def entered(self, tid: int, tgid: int) -> None:
+        """Note that a task has started or moved. Only lists of the unified hierarchy, the last one, need it."""
+        if self.hierarchies[-1].dfl:
+            self.css_sets.entered(tid, tgid, self.places(tid, tgid))
 
     def adopt_forked(self) -> None:
         """Puts the processes that nobody told of where their parents were when they forked them."""
@@ -106,7 +112,7 @@ class Membership:
             self.processes.watch(task.tgid)
             for hierarchy, cgroup in zip(self.hierarchies, places, strict=True):
                 hierarchy.adopt(task, cgroup)
-                if "memory" in hierarchy.controllers:
+                if hierarchy.counts_memory:
                     self.memory.start(task.tgid, cgroup)
             self.cpu.start(task.tgid, places)
             self.freeze(task.tgid)
@@ -123,7 +129,7 @@ class Membership:
                 continue
             self.memory.ended(end.tgid, end.peak)
             for place in end.places or ():
-                if "memory" in place.hierarchy.controllers:
+                if place.hierarchy.counts_memory:
                     self.memory.passed(place, end.peak - end.inherited)
 
     def freeze(self, tgid: int) -> None:
@@ -154,7 +160,7 @@ class Membership:
         """
         for forked, places in told:
             for place in places:
-                if "memory" in place.hierarchy.controllers:
+                if place.hierarchy.counts_memory:
                     self.memory.start(forked, place)
             self.cpu.start(forked, places)
         self.cpu.end(tgid, rest)
@@ -205,9 +211,3 @@ class Membership:
         """Somebody wants to hear when the memory that is used in this group changes."""
         self.awaited.add(css)
         self.look_in(_AWAITED)
-
-
-def _memory_changed(cgroup: Cgroup, spike: int) -> None:
-    css = cgroup.csses.get("memory")
-    if css is not None:
-        css.memory_changed(spike)

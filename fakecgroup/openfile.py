@@ -9,15 +9,16 @@ from os import O_ACCMODE, O_RDONLY, O_WRONLY
 from select import POLLERR, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM
 from typing import TYPE_CHECKING
 
+from .file_context import FileContext
 from .parse.kstrto import kstrtos64, kstrtou64
 from .refuse import refuse
 
 if TYPE_CHECKING:
     from .caller import Caller
-    from .inode import CgroupFile
+    from .cgroup_file import CgroupFile
 
 
-class OpenFile:
+class OpenFile(FileContext):
     """One open(2) of an interface file (the kernel's kernfs_open_file and its seq_file).
 
     The text is made when a read starts at 0 and kept for the reads that follow on, whatever their size;
@@ -25,36 +26,20 @@ class OpenFile:
     read asks for. Once the file is gone, what was already made can still be read, then it is ENODEV.
     """
 
-    __slots__ = (
-        "_buffer",
-        "_event",
-        "_index",
-        "_read_pos",
-        "flags",
-        "inode",
-        "namespace",
-        "opener",
-        "peak",
-        "pidlist",
-        "reader",
-        "trigger",
-    )
+    __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode")
 
     def __init__(self, inode: CgroupFile, flags: int, opener: Caller) -> None:
         self.inode = inode
         self.flags = flags
-        self.opener = opener
-        self.reader = opener  # whoever reads
+        self.opener = self.reader = opener
         delegates = flags & O_ACCMODE != O_RDONLY and inode.cgroup.hierarchy.nsdelegate
         self.namespace = opener.cgroup_root() if delegates else None
-        """The root of the cgroup namespace in which it was opened, if that matters and is not the initial one."""
         self._buffer = b""
         self._index = 0
         self._read_pos = 0
         self._event = 0
-        self.peak: object = None  # memory.peak was written to on it
-        self.trigger = False  # a pressure trigger is set on it
-        self.pidlist = False  # v1: it has listed pids before
+        self.peak = None
+        self.trigger = self.pidlist = False
 
     def read(self, offset: int, size: int, reader: Caller | None = None) -> bytes:
         """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter); by the opener where no other is named.
@@ -166,6 +151,9 @@ class OpenFile:
         else:
             raise refuse(EINVAL)
         return len(data)
+
+    def set_trigger(self) -> None:
+        self.trigger = self.inode.has_trigger = True
 
     @property
     def hears(self) -> bool:

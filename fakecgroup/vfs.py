@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import xattrs
 from .capability import Capability
 from .cgroup import Cgroup
-from .inode import CgroupFile, Directory, Inode, Stat, Symlink, TopDirectory
+from .cgroup_file import CgroupFile
+from .inode import Directory, Inode, Stat, Symlink, TopDirectory
 from .openfile import OpenFile
 from .permission import (
     MAY_EXEC,
@@ -344,7 +345,7 @@ class Vfs:
 
     def getxattr(self, inode: Inode, name: str, caller: Caller) -> bytes:
         xattrs.check_length(name)
-        if xattrs.hidden_from(name, caller):
+        if _hidden_from(name, caller):
             raise refuse(ENODATA)
         if not name.startswith(_NOT_BY_MODE):
             require(inode, MAY_READ, caller)
@@ -380,14 +381,15 @@ class Vfs:
         inode.xattrs.remove(name)
 
     def listxattr(self, inode: Inode, caller: Caller) -> list[str]:
-        return inode.xattrs.names(caller) if inode.xattrs is not None else []
+        names = inode.xattrs.names() if inode.xattrs is not None else []
+        return [name for name in names if not _hidden_from(name, caller)]
 
     def _may_set_xattr(self, inode: Inode, name: str, caller: Caller, security: Capability = _SYS_ADMIN) -> None:
         """Permission comes before the name (fs/xattr.c, xattr_permission; security/commoncap.c, cap_inode_setxattr).
         `security` is what security.* takes.
         """
         xattrs.check_length(name)
-        if xattrs.hidden_from(name, caller):
+        if _hidden_from(name, caller):
             raise refuse(EPERM)
         if not name.startswith(_NOT_BY_MODE):
             if name.startswith("user.") and inode.is_dir and inode.mode & S_ISVTX:
@@ -398,6 +400,11 @@ class Vfs:
         if guarded and not caller.capable(security):
             raise refuse(EPERM)
         xattrs.check_name(name)
+
+
+def _hidden_from(name: str, caller: Caller) -> bool:
+    """True for trusted.*, which only CAP_SYS_ADMIN sees."""
+    return name.startswith("trusted.") and not caller.capable(Capability.SYS_ADMIN)
 
 
 def _personality(inode: Inode) -> Personality | None:

@@ -8,11 +8,9 @@ from enum import Enum, auto
 from errno import E2BIG, EEXIST, EINVAL, ENODATA, ENOSPC, EOPNOTSUPP, ERANGE
 from typing import TYPE_CHECKING
 
-from .capability import Capability
 from .refuse import refuse
 
 if TYPE_CHECKING:
-    from .caller import Caller
     from .personality import Personality
 
 XATTR_CREATE = 1
@@ -46,11 +44,6 @@ def check_name(name: str) -> None:
                 raise refuse(EINVAL)
             return
     raise refuse(EOPNOTSUPP)
-
-
-def hidden_from(name: str, caller: Caller) -> bool:
-    """True for trusted.*, which only CAP_SYS_ADMIN sees."""
-    return name.startswith("trusted.") and not caller.capable(Capability.SYS_ADMIN)
 
 
 def refuse_access_list(value: bytes) -> None:
@@ -119,9 +112,9 @@ class Xattrs:
             raise refuse(ENODATA)
         del self._values[name]
 
-    def names(self, caller: Caller) -> list[str]:
-        """Those that the caller may see, in the kernel's order."""
-        names = [name for name in self._values if not hidden_from(name, caller)]
+    def names(self) -> list[str]:
+        """All names in the kernel's order."""
+        names = list(self._values)
         if self._order is Order.BY_NAME:
             return sorted(names, key=os.fsencode, reverse=True)
         return names[::-1] if self._order is Order.NEWEST_FIRST else names

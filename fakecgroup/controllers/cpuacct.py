@@ -13,7 +13,7 @@ from ..cftype import CFType
 from ..cputime import adjusted, total
 from ..css import Controller, Css
 from ..refuse import refuse
-from ..tasks import CpuTime
+from ..usage import CpuTime
 
 _TICK = 10_000_000  # ns, of cpuacct.stat
 

@@ -20,7 +20,7 @@ from ..refuse import refuse
 
 if TYPE_CHECKING:
     from ..caller import Caller
-    from ..openfile import OpenFile
+    from ..file_context import FileContext
 
 _ANY = 0xFFFFFFFF  # a major or minor number that stands for all, written `*`
 _ACCESS = "rwm"
@@ -140,7 +140,7 @@ def _begin(css: Devices, text: str, writer: Caller) -> str:
     return text
 
 
-def write_allow(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
+def write_allow(css: Devices, text: str, of: FileContext, writer: Caller) -> None:
     """A rule that its parent grants, or `a` for all that the parent has (devcgroup_update_access).
 
     Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children, EPERM for more than the
@@ -165,7 +165,7 @@ def write_allow(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
     css.remove(device, access)
 
 
-def write_deny(css: Devices, text: str, of: OpenFile, writer: Caller) -> None:
+def write_deny(css: Devices, text: str, of: FileContext, writer: Caller) -> None:
     """A rule, which also goes down the tree, or `a` for everything (devcgroup_update_access, propagate_exception).
 
     Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children.

@@ -17,7 +17,8 @@ from .pressure import poll_pressure, show_cpu_pressure, show_pressure, write_cpu
 
 if TYPE_CHECKING:
     from ..caller import Caller
-    from ..openfile import OpenFile
+    from ..file_context import FileContext
+    from ..inode import Directory
 
 # Every controller of the unified hierarchy in the kernel's order. perf_event, where bound, is on and never listed.
 _SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
@@ -58,7 +59,7 @@ def show_subtree_control(cgroup: Cgroup) -> str:
     return _line([name for name in _known(cgroup) if name in cgroup.subtree_control])
 
 
-def write_subtree_control(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """`+name` and `-name` separated by spaces, all or nothing (cgroup_subtree_control_write).
 
     Raises EINVAL for a token that names no controller, ENOENT for one that the parent does not give,
@@ -151,7 +152,7 @@ def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
     return procs is None or permitted(procs, MAY_WRITE, opener)
 
 
-def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller, namespace: Cgroup | None) -> None:
+def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller, namespace: Directory | None) -> None:
     """May a task of `source` come to `cgroup`? (cgroup_attach_permissions)
 
     `namespace` is the root of the cgroup namespace in which that is wished, None where it does not matter. Raises
@@ -159,9 +160,14 @@ def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller, namespace: Cgrou
     """
     if not _attach_allowed(cgroup, source, caller):
         raise refuse(EACCES)
-    if namespace is not None and not all(namespace in seen.lineage() for seen in (source, cgroup)):
+    if namespace is not None and not (_is_below(source, namespace) and _is_below(cgroup, namespace)):
         raise refuse(ENOENT)
     threadmode.vet_migration(cgroup)
+
+
+def _is_below(cgroup: Cgroup, root: Directory) -> bool:
+    """True for `root` itself and every cgroup below it."""
+    return any(above is root for above in cgroup.lineage())
 
 
 def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller, *, threadgroup: bool = True) -> None:
@@ -184,7 +190,7 @@ def _vet_threads(cgroup: Cgroup, source: Cgroup, threadgroup: bool) -> None:
         raise refuse(EOPNOTSUPP)
 
 
-def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
+def _write_pid(cgroup: Cgroup, text: str, of: FileContext, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
     source = cgroup.hierarchy.locate(task)
     _vet_attach(cgroup, source, of.opener, of.namespace)
@@ -192,7 +198,7 @@ def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgr
     attach(cgroup, task, threadgroup, writer)
 
 
-def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_procs(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """Moves the process that `text` names, 0 being the writer (__cgroup_procs_write).
 
     Raises EINVAL, ESRCH, EACCES (by the opener's credentials), ENOENT outside of the opener's cgroup namespace if these
@@ -201,12 +207,12 @@ def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None
     _write_pid(cgroup, text, of, writer, threadgroup=True)
 
 
-def write_threads(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_threads(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """Moves one thread within its threaded domain; errors as `write_procs`, EOPNOTSUPP across domains."""
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
+def show_procs(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
     """The processes; of a thread root also those of its threaded subtree (cgroup_procs_start).
 
     Who is in no pid namespace of the reader's is a 0 (cgroup_procs_show).
@@ -217,7 +223,7 @@ def show_procs(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
     return iter([f"{number(tgid)}\n" for tgid in cgroup.hierarchy.leaders(cgroup)])
 
 
-def show_threads(cgroup: Cgroup, of: OpenFile) -> Iterator[str]:
+def show_threads(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
     number = of.reader.numbers().number
     return iter([f"{number(tid)}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
 
@@ -340,7 +346,7 @@ def write_psi_switch(cgroup: Cgroup, text: str) -> None:
 
 
 def _pressure(
-    name: str, show: Callable[[Cgroup], str], write: Callable[[Cgroup, str, OpenFile, Caller], None]
+    name: str, show: Callable[[Cgroup], str], write: Callable[[Cgroup, str, FileContext, Caller], None]
 ) -> CFType:
     return CFType(name, mark="psi", show=show, write_of=write, poll=poll_pressure, by_opener=True)
 

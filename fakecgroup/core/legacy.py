@@ -14,30 +14,30 @@ from .attach import attach, find_task
 
 if TYPE_CHECKING:
     from ..caller import Caller
-    from ..openfile import OpenFile
+    from ..file_context import FileContext
 
 _PATH_MAX = 4096
 _PIDLIST_DELAY = 1_000_000_000  # ns
 
 
-def _write_pid(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller, threadgroup: bool) -> None:
+def _write_pid(cgroup: Cgroup, text: str, of: FileContext, writer: Caller, threadgroup: bool) -> None:
     task = find_task(cgroup, text, writer, threadgroup)
     if of.opener.uid not in (0, task.uid, task.suid):
         raise refuse(EACCES)
     attach(cgroup, task, threadgroup, writer)
 
 
-def write_procs(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_procs(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """Moves a whole process (__cgroup1_procs_write). Raises EINVAL, ESRCH, then EACCES for another user's process."""
     _write_pid(cgroup, text, of, writer, threadgroup=True)
 
 
-def write_tasks(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_tasks(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """Moves one thread; errors as `write_procs`."""
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def _pidlist(cgroup: Cgroup, of: OpenFile, threads: bool) -> list[str]:
+def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
     """The sorted pids, as the reader counts, of those it can see. A list lives on for 1 s after a read, and an open
     file that has read it before sees it again (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
     """
@@ -53,12 +53,12 @@ def _pidlist(cgroup: Cgroup, of: OpenFile, threads: bool) -> list[str]:
     return [f"{pid}\n" for pid in pids]
 
 
-def show_procs(cgroup: Cgroup, of: OpenFile) -> list[str]:
+def show_procs(cgroup: Cgroup, of: FileContext) -> list[str]:
     """Each process with a thread here, by pid."""
     return _pidlist(cgroup, of, threads=False)
 
 
-def show_tasks(cgroup: Cgroup, of: OpenFile) -> list[str]:
+def show_tasks(cgroup: Cgroup, of: FileContext) -> list[str]:
     """Each thread here, by tid."""
     return _pidlist(cgroup, of, threads=True)
 
@@ -83,7 +83,7 @@ def show_release_agent(cgroup: Cgroup) -> str:
     return cgroup.hierarchy.release_agent + "\n"
 
 
-def write_release_agent(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_release_agent(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """Any path; EPERM for a file that was not opened with CAP_SYS_ADMIN (cgroup_release_agent_write)."""
     if not of.opener.capable(Capability.SYS_ADMIN):
         raise refuse(EPERM)

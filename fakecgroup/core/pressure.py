@@ -13,7 +13,7 @@ from ..refuse import refuse
 if TYPE_CHECKING:
     from ..caller import Caller
     from ..cgroup import Cgroup
-    from ..openfile import OpenFile
+    from ..file_context import FileContext
 
 _IDLE = " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
 _U32 = 1 << 32
@@ -36,7 +36,7 @@ def show_cpu_pressure(cgroup: Cgroup) -> str:
     return show_pressure(cgroup) if _has_full_cpu(cgroup) else f"some{_IDLE}"
 
 
-def write_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """A trigger `some|full THRESHOLD WINDOW`, both µs and 32 bits (psi_trigger_create).
 
     Raises EBUSY for a second trigger on one open file, else EINVAL. The trigger never fires: nothing stalls here.
@@ -57,21 +57,21 @@ def write_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> N
         raise refuse(EINVAL)
     if kernel.at_least(6, 1) and window % _WINDOW_UNPRIVILEGED and not _may_hurry(of):
         raise refuse(EINVAL)
-    of.trigger = of.inode.has_trigger = True
+    of.set_trigger()
 
 
-def _may_hurry(of: OpenFile) -> bool:
+def _may_hurry(of: FileContext) -> bool:
     """Whether the file was opened with CAP_SYS_RESOURCE, in whatever user namespace (psi_trigger_create)."""
     return bool(of.opener.privileges().effective & Capability.SYS_RESOURCE)
 
 
-def write_cpu_pressure(cgroup: Cgroup, text: str, of: OpenFile, writer: Caller) -> None:
+def write_cpu_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
     """As `write_pressure`; before 5.13 a `full` trigger is EINVAL."""
     if text.startswith("full") and not of.trigger and not _has_full_cpu(cgroup):
         raise refuse(EINVAL)
     write_pressure(cgroup, text, of, writer)
 
 
-def poll_pressure(of: OpenFile) -> int:
+def poll_pressure(of: FileContext) -> int:
     """What a poll sees beside IN and OUT: without a trigger an error, always (psi_trigger_poll)."""
     return 0 if of.trigger else POLLERR | POLLPRI

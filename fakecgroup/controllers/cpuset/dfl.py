@@ -24,7 +24,7 @@ from .files import (
 
 if TYPE_CHECKING:
     from ...caller import Caller
-    from ...openfile import OpenFile
+    from ...file_context import FileContext
 
 
 def show_partition(css: Cpuset) -> str:
@@ -35,7 +35,7 @@ def show_partition(css: Cpuset) -> str:
     return kind + "\n"
 
 
-def write_partition(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+def write_partition(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
     """`root`, `member` or, from 6.1 on, `isolated`, else EINVAL; 5.10 refuses what cannot be, later kernels do not."""
     kind = strstrip(text)
     if kind not in ("root", "member") and not (kind == "isolated" and css.kernel.at_least(6, 1)):
@@ -47,7 +47,7 @@ def show_exclusive(css: Cpuset) -> str:
     return format_bitlist(css.exclusive) + "\n"
 
 
-def write_exclusive(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+def write_exclusive(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
     """CPUs as a list (update_exclusive_cpumask); raises EINVAL for some that a sibling holds."""
     cpus = parse_cpus(css, text)
     if cpus != css.exclusive:

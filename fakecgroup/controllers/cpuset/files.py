@@ -13,7 +13,7 @@ from .rules import set_mems
 
 if TYPE_CHECKING:
     from ...caller import Caller
-    from ...openfile import OpenFile
+    from ...file_context import FileContext
 
 _MAX_NODES = 1024  # NODES_SHIFT=10
 CPUS_MAX_WRITE = 100 + 6 * 8192  # bytes; NR_CPUS=8192
@@ -30,7 +30,7 @@ def show_cpus(css: Cpuset) -> str:
     return format_bitlist(css.cpus) + "\n"
 
 
-def write_cpus(css: Cpuset, text: str, of: OpenFile, writer: Caller) -> None:
+def write_cpus(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
     """CPUs as a list (update_cpumask). Raises EACCES in the root, then what the list and `validate_change` raise."""
     if css.parent is None:
         raise refuse(EACCES)

@@ -17,7 +17,7 @@ from ...css import Css
 from ...parse import memparse, strstrip
 from ...personality import Personality, Version
 from ...refuse import refuse
-from ...tasks import Faults, MemoryUse
+from ...usage import Faults, MemoryUse
 from .watermark import Peak, Threshold
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"

@@ -17,7 +17,7 @@ from .watermark import Peak
 
 if TYPE_CHECKING:
     from ...caller import Caller
-    from ...openfile import OpenFile
+    from ...file_context import FileContext
 
 _SWAPPINESS_MAX = 200
 
@@ -51,13 +51,13 @@ def show_peak(css: Memory) -> str:
     return f"{_peak(css)}\n"
 
 
-def show_peak_of(css: Memory, of: OpenFile) -> list[str]:
+def show_peak_of(css: Memory, of: FileContext) -> list[str]:
     """The most since this open file was written to, or ever (memory_peak_show)."""
     ever = _peak(css)
     return [f"{of.peak.value if isinstance(of.peak, Peak) else ever}\n"]
 
 
-def write_peak(css: Memory, text: str, of: OpenFile, writer: Caller) -> None:
+def write_peak(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
     """Any text starts a new peak for that open file."""
     of.peak = Peak(css.bytes_used())
     css.peaks = WeakSet([*css.peaks, of.peak])

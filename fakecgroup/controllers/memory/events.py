@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...caller import EventFd
 from ...cftype import PAGE_SIZE
-from ...inode import CgroupFile, Inode
+from ...cgroup_file import CgroupFile
+from ...inode import Inode
 from ...parse import strstrip
 from ...parse.digits import digits
 from ...permission import MAY_READ, require
@@ -18,13 +19,13 @@ from .watermark import Threshold
 
 if TYPE_CHECKING:
     from ...caller import Caller
-    from ...openfile import OpenFile
+    from ...file_context import FileContext
 
 _LEVELS = ("low", "medium", "critical")
 _MODES = ("default", "hierarchy", "local")
 
 
-def write_event_control(css: Memory, text: str, of: OpenFile, writer: Caller) -> None:
+def write_event_control(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
     """`EVENT_FD CONTROL_FD [ARGS]`, both descriptors of the writer; removal of the group signals the eventfd too
     (memcg_write_event_control).
 

@@ -8,7 +8,7 @@ from errno import EBUSY, EINVAL
 from ...cftype import PAGE_SIZE, CFType
 from ...css import Css
 from ...refuse import refuse
-from ...tasks import MemoryUse
+from ...usage import MemoryUse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 from .events import write_event_control
 from .statistics import fault_counts, lists

@@ -5,7 +5,7 @@ memcg_vm_event_stat). Added items and changed orders are the most frequent diffe
 from __future__ import annotations
 
 from ...personality import Personality, Version
-from ...tasks import Faults, MemoryUse
+from ...usage import Faults, MemoryUse
 
 _STAT: dict[Version, list[str]] = {
     (5, 10): """

@@ -8,7 +8,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup.cgroup import NOTIFY_INTERVAL
-from fakecgroup.inode import CgroupFile
+from fakecgroup.cgroup_file import CgroupFile
 
 
 class Listener:
