@@ -1,4 +1,4 @@
-"""Who makes a system call."""
+"""The caller of a system call: credentials, descriptors, and how it numbers tasks."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def _no_files(descriptor: int) -> object:
 
 
 class EventFd(NamedTuple):
-    """An eventfd of the caller; `signal` adds 1 to it (eventfd(2))."""
+    """An eventfd of the caller. `signal` adds 1 to it (eventfd(2))."""
 
     signal: Callable[[], None]
 
 
 class Numbers(Protocol):
-    """The numbers of tasks as someone sees them; `namespace` tells one pid namespace from another, 0 is the model's."""
+    """Task numbers in one pid namespace. `namespace` tells namespaces apart; 0 is the model's own."""
 
     namespace: int
 
     def number(self, tid: int) -> int:
-        """What the task is shown as; 0 for one that cannot be seen (task_pid_vnr)."""
+        """The number of a task here, 0 if it is not visible (task_pid_vnr)."""
 
     def tid(self, number: int) -> int:
-        """The task with this number; 0 for none (find_task_by_vpid)."""
+        """The task with this number here, 0 for none (find_task_by_vpid)."""
 
 
 class _OwnNumbers:
@@ -48,7 +48,7 @@ class _OwnNumbers:
 
 
 OWN_NUMBERS: Numbers = _OwnNumbers()
-"""Those of whoever is in the model's own pid namespace."""
+"""The numbers in the model's own pid namespace."""
 
 
 def _own_numbers() -> Numbers:
@@ -62,15 +62,15 @@ def _initial_namespace() -> Directory | None:
 class Caller(NamedTuple):
     """Credentials of one call.
 
-    `pid` is the calling thread (a writer of "0" to cgroup.procs means itself). `groups` gives the supplementary groups,
-    `files` what one of the caller's descriptors is open on: an `Inode` of the model, an `EventFd`, any other object, or
-    None for a descriptor that is not open, `numbers` how it counts tasks, `cgroup_root` the root of its
-    cgroup namespace in the unified hierarchy, None for the initial one.
+    `pid` is the calling thread: a "0" written to cgroup.procs means this one. `groups` gives the supplementary groups.
+    `files` gives what a descriptor of the caller is open on: an `Inode` of the model, an `EventFd`, any other object,
+    or None if it is not open. `numbers` gives the task numbers of its pid namespace. `cgroup_root` gives the root of
+    its cgroup namespace in the unified hierarchy, None for the initial namespace.
 
-    `capabilities` are those that count now, as a set or as a function that gives the `Privileges`; None stands for all
-    of them for uid 0, for none for others.
+    `capabilities` are the effective ones, as a set or as a function that gives the `Privileges`. None means all of them
+    for uid 0 and none for any other uid.
 
-    What is a function is asked only when a decision hangs on it.
+    Functions are called only when a decision depends on their answer.
     """
 
     uid: int = 0
@@ -83,7 +83,7 @@ class Caller(NamedTuple):
     cgroup_root: Callable[[], Directory | None] = _initial_namespace
 
     def privileges(self) -> Privileges:
-        """The capabilities and how far they reach. Raises ValueError for `capabilities` of another kind."""
+        """The capabilities and their reach. Raises ValueError for `capabilities` of an unknown type."""
         given = self.capabilities
         if given is None:
             return ALL_PRIVILEGES if self.uid == 0 else NO_PRIVILEGES
@@ -95,18 +95,18 @@ class Caller(NamedTuple):
         return found
 
     def capable(self, capability: Capability) -> bool:
-        """Whether this capability counts in the tree's initial user namespace (kernel/capability.c, capable)."""
+        """True if the caller has the capability in the tree's initial user namespace (kernel/capability.c, capable)."""
         return self.privileges().over_machine(capability)
 
     def remembered(self) -> Caller:
-        """The same with the groups and privileges that it has now, whatever becomes of it (struct file, f_cred)."""
+        """A copy that keeps the groups and privileges of this moment (struct file, f_cred)."""
         if self.capabilities is None and self.groups is _no_groups:
-            return self  # they cannot change
+            return self  # its credentials cannot change
         privileges, groups = self.privileges().to_keep(), frozenset(self.groups())
         return self._replace(capabilities=lambda: privileges, groups=lambda: groups)
 
     def in_group(self, gid: int) -> bool:
-        """True where `gid` is the caller's group or one of its supplementary ones."""
+        """True if `gid` is the caller's group or a supplementary one."""
         return gid == self.gid or gid in self.groups()
 
 

@@ -1,4 +1,4 @@
-"""Capabilities (capabilities(7)) and how far they reach."""
+"""Capabilities (capabilities(7)) and their reach."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntFlag
 
 
 class Capability(IntFlag):
-    """A set of capabilities, by the kernel's names and numbers (linux/capability.h): bit N is the one of number N."""
+    """A set of capabilities by the kernel's names (linux/capability.h). Bit N stands for capability number N."""
 
     CHOWN = 1 << 0
     DAC_OVERRIDE = 1 << 1
@@ -62,14 +62,15 @@ class _EveryId:
 
 
 EVERY_ID: Container[int] = _EveryId()
-"""The ids that a user namespace has which maps all."""
+"""The ids of a user namespace that maps every id."""
 
 
 class Privileges:
-    """What someone's capabilities are and how far they reach.
+    """The capabilities of a task and their reach.
 
-    `effective` count now, `permitted` could be made to. `namespace` is the user namespace that they are of: 0 is the
-    tree's initial one, its mounter's; None one that cannot be seen. `uids` and `gids` are the ids that it has.
+    `effective` capabilities count now; `permitted` ones may be made effective. `namespace` is their user namespace: 0
+    for the tree's initial one (its mounter's), None for one that is not visible. `uids` and `gids` are the ids mapped
+    in it.
     """
 
     __slots__ = ("effective", "gids", "namespace", "permitted", "uids")
@@ -89,23 +90,23 @@ class Privileges:
         self.gids = gids
 
     def to_keep(self) -> Privileges:
-        """The same, to be looked at when whoever has them may be gone."""
+        """A copy that stays valid after the task is gone."""
         return self
 
     def over_machine(self, capability: Capability) -> bool:
-        """Whether they have this one in the initial user namespace (kernel/capability.c, capable)."""
+        """True if the capability is effective in the initial user namespace (kernel/capability.c, capable)."""
         return self.namespace == 0 and bool(self.effective & capability)
 
     def over_owner(self, capability: Capability, uid: int) -> bool:
-        """Whether they have this one over what belongs to this user (inode_owner_or_capable)."""
+        """True if the capability is effective over what this uid owns (inode_owner_or_capable)."""
         return bool(self.effective & capability) and uid in self.uids
 
     def over_ids(self, capability: Capability, uid: int, gid: int) -> bool:
-        """Whether they have one of these over what belongs to these ids (capable_wrt_inode_uidgid)."""
+        """True if one of the capabilities is effective over what these ids own (capable_wrt_inode_uidgid)."""
         return bool(self.effective & capability) and uid in self.uids and gid in self.gids
 
     def over_task(self, capability: Capability, task: Privileges) -> bool:
-        """Whether they have this one in the task's user namespace (ns_capable)."""
+        """True if the capability is effective in the task's user namespace (ns_capable)."""
         return bool(self.effective & capability) and (self.namespace == 0 or self.namespace == task.namespace)
 
 

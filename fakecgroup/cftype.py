@@ -1,19 +1,19 @@
 """One row per interface file, in the words of the kernel's `struct cftype` (include/linux/cgroup-defs.h).
 
-The table of a controller *is* its list of files. A row says how the file is called, where it appears,
-how it reads and how it takes a write; which of the write forms it uses decides how the bytes are parsed:
+The table of a controller *is* its list of files. A row gives the file's name, where it appears, and its reader and
+writer. The form of the writer decides how the bytes are parsed:
 
 =============  ============================================================================
 `write_u64`    kstrtou64, then the function gets a number
 `write_s64`    kstrtos64, then the function gets a number
 `write`        the function gets the text up to its first NUL
-`write_of`     the function gets the text, the open file (it knows the opener) and the writer
+`write_of`     the function gets the text, the `FileContext` (it has the opener) and the writer
 =============  ============================================================================
 
-`show` gives the text of the file, `read_u64` and `read_s64` a number that is printed with a newline,
-`show_records` a sequence of records between which a partial read may stop.
+`show` gives the text of the file, `read_u64` and `read_s64` give a number, which is printed with a newline.
+`show_records` gives a sequence of records; a partial read may stop between two of them.
 A row's functions get the css of its controller in that cgroup, or the `Cgroup` for the core's own files.
-A row without a reader answers a read with EINVAL, one without a writer a write with EINVAL.
+A read without a reader and a write without a writer are EINVAL.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGE_SIZE = 4096
 
 
 class Where(Flag):
-    """The cgroups in which a file appears: the hierarchy's root, all others, or both."""
+    """The cgroups that have a file: the hierarchy's root, all others, or both."""
 
     ROOT = auto()
     CHILD = auto()
@@ -43,15 +43,14 @@ class Where(Flag):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CFType:
-    """A row. `mode` is given only where it does not follow from the readers and writers.
+    """One interface file. `mode` is set only if it does not follow from the readers and writers.
 
-    `since` is the first kernel that has the file, `until` the first that has it no more, `config` the
-    build option it needs. `max_write` in bytes: a longer write is E2BIG (kernfs, atomic_write_len).
-    `mark` groups files that the core shows and hides together. `poll` gives the events beside POLLIN and POLLOUT of a
-    file that has its own; the others have one after each change (kernfs_notify).
-    `huge_page` in bytes: only machines that have huge pages of this size have the file.
-    `by_opener`: what may be written hangs on what whoever opened it was privileged to at that time.
-    `delegatable`: it can be written in the root of one's own cgroup namespace (CFTYPE_NS_DELEGATABLE).
+    `since` is the first kernel that has the file, `until` the first that no longer has it, `config` the build option
+    that it needs. A write of more than `max_write` bytes is E2BIG (kernfs, atomic_write_len). `mark` groups files that
+    the core shows and hides together. `poll` gives a file's own events beside POLLIN and POLLOUT; any other file has an
+    event after each change (kernfs_notify). `huge_page` in bytes: the file exists only on machines with huge pages of
+    this size. `by_opener`: a write is judged by the privileges that the opener had at open(2). `delegatable`: the file
+    may be written in the root of the writer's cgroup namespace (CFTYPE_NS_DELEGATABLE).
     """
 
     name: str
@@ -77,7 +76,7 @@ class CFType:
 
     @property
     def permissions(self) -> int:
-        """The file's mode bits when it is made (kernel/cgroup/cgroup.c, cgroup_file_mode)."""
+        """Mode bits of a new file (kernel/cgroup/cgroup.c, cgroup_file_mode)."""
         if self.mode is not None:
             return self.mode
         readable = self.show or self.show_records or self.read_u64 or self.read_s64
@@ -85,7 +84,7 @@ class CFType:
         return (0o444 if readable else 0) | (0o200 if writable else 0)
 
     def exists_in(self, kernel: Personality, machine: Machine) -> bool:
-        """True where `kernel` has this file on `machine`."""
+        """True if `kernel` has this file on `machine`."""
         return (
             (self.huge_page is None or self.huge_page in machine.huge_pages)
             and (self.since is None or kernel.version >= self.since)

@@ -1,7 +1,7 @@
 """A cgroup: a directory with its csses, its tasks and its children.
 
-Population is counted as the kernel does (cgroup_update_populated): a cgroup counts itself if it has live
-tasks, plus each child that is populated, so a change walks up only as far as something flips.
+Population is counted as in the kernel (cgroup_update_populated). A cgroup counts itself if it has live tasks, plus each
+populated child, so a change walks up only until nothing flips.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ NOTIFY_INTERVAL = 12_000_000  # ns: CGROUP_FILE_NOTIFY_MIN_INTV, 10 ms rounded u
 
 
 class Cgroup(Directory):
-    """One cgroup. Everything below with a value in the class is a default until it is changed."""
+    """One cgroup. A value in the class is the default; an instance stores only what differs."""
 
-    owner: tuple[int, int] = (0, 0)  # whoever made it: uid and gid of its core files
+    owner: tuple[int, int] = (0, 0)  # uid and gid of its core files: of the task that made it
     dead: bool = False
     # unified hierarchy
     subtree_control: frozenset[str] = frozenset()
     max_depth: int = INT_MAX
     max_descendants: int = INT_MAX
     nr_descendants: int = 0
-    domain: Cgroup | None = None  # of a threaded cgroup: where its processes belong
+    domain: Cgroup | None = None  # of a threaded cgroup: the domain that its processes belong to
     nr_threaded_children: int = 0
     hidden_marks: frozenset[str] = frozenset()
     # v1
     notify_on_release: bool = False
     clone_children: bool = False
-    # (threads?, pid namespace) -> pids, until (ns)
+    # (threads?, pid namespace) -> pids, expiry (ns)
     pidlists: Mapping[tuple[bool, int], tuple[tuple[int, ...], int]] = MappingProxyType({})
     # tasks
     nr_populated: int = 0
-    cpu: Mapping[int, CpuTime] = MappingProxyType({})  # what was used here and below, by CPU; not in the root
+    cpu: Mapping[int, CpuTime] = MappingProxyType({})  # CPU time here and below, by CPU; empty in the root
     cpu_shown: tuple[int, int] = (0, 0)  # ns of user and system time in the last cpu.stat
-    memory: MemoryUse = MemoryUse()  # what processes have charged here and below
+    memory: MemoryUse = MemoryUse()  # charged by processes, here and below
     memory_here: MemoryUse = MemoryUse()
-    faults: Faults = Faults()  # of processes that were here or below at the time
+    faults: Faults = Faults()  # of processes that were here or below when they faulted
     faults_here: Faults = Faults()
-    freeze: bool = False  # told so here: by cgroup.freeze, or by v1's freezer.state
+    freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
         super().__init__(ino, now)
@@ -61,7 +61,7 @@ class Cgroup(Directory):
         self.name = name
         self.children: dict[str, Cgroup] = {}
         self.csses = Csses(self)
-        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival; the root's are all others
+        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival; the root has all others
         self.zombies: dict[int, int] = {}
         self.files: dict[str, CgroupFile] = {}
 
@@ -73,7 +73,7 @@ class Cgroup(Directory):
 
     @property
     def threaded(self) -> bool:
-        """True where cgroup.type is "threaded"."""
+        """True if cgroup.type is "threaded"."""
         return self.domain is not None
 
     @property
@@ -88,7 +88,7 @@ class Cgroup(Directory):
 
     @property
     def path(self) -> str:
-        """The path below the hierarchy's root, as /proc/PID/cgroup has it."""
+        """The path from the hierarchy's root, as /proc/PID/cgroup shows it."""
         names = [cgroup.name for cgroup in self.lineage() if not cgroup.is_root]
         return "/" + "/".join(reversed(names))
 
@@ -100,7 +100,7 @@ class Cgroup(Directory):
             cgroup = cgroup.parent
 
     def descendants(self) -> Iterator[Cgroup]:
-        """All below, parents before children."""
+        """All cgroups below, parents before children."""
         stack = list(self.children.values())
         while stack:
             cgroup = stack.pop()
@@ -108,13 +108,13 @@ class Cgroup(Directory):
             stack.extend(cgroup.children.values())
 
     def threaded_below(self) -> list[Cgroup]:
-        """The threaded cgroups whose processes belong here."""
+        """The threaded cgroups whose domain this is."""
         if not self.nr_threaded_children:
             return []
         return [cgroup for cgroup in self.descendants() if cgroup.domain is self]
 
     def effective_css(self, controller: str) -> Css | None:
-        """The css that counts here: its own or the nearest ancestor's (cgroup_e_css)."""
+        """The css in effect here: its own or the nearest ancestor's (cgroup_e_css)."""
         for holder in self.lineage():
             if controller in holder.csses:
                 return holder.csses[controller]
@@ -123,13 +123,13 @@ class Cgroup(Directory):
     # -- the directory ----------------------------------------------------------------------------
 
     def shows(self, row: CFType, controller: str | None) -> bool:
-        """True where a row of this hierarchy's table is a file here now."""
+        """True if a row of this hierarchy's table is a file here now."""
         if controller is not None and controller not in self.csses:
             return False
         return row.mark is None or row.mark not in self.hidden_marks
 
     def file(self, name: str) -> CgroupFile | None:
-        """The interface file `name`, made on first sight."""
+        """The interface file `name`, made on the first lookup."""
         known = self.files.get(name)
         if known is not None:
             return None if known.removed else known
@@ -145,14 +145,14 @@ class Cgroup(Directory):
         return self.children.get(name) or self.file(name)
 
     def name_taken(self, name: str) -> bool:
-        """True where a new child cannot have this name; a hidden file keeps its."""
+        """True if a new child cannot have this name. A hidden file keeps its name."""
         entry = self.hierarchy.table(self).get(name)
         return name in self.children or (
             entry is not None and (entry.controller is None or entry.controller in self.csses)
         )
 
     def entries(self) -> list[tuple[str, int, int]]:
-        """In the order of the names' hashes, files and children alike."""
+        """Files and children, in the order of the names' hashes."""
         if self.dead:
             return []
         first = self.ino
@@ -167,22 +167,22 @@ class Cgroup(Directory):
         ]
 
     def drop_files(self, names: list[str]) -> None:
-        """These files are gone: whoever has one open gets ENODEV from now on."""
+        """Remove these files. Open ones answer ENODEV from now on."""
         for name in names:
             gone = self.files.pop(name, None)
             if gone is not None:
                 self._remove(gone)
 
     def _remove(self, file: CgroupFile) -> None:
-        """It is gone. Nobody who polls it is told, but of a pressure trigger's end (psi_trigger_destroy)."""
+        """Mark a file as removed. This wakes no poller but that of a pressure trigger (psi_trigger_destroy)."""
         file.removed = True
         if file.has_trigger:
             self.hierarchy.notify(file)
 
     def show_marked(self, mark: str, names: Iterable[str], visible: bool) -> None:
-        """Hides or brings back files that belong together (cgroup_file_show).
+        """Hide or bring back the files of a mark (cgroup_file_show).
 
-        Their attributes stay; who has one open gets ENODEV for good.
+        Their attributes stay. A file that was open when it was hidden answers ENODEV for good.
         """
         if visible == (mark not in self.hidden_marks):
             return
@@ -198,7 +198,7 @@ class Cgroup(Directory):
                 new.mode, new.uid, new.gid, new.xattrs = old.mode, old.uid, old.gid, old.xattrs
 
     def notify(self, name: str) -> None:
-        """An event on one of its files. One that comes soon after the last is put off (cgroup_file_notify)."""
+        """Notify of an event on one of its files, later if the last was just now (cgroup_file_notify)."""
         known = self.files.get(name)
         if known is None or known.put_off:
             return
@@ -210,7 +210,7 @@ class Cgroup(Directory):
             self.notify_now(known)
 
     def notify_now(self, file: CgroupFile) -> None:
-        """An event on one of its files, for poll and inotify, unless it is gone by now (kernfs_notify)."""
+        """Notify poll and inotify of an event on one of its files, unless that is removed by now (kernfs_notify)."""
         file.put_off = False
         if not file.removed:
             file.notified_at = self.hierarchy.now()
@@ -221,7 +221,7 @@ class Cgroup(Directory):
 
     @property
     def frozen(self) -> bool:
-        """It or an ancestor was told to freeze; tasks here stop at once, so nothing is ever freezing."""
+        """True if it or an ancestor is to freeze. Tasks here stop at once, so nothing is ever freezing."""
         return any(ancestor.freeze for ancestor in self.lineage())
 
     def processes(self) -> set[int]:
@@ -238,18 +238,19 @@ class Cgroup(Directory):
 
     @property
     def populated(self) -> bool:
-        """Live tasks here or below."""
+        """True if there are live tasks here or below."""
         return self.nr_populated > 0
 
     def check_for_release(self) -> None:
-        """Has the release agent told that nothing is here any more, if v1's notify_on_release says so
-        (cgroup1_check_for_release). The root, with the kernel's own threads, never empties.
+        """Run the release agent if notify_on_release is set and nothing is here any more (cgroup1_check_for_release).
+
+        The root, with the kernel's own threads, never empties.
         """
         if self.notify_on_release and not (self.is_root or self.populated or self.children or self.dead):
             self.hierarchy.release(self)
 
     def update_populated(self, up: bool) -> None:
-        """One more, or one fewer, populated part: its own tasks or a child."""
+        """Count one more (`up`) or one fewer populated part: its own tasks, or a child."""
         cgroup: Cgroup | None = self
         while cgroup is not None:
             was = cgroup.nr_populated > 0

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 class CgroupFile(Inode):
-    """An interface file: its row, the cgroup it is in and the css it shows."""
+    """An interface file: its row, its cgroup, and its css (None for a file of the core).
 
-    notified_at: int = -1 << 62  # ns: when the last event was told
-    put_off: bool = False  # an event is told later
+    It is made on the first lookup.
+    """
+
+    notified_at: int = -1 << 62  # ns: time of the last event
+    put_off: bool = False  # an event is pending
     has_trigger: bool = False  # a pressure trigger was set on it
 
     def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
@@ -25,7 +28,7 @@ class CgroupFile(Inode):
         self.cgroup = cgroup
         self.css = css
         self.subject: Css | Cgroup = cgroup if css is None else css
-        self.events = 1  # counts notifications; kernfs starts at 1 so that a first poll is an event
+        self.events = 1  # notifications so far; kernfs starts at 1, so that a first poll is an event
         self.removed = False
         self.mode = row.permissions
         self.uid, self.gid = self.subject.owner

@@ -1,8 +1,8 @@
-"""Which cgroup the memory of real processes is charged to.
+"""Charges of real processes' memory to cgroups.
 
-Memory is charged to the cgroup in which its process was when it began to use it, and stays there when the process
-moves on, until it is given back. Which page is given back nobody tells: the latest is assumed. A process that executes
-another program gives all of it back. Page faults count where a process is at the time, and stay there.
+Memory is charged to the cgroup that its process is in when it starts to use it, and stays charged there when the
+process moves, until it is freed. The model cannot see which page is freed, so it assumes the latest. A process that
+executes another program frees all of it. A page fault counts in the cgroup that the process is in at the time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from .tasks import Processes
 
 NOTHING = MemoryUse()
-#: What memory.move_charge_at_immigrate has move (MOVE_ANON, MOVE_FILE); shared memory is a file's.
+#: Bits of memory.move_charge_at_immigrate: the kinds of pages that move (MOVE_ANON, MOVE_FILE; shared memory is FILE).
 ANON, FILE = 1, 2
 
 
 class Charge:
-    """What one process has charged to one cgroup."""
+    """The bytes that one process has charged to one cgroup."""
 
     __slots__ = ("cgroup", "use")
 
@@ -31,8 +31,8 @@ class Charge:
 
 
 class Account:
-    """A process: its program, what it has charged, the latest last, what is resident, the most that ever was, and those
-    of its page faults that are counted.
+    """One process: its program (`image`), its charges (latest last), bytes `resident` now, their `peak`, and the page
+    faults that are already counted.
     """
 
     __slots__ = ("charges", "faults", "image", "peak", "resident")
@@ -57,15 +57,17 @@ class MemoryCharges:
         return bool(self._accounts)
 
     def start(self, tgid: int, cgroup: Place) -> None:
-        """A process was forked in this cgroup: all of it is charged there."""
+        """Open the account of a process that was forked in this cgroup: all its memory is charged there."""
         if tgid not in self._accounts:
             memory = self._processes.memory(tgid)
             self._accounts[tgid] = Account(memory.image, cgroup, 0)
             self.look(tgid)
 
     def move(self, tgid: int, cgroup: Place, takes: int = 0) -> None:
-        """A process is about to be in this cgroup; what it has stays charged where it is, but for what it `takes` along
-        of what the cgroup has in which it was: ANON, FILE (memory.move_charge_at_immigrate, get_mctgt_type).
+        """Note that a process is about to be in this cgroup.
+
+        Its charges stay where they are, but for the kinds that it `takes` along (ANON, FILE) from the cgroup that it
+        leaves (memory.move_charge_at_immigrate, get_mctgt_type).
         """
         account = self._accounts.get(tgid)
         if account is None:
@@ -90,11 +92,12 @@ class MemoryCharges:
         self.look(tgid)
 
     def look_at_spread(self) -> None:
+        """Bring the charges of all processes with charges in several cgroups up to date."""
         for tgid in list(self._spread):
             self.look(tgid)
 
     def end(self, tgid: int) -> None:
-        """The process is gone."""
+        """Close the account of a process that is gone: free all its charges."""
         account = self._accounts.pop(tgid, None)
         self._spread.discard(tgid)
         if account is not None:
@@ -102,20 +105,20 @@ class MemoryCharges:
                 self._apply(charge, NOTHING.less(charge.use))
 
     def ended(self, tgid: int, peak: int) -> None:
-        """A process has exited that had so many bytes resident at most, as far as it is known."""
+        """Note that a process has exited that had at most `peak` bytes resident."""
         account = self._accounts.get(tgid)
         if account is not None and peak > account.peak:
             self.passed(account.charges[-1].cgroup, peak - account.resident)
             account.peak = peak
 
     def passed(self, cgroup: Place, more: int) -> None:
-        """So many bytes more than now were charged to a cgroup for a moment."""
+        """Note that for a moment `more` bytes were charged to a cgroup than now."""
         if more > 0:
             for above in cgroup.lineage():
                 above.memory_changed(more)
 
     def look(self, tgid: int) -> None:
-        """Brings the charges of a process up to date."""
+        """Bring the charges of a process up to date."""
         account = self._accounts.get(tgid)
         if account is None:
             return
@@ -165,7 +168,7 @@ class MemoryCharges:
 
 
 def _movable(use: MemoryUse, kinds: int) -> MemoryUse:
-    """The pages of these kinds; kernel stacks and page tables never move. Locked ones are taken to be among them."""
+    """The pages of these kinds. Kernel stacks and page tables never move. Locked pages are assumed to be among them."""
     anon = use.anon if kinds & ANON else 0
     file, shmem = (use.file, use.shmem) if kinds & FILE else (0, 0)
     locked = min(use.locked, anon + file + shmem)

@@ -1,4 +1,4 @@
-"""Controllers and the state they keep per cgroup (the kernel's cgroup_subsys and cgroup_subsys_state)."""
+"""Controllers, and the state they keep per cgroup (the kernel's cgroup_subsys and cgroup_subsys_state)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class Css:
     """The state of one controller in one cgroup.
 
-    Subclasses give every value a default as a class attribute and set it on the instance only when it
-    is written, so an untouched css costs next to nothing. `owner` is the (uid, gid) that the css's
-    files get when they are made: whoever made the cgroup, or whoever enabled the controller.
+    A subclass gives every value a default as a class attribute and sets it on the instance only when it is written, so
+    an untouched css costs next to nothing. `owner` is the (uid, gid) of the css's new files: of the task that made the
+    cgroup, or that enabled the controller.
     """
 
     owner: tuple[int, int] = (0, 0)
-    takes_memory = 0  # what a process that comes here takes along of what it has charged: charges.ANON, FILE
+    takes_memory = 0  # kinds of charges that move along with a process that comes here: charges.ANON, FILE
 
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         self.cgroup = cgroup
@@ -45,38 +45,38 @@ class Css:
         return self.cgroup.hierarchy.dfl
 
     def online(self) -> None:
-        """Called once the css is in its tree; a child takes over what its controller inherits.
+        """Start the css, which is in its tree by now; take over what a child inherits.
 
-        May raise what mkdir is refused with; `offline` follows.
+        May raise what mkdir is refused with. Then `offline` is called.
         """
 
     def offline(self) -> None:
-        """Called when its cgroup is removed or its controller disabled."""
+        """End the css: its cgroup is removed or its controller disabled."""
 
     def can_attach(self) -> None:
-        """Raises what moving a task from elsewhere into this part of the tree is refused with; charges nothing."""
+        """Check that a task may move into this part of the tree from outside; charge nothing. Raises the refusal."""
 
     def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
-        """Raises what `writer`, who moves these tasks here, is refused with; the first of them is in `source`."""
+        """Check that `writer` may move these tasks here, the first of them from `source`. Raises the refusal."""
 
     def can_fork(self) -> None:
-        """Raises what a fork in this cgroup is refused with; charges nothing."""
+        """Check that a task here may fork; charge nothing. Raises the refusal."""
 
     def charge_task(self, count: int) -> None:
-        """`count` tasks more (negative: fewer) are accounted to this css and those above it."""
+        """Account for `count` more tasks (negative: fewer) in this css and those above it."""
 
     def memory_changed(self, spike: int) -> None:
-        """What the processes here and below have in memory has changed; it was `spike` bytes more for a moment."""
+        """Note that the memory of processes here and below has changed, and for a moment was `spike` bytes more."""
 
     def adopt_tasks(self, count: int) -> None:
-        """`count` tasks that its parent accounts for are in this new css's part of the tree."""
+        """Account for `count` tasks in the part of the tree that this new css takes over from its parent."""
 
 
 class Csses(dict[str, Css]):
     """The csses of one cgroup by controller.
 
-    A css that has nothing to do when its cgroup is made is made when it is first asked for; until then its
-    controller stands in its place. Most csses of most cgroups are never asked for.
+    A css with nothing to do when its cgroup is made is made on first access. Until then its controller stands in its
+    place. Most csses of most cgroups are never accessed.
     """
 
     __slots__ = ("_cgroup", "_owner")
@@ -86,7 +86,7 @@ class Csses(dict[str, Css]):
         self._owner = cgroup.owner
 
     def promise(self, controllers: Mapping[str, Controller], owner: tuple[int, int]) -> None:
-        """These are on; their csses come later, and the files then belong to `owner`."""
+        """Note that these controllers are on. Their csses are made on first access; `owner` owns the files."""
         self._owner = owner
         self.update(cast("Mapping[str, Css]", controllers))
 
@@ -107,7 +107,7 @@ class Csses(dict[str, Css]):
         return self[name]
 
     def made(self) -> list[Css]:
-        """Those that have been asked for."""
+        """The csses that exist."""
         return [css for css in self.values() if isinstance(css, Css)]
 
 
@@ -115,12 +115,12 @@ class Csses(dict[str, Css]):
 class Controller:
     """One controller: its css type and its two tables of files.
 
-    `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy; `dfl_base` rows are there
-    without the controller too, and their functions get the `Cgroup`. A `threaded` controller may be enabled where
-    processes are (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option without which
-    there is no such controller, `legacy_config` the one without which it has no v1 face. On the unified hierarchy a
-    controller that it `depends_on` has a css, but no files, wherever this one is on and the other is not.
-    `legacy_name` is what v1 calls it, where that is not its `name` (cgroup_subsys.legacy_name).
+    `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy. `dfl_base` rows appear on the unified
+    hierarchy even without the controller; their functions get the `Cgroup`. A `threaded` controller may be enabled
+    beside processes (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option that the
+    controller needs, `legacy_config` the one that its v1 files need. On the unified hierarchy, a controller in
+    `depends_on` that is off has a css without files wherever this one is on. `legacy_name` is its name on v1, if that
+    differs (cgroup_subsys.legacy_name).
     """
 
     name: str
@@ -136,5 +136,5 @@ class Controller:
 
     @property
     def at_once(self) -> bool:
-        """Its css does something when the cgroup is made."""
+        """True if its css has something to do when the cgroup is made."""
         return self.css.online is not Css.online

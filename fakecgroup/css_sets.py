@@ -1,6 +1,6 @@
-"""Which tasks are in the same cgroups everywhere (the kernel's css_set), and the order in which lists have them.
+"""Sets of tasks that are in the same cgroup of every hierarchy (the kernel's css_set), and the order of task lists.
 
-A list of the unified hierarchy goes through the sets of its cgroup, the oldest first, and in each through its tasks in
+A list of the unified hierarchy goes through the sets of its cgroup, oldest first, and through the tasks of each in
 order of arrival (css_task_iter_advance). v1 sorts its lists.
 """
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class CssSet:
-    """The tasks that are in the same `places`. `domain` is the set that threads of a threaded cgroup belong to, and
-    `threaded` are its sets of such threads, the oldest first. A leader that has ended is `dying` until it is reaped.
+    """The tasks in the same `places`.
+
+    The set of threads in a threaded cgroup has a `domain`, the set of the domain cgroup; `threaded` are a domain's sets
+    of such threads, oldest first. A leader that has ended is `dying` until it is reaped.
     """
 
     __slots__ = ("domain", "dying", "places", "tasks", "threaded")
@@ -35,25 +37,25 @@ class CssSet:
 
 
 class CssSets:
-    """The sets of one kernel, but for the initial one: the tasks that are in every root are not noted here."""
+    """The sets of one kernel. Tasks of the initial set, those in every root, are not stored."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._of: dict[int, CssSet] = {}  # by tid
-        self._found: dict[Places, CssSet] = {}  # what a task that comes to these places is put in
-        self._linked: dict[Place, dict[CssSet, None]] = {}  # the oldest first
+        self._of: dict[int, CssSet] = {}  # tid -> its set
+        self._found: dict[Places, CssSet] = {}  # the set for a task that comes to these places
+        self._linked: dict[Place, dict[CssSet, None]] = {}  # the sets of each cgroup, oldest first
         self._initial = CssSet((), None)
-        self.back: dict[int, int] = {}  # tid, for tasks that came back to every root -> the newest tid at that time
+        self.back: dict[int, int] = {}  # task that came back to every root -> the newest tid at that time
 
     @property
     def count(self) -> int:
-        """How many sets there are beside the initial one."""
+        """The number of sets beside the initial one."""
         return len({one for linked in self._linked.values() for one in linked})
 
     # -- where tasks are --------------------------------------------------------------------------
 
     def entered(self, tid: int, tgid: int, places: Places) -> None:
-        """Note that a task has started in these places or moved there; one that is there already keeps its turn."""
+        """Put a task that has started or moved into the set for these places. In its old set it keeps its position."""
         before, after = self._of.get(tid), self._find(places)
         if (before or self._initial) is after:
             return
@@ -68,7 +70,7 @@ class CssSets:
             self._leave(tid, before)
 
     def exited(self, tid: int) -> None:
-        """A task is dead; a leader is listed as long as its process has threads."""
+        """Note that a task is dead. A leader stays listed while its process has threads."""
         self.back.pop(tid, None)
         held = self._of.get(tid)
         if held is None or tid not in held.tasks:
@@ -79,20 +81,20 @@ class CssSets:
             held.dying[tid] = held.tasks.pop(tid)
 
     def freed(self, tid: int) -> None:
-        """A dead task has been waited for."""
+        """Note that a dead task has been waited for."""
         held = self._of.pop(tid, None)
         if held is not None:
             self._leave(tid, held)
 
     def grouped(self, tids: Iterable[int]) -> list[int]:
-        """Tasks in the order in which they are moved together: set by set (cgroup_migrate_execute)."""
+        """Tasks in the order in which the kernel moves them together: set by set (cgroup_migrate_execute)."""
         groups: dict[CssSet, list[int]] = {}
         for tid in tids:
             groups.setdefault(self._of.get(tid, self._initial), []).append(tid)
         return [tid for group in groups.values() for tid in group]
 
     def remake(self, cgroups: Iterable[Place]) -> None:
-        """The controllers of these have changed: who is there or below goes to new sets, parents before children
+        """Move the tasks here and below to new sets, parents first: the controllers of these cgroups have changed
         (cgroup_update_dfl_csses).
         """
         stack = [*cgroups][::-1]
@@ -116,23 +118,24 @@ class CssSets:
     # -- lists ------------------------------------------------------------------------------------
 
     def threads(self, cgroup: Place, members: Collection[int]) -> list[int]:
-        """The live threads of a cgroup, its `members`, which has those of the initial set in their order."""
+        """The live threads of a cgroup, its `members`, in the order of lists; the initial set keeps its own."""
         initial = [tid for tid in members if tid not in self._of]
         return [*initial, *(tid for one in self._linked.get(cgroup, ()) for tid in one.tasks if tid in members)]
 
     def leaders(self, cgroup: Place, initial: Sequence[int], members: Collection[int]) -> list[int]:
-        """The processes of a cgroup and of the threaded ones that it is the domain of, by their leader; `members` has
-        its own live threads, `initial` the leaders in the initial set.
+        """The leaders of the processes in a cgroup and in the threaded cgroups of its domain.
+
+        `members` are its own live threads, `initial` the leaders in the initial set.
         """
         found = [*initial]
         for one in (*((self._initial,) if cgroup.parent is None else ()), *self._linked.get(cgroup, ())):
             found += (tgid for tgid in self._leaders(one) if tgid in members or tgid in one.dying)
-            for apart in one.threaded:
-                found += self._leaders(apart)
+            for threads in one.threaded:
+                found += self._leaders(threads)
         return found
 
     def is_initial(self, tid: int) -> bool:
-        """Whether a task is in every root."""
+        """True if a task is in every root."""
         return tid not in self._of
 
     def _leaders(self, one: CssSet) -> Iterator[int]:
@@ -142,7 +145,7 @@ class CssSets:
     # -- sets -------------------------------------------------------------------------------------
 
     def _find(self, places: Places) -> CssSet:
-        """The set for these places, which is made where there is none (find_css_set)."""
+        """The set for these places, made if there is none (find_css_set)."""
         known = self._found.get(places)
         if known is not None:
             return known
@@ -162,7 +165,7 @@ class CssSets:
         self._drop_unused(one)
 
     def _drop_unused(self, one: CssSet) -> None:
-        """A set that nothing refers to is gone (put_css_set_locked)."""
+        """Remove a set that nothing refers to (put_css_set_locked)."""
         if one.used or one is self._initial:
             return
         if self._found.get(one.places) is one:

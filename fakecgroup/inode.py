@@ -16,7 +16,7 @@ DT_REG = stat.S_IFREG >> 12
 
 
 class Stat(NamedTuple):
-    """What stat(2) shows; times in ns."""
+    """The attributes that stat(2) shows; times in ns."""
 
     ino: int
     mode: int
@@ -32,7 +32,7 @@ class Stat(NamedTuple):
 
 
 class Inode:
-    """The base of everything that has attributes."""
+    """A file, directory or link: everything that has attributes."""
 
     format: int = stat.S_IFREG
     is_dir: bool = False
@@ -95,10 +95,10 @@ class Symlink(Inode):
 
 
 class TopDirectory(Directory):
-    """What systemd mounts over /sys/fs/cgroup for v1: a tmpfs with a directory per hierarchy.
+    """The tmpfs that systemd mounts at /sys/fs/cgroup for v1, with a directory per hierarchy.
 
-    Nothing is made in it or taken away: EROFS, as under systemd, which makes it read-only once it is filled. Of the
-    hierarchies it says what any mount point does (EBUSY, EISDIR), as the tmpfs of a container, which stays writable.
+    Nothing can be made or removed in it: EROFS, as under systemd, which remounts it read-only once it is filled. The
+    hierarchies answer as mount points (EBUSY, EISDIR), as in the tmpfs of a container, which stays writable.
     """
 
     read_only = True
@@ -118,5 +118,5 @@ class TopDirectory(Directory):
         return 2 + sum(inode.is_dir for inode in self.content.values())
 
     def stat(self) -> Stat:
-        """tmpfs counts 20 bytes for each entry, . and .. too (mm/shmem.c, BOGO_DIRENT_SIZE)."""
+        """Attributes with a size of 20 bytes per entry, . and .. too (mm/shmem.c, BOGO_DIRENT_SIZE)."""
         return super().stat()._replace(size=20 * (2 + len(self.content)))

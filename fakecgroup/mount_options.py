@@ -1,4 +1,4 @@
-"""How the unified hierarchy is mounted (kernel/cgroup/cgroup.c, cgroup2_fs_parameters, cgroup_show_options)."""
+"""Mount options of the unified hierarchy (kernel/cgroup/cgroup.c, cgroup2_fs_parameters, cgroup_show_options)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SINCE: dict[str, Version] = {
     "memory_hugetlb_accounting": (6, 6),
     "pids_localevents": (6, 12),
 }
-"""The kernel that each came with, in the order in which they are shown."""
+"""The first kernel with each option, in the order in which kernels show them."""
 
 SYSTEMD = ("nsdelegate", "memory_recursiveprot")
-"""As machines mount it."""
+"""The options that systemd mounts with."""
 
 
 def read(value: object) -> tuple[str, ...]:
-    """The options of "nsdelegate,memory_recursiveprot" or of the single ones, in the kernel's order; "" for none.
+    """The options in the kernel's order, from "nsdelegate,memory_recursiveprot" or a list; "" gives none.
 
-    Raises ValueError for one that no kernel has.
+    Raises ValueError for an option that no kernel has.
     """
     if isinstance(value, str):
         value = value.split(",") if value else ()
@@ -37,12 +37,12 @@ def read(value: object) -> tuple[str, ...]:
 
 
 def of_kernel(personality: Personality) -> tuple[str, ...]:
-    """The options that a kernel has."""
+    """The options of one kernel."""
     return tuple(option for option, since in SINCE.items() if personality.at_least(*since))
 
 
 def vet(options: tuple[str, ...], personality: Personality) -> None:
-    """Raises ValueError, which names the argument, for an option that the kernel does not have."""
+    """Check that the kernel has these options. Raises ValueError that names the argument."""
     known = of_kernel(personality)
     for option in options:
         if option not in known:

@@ -1,4 +1,4 @@
-"""The order of readdir in kernfs: by a hash of the name (fs/kernfs/dir.c, kernfs_name_hash)."""
+"""The order of readdir in kernfs: by hash of the name (fs/kernfs/dir.c, kernfs_name_hash)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INT_MAX = 0x7FFFFFFF
 
 @lru_cache(maxsize=65536)
 def name_hash(name: str, signed_char: bool) -> tuple[int, bytes]:
-    """The sort key of `name`; kernels before 6.2 take a byte over 0x7f as negative."""
+    """The sort key of `name`. `signed_char`: a byte over 0x7f counts as negative, as in kernels before 6.2."""
     raw = os.fsencode(name)
     value = 0
     for byte in raw:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class OpenFile(FileContext):
     """One open(2) of an interface file (the kernel's kernfs_open_file and its seq_file).
 
-    The text is made when a read starts at 0 and kept for the reads that follow on, whatever their size;
-    a read anywhere else makes it anew. Of a file with records (`cgroup.procs`), as many are made as a
-    read asks for. Once the file is gone, what was already made can still be read, then it is ENODEV.
+    A read at offset 0 makes the text, and reads that follow on use it, whatever their size. A read at any other offset
+    makes it anew. A file with records (`cgroup.procs`) makes only as many records as a read asks for. After the file is
+    removed, text that is already made can still be read; then a read is ENODEV.
     """
 
     __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode")
@@ -42,10 +42,10 @@ class OpenFile(FileContext):
         self.trigger = self.pidlist = False
 
     def read(self, offset: int, size: int, reader: Caller | None = None) -> bytes:
-        """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter); by the opener where no other is named.
+        """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter). The default `reader` is the opener.
 
-        Raises EBADF on a write-only file, EINVAL where the file has no reader or the offset is
-        negative, ENODEV where it is gone.
+        Raises EBADF on a write-only file, EINVAL without a reader and for a negative offset, ENODEV once the file is
+        removed.
         """
         if self.flags & O_ACCMODE == O_WRONLY:
             raise refuse(EBADF)
@@ -78,7 +78,7 @@ class OpenFile(FileContext):
         return taken
 
     def _traverse(self, offset: int) -> None:
-        """Makes the text anew up to `offset`."""
+        """Make the text anew up to `offset`."""
         self._index, self._buffer = 0, b""
         if offset:
             position = 0
@@ -96,7 +96,7 @@ class OpenFile(FileContext):
         self._read_pos = offset
 
     def _records(self) -> Iterator[bytes]:
-        """The records from where reading stands, each counted as it is made."""
+        """The records from the current position on. Each one advances the position."""
         inode = self.inode
         if not inode.alive:
             raise refuse(ENODEV)
@@ -120,12 +120,12 @@ class OpenFile(FileContext):
             yield text.encode("latin-1")
 
     def write(self, data: bytes, caller: Caller) -> int:
-        """Gives the file one whole value; returns the bytes taken, all of them.
+        """Write one whole value, and return the number of bytes, all of which are taken.
 
-        The offset of a write does not matter to a cgroup file. Order of checks: E2BIG for more than the
-        file takes, ENODEV for one that is gone, nothing at all for no bytes, EPERM in the root of one's own
-        namespace if these delegate, EINVAL without a writer, then the parser and the file's own
-        (fs/kernfs/file.c, kernfs_fop_write_iter; cgroup_file_write).
+        A cgroup file ignores the offset of a write. Raises EBADF on a read-only file, E2BIG for more than the file
+        takes, ENODEV once it is removed. A write of no bytes ends here. Then EPERM in the root of the opener's cgroup
+        namespace under nsdelegate, EINVAL without a writer, and what the parser and the row raise (fs/kernfs/file.c,
+        kernfs_fop_write_iter; cgroup_file_write).
         """
         if self.flags & O_ACCMODE == O_RDONLY:
             raise refuse(EBADF)
@@ -157,11 +157,11 @@ class OpenFile(FileContext):
 
     @property
     def hears(self) -> bool:
-        """Whether who polls it is woken by an event on the file: of one that is gone, only by a pressure trigger."""
+        """True if an event wakes pollers of this open file. On a removed file, only a pressure trigger does."""
         return self.inode.alive or self.trigger
 
     def poll(self) -> int:
-        """The poll mask: an event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""
+        """The poll mask. An event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""
         mask = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
         if not self.inode.alive:
             return mask | POLLERR | POLLPRI

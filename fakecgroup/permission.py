@@ -1,4 +1,4 @@
-"""Who may do what to an inode (fs/namei.c, generic_permission; fs/attr.c, setattr_prepare)."""
+"""Permission checks on inodes (fs/namei.c, generic_permission; fs/attr.c, setattr_prepare)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEARCH = Capability.DAC_OVERRIDE | Capability.DAC_READ_SEARCH
 
 
 def permitted(inode: Inode, mask: int, caller: Caller) -> bool:
-    """True where the mode bits, or else a capability, allow every MAY_ bit of `mask`."""
+    """True if the mode bits, or else a capability, allow every MAY_ bit of `mask`."""
     mode = inode.mode
     if not mask * 0o111 & ~mode:  # owner, group and others alike
         return True
@@ -34,7 +34,7 @@ def permitted(inode: Inode, mask: int, caller: Caller) -> bool:
 
 
 def _overridden(inode: Inode, mask: int, caller: Caller) -> bool:
-    """Whether a capability allows what the mode bits do not. None lets a file be executed that nobody may execute."""
+    """True if a capability overrides the mode bits. None lets a file be executed that has no execute bit."""
     if inode.is_dir:
         needed = _OVERRIDE if mask & MAY_WRITE else _SEARCH
     elif mask & MAY_EXEC and not inode.mode & 0o111:
@@ -45,30 +45,31 @@ def _overridden(inode: Inode, mask: int, caller: Caller) -> bool:
 
 
 def over_inode(caller: Caller, capability: Capability, inode: Inode) -> bool:
-    """Whether the caller has one of these capabilities over an inode (capable_wrt_inode_uidgid)."""
+    """True if the caller has one of these capabilities over an inode (capable_wrt_inode_uidgid)."""
     return caller.privileges().over_ids(capability, inode.uid, inode.gid)
 
 
 def owns(inode: Inode, caller: Caller) -> bool:
-    """True for the owner and for CAP_FOWNER (inode_owner_or_capable)."""
+    """True for the owner and with CAP_FOWNER (inode_owner_or_capable)."""
     return caller.uid == inode.uid or caller.privileges().over_owner(Capability.FOWNER, inode.uid)
 
 
 def require(inode: Inode, mask: int, caller: Caller) -> None:
-    """Raises EACCES where `permitted` says no."""
+    """Require `permitted`. Raises EACCES."""
     if not permitted(inode, mask, caller):
         raise refuse(EACCES)
 
 
 def require_owner(inode: Inode, caller: Caller) -> None:
-    """Raises EPERM for anyone but the owner, without CAP_FOWNER."""
+    """Require the owner or CAP_FOWNER. Raises EPERM."""
     if not owns(inode, caller):
         raise refuse(EPERM)
 
 
 def require_removable(parent: Inode, inode: Inode, caller: Caller) -> None:
-    """In a sticky directory only the owner of the entry or of the directory removes it (__check_sticky); EPERM for
-    others without CAP_FOWNER.
+    """Require, in a sticky directory, the owner of the entry or of the directory (__check_sticky).
+
+    Raises EPERM for others without CAP_FOWNER.
     """
     sticky = parent.mode & _S_ISVTX and caller.uid not in (inode.uid, parent.uid)
     if sticky and not over_inode(caller, Capability.FOWNER, inode):
@@ -76,7 +77,10 @@ def require_removable(parent: Inode, inode: Inode, caller: Caller) -> None:
 
 
 def require_chown(inode: Inode, uid: int | None, gid: int | None, caller: Caller) -> None:
-    """The owner gives a file to one of its groups; all else is for CAP_CHOWN (chown_ok, chgrp_ok), EPERM for others."""
+    """Require the right to chown: an owner may set one of its groups, all else takes CAP_CHOWN (chown_ok, chgrp_ok).
+
+    None leaves an id as it is. Raises EPERM.
+    """
     owner = caller.uid == inode.uid
     own_uid = uid is None or (owner and uid == inode.uid)
     own_gid = gid is None or (owner and (gid == inode.gid or caller.in_group(gid)))
@@ -85,14 +89,14 @@ def require_chown(inode: Inode, uid: int | None, gid: int | None, caller: Caller
 
 
 def keeps_setgid(inode: Inode, gid: int, caller: Caller) -> bool:
-    """Whether the caller may leave the setgid bit to a file of this group (in_group_or_capable)."""
+    """True if the caller may keep the setgid bit on a file of this group (in_group_or_capable)."""
     return caller.in_group(gid) or over_inode(caller, Capability.FSETID, inode)
 
 
 def setid_bits(inode: Inode, caller: Caller) -> int:
-    """The bits of setuid and setgid that a new owner takes away (setattr_should_drop_suidgid).
+    """The setuid and setgid bits that a change of owner drops (setattr_should_drop_suidgid).
 
-    A setgid bit without the group's right to execute stays for who may set it.
+    A setgid bit without group execute stays if the caller may set it.
     """
     mode = S_IMODE(inode.mode)
     bits = mode & S_ISUID

@@ -1,7 +1,7 @@
-"""The kernels that can be played: a version and its configuration, as Debian builds it but for 6.18.
+"""The kernels that the model plays: a version and its configuration, Debian's for all but 6.18.
 
-A rule that differs between kernels asks its personality `at_least(6, 12)` or `has("MEMCG_V1")`; a file
-that only some kernels have says so in its row (`cftype.CFType.since`, `until`, `config`).
+A rule that differs between kernels asks its personality `at_least(6, 12)` or `has("MEMCG_V1")`. A file that only some
+kernels have says so in its row (`CFType.since`, `until`, `config`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Version = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Personality:
-    """One kernel: `version` as (major, minor), `layouts` it is known to answer for, `config` options set to y."""
+    """One kernel: its `version` as (major, minor), the `layouts` it can play, its `config` options that are y."""
 
     version: Version
     layouts: frozenset[str]
@@ -28,29 +28,31 @@ class Personality:
 
     @property
     def lax_security_xattrs(self) -> bool:
-        """Anyone who may write an inode sets security.* on it: another security module's consent hid the capability's
-        (seen on 6.1, on no other; security/security.c, security_inode_setxattr).
+        """True if write permission is enough to set security.* attributes.
+
+        Seen on 6.1 alone: the consent of another security module hid the capability check (security/security.c,
+        security_inode_setxattr).
         """
         return self.version == (6, 1)
 
     @property
     def saturates(self) -> bool:
-        """Numbers beyond 64 bits become the greatest one instead of wrapping (lib/vsprintf.c, lib/cmdline.c)."""
+        """True if numbers over 64 bits become the greatest one, where others wrap (lib/vsprintf.c, lib/cmdline.c)."""
         return self.at_least(7, 2)
 
     def has(self, option: str | None) -> bool:
-        """True for an option that is on, and for no option at all."""
+        """True if the option is y; also true for None, no option."""
         return option is None or option in self.config
 
 
-# Options that decide which files there are; all have CGROUPS, MEMCG, CGROUP_PIDS, CFS_BANDWIDTH and PSI.
+# Options that decide which files exist. All kernels have CGROUPS, MEMCG, CGROUP_PIDS, CFS_BANDWIDTH and PSI.
 _DEBIAN_ALL = {"CGROUP_HUGETLB", "CGROUP_NET_CLASSID", "CGROUP_NET_PRIO", "CGROUP_PERF", "CGROUP_RDMA", "NR_CPUS_8192"}
 _CONFIG = {
     (5, 10): _DEBIAN_ALL | {"MEMCG_V1", "CPUSETS_V1"},
     (6, 1): _DEBIAN_ALL | {"MEMCG_V1", "CPUSETS_V1", "CGROUP_MISC"},
     (6, 12): _DEBIAN_ALL | {"CGROUP_MISC"},
-    # Not Debian's: a machine with v1's memory and cpuset and real-time groups. What it has built but not mounted
-    # (hugetlb, net_cls, net_prio, perf_event) was not asked, so it is not offered.
+    # Not Debian's: a machine with v1's memory and cpuset and real-time groups. It has hugetlb, net_cls, net_prio and
+    # perf_event, but did not mount them: they were not recorded, so they are not offered.
     (6, 18): {"MEMCG_V1", "CPUSETS_V1", "RT_GROUP_SCHED", "BFQ_GROUP_IOSCHED", "NR_CPUS_256"},
     (7, 2): _DEBIAN_ALL | {"CGROUP_MISC", "UCLAMP_TASK_GROUP", "ZSWAP"},
 }
@@ -70,7 +72,7 @@ PERSONALITIES = {
 
 
 def personalities() -> list[tuple[str, str]]:
-    """Every (layout, version) pair that can be played, the default version of each layout first."""
+    """Every (layout, version) pair that can be played. The default version of each layout comes first."""
     pairs = [(layout, p) for p in PERSONALITIES.values() for layout in p.layouts]
     pairs.sort(key=lambda pair: (list(_DEFAULT).index(pair[0]), pair[1].version != _DEFAULT[pair[0]], pair[1].version))
     return [(layout, p.name) for layout, p in pairs]
@@ -79,7 +81,7 @@ def personalities() -> list[tuple[str, str]]:
 def choose(layout: str, version: str | None) -> Personality:
     """The personality for a layout and a version ("6.12"; None: the layout's default).
 
-    Raises ValueError, naming what there is, for a pair that cannot be played.
+    Raises ValueError for any other pair. The message lists the known ones.
     """
     known = ", ".join(f"{name} for {where}" for where, name in personalities())
     if layout not in _DEFAULT:

@@ -1,4 +1,4 @@
-"""The one way the model says no: an ``OSError`` with the kernel's errno."""
+"""Refusals: an ``OSError`` with the kernel's errno."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SUFFIXES = "Ki Mi Gi Ti (powers of 1024), k M G T (powers of 1000), none (bytes)
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `8Gi`, `8G` or `8589934592`. Raises ValueError."""
+    """Bytes of `8Gi`, `8G` or `8589934592`. Raises ValueError for anything else."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no size; write a whole number and a suffix: {SUFFIXES}")

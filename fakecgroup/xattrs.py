@@ -31,13 +31,16 @@ _PREFIXES = ("user.", "trusted.", "security.")
 
 
 def check_length(name: str) -> None:
-    """Raises ERANGE for a name too long or empty; it comes before all else."""
+    """Check the length of a name, before all else. Raises ERANGE for an empty name and one over 255 bytes."""
     if not 0 < len(os.fsencode(name)) <= _NAME_MAX:
         raise refuse(ERANGE)
 
 
 def check_name(name: str) -> None:
-    """Raises EOPNOTSUPP for a namespace that kernfs has not, EINVAL for a bare one (fs/xattr.c, xattr_resolve_name)."""
+    """Check that kernfs has the namespace of a name (fs/xattr.c, xattr_resolve_name).
+
+    Raises EOPNOTSUPP for any other, EINVAL for a namespace without a name in it.
+    """
     for prefix in _PREFIXES:
         if name.startswith(prefix):
             if name == prefix:
@@ -47,9 +50,9 @@ def check_name(name: str) -> None:
 
 
 def refuse_access_list(value: bytes) -> None:
-    """No access list can be set here, but from 6.2 on a malformed one is EINVAL before that (EOPNOTSUPP) is said.
+    """Refuse an access list, always: EINVAL if it is malformed (from 6.2 on), else EOPNOTSUPP.
 
-    fs/posix_acl.c, posix_acl_from_xattr: a version (2), then entries of tag, permissions and id.
+    A list is a version (2), then entries of tag, permissions and id (fs/posix_acl.c, posix_acl_from_xattr).
     """
     if not value:
         raise refuse(EOPNOTSUPP)
@@ -67,10 +70,10 @@ def refuse_access_list(value: bytes) -> None:
 
 
 class Order(Enum):
-    """How a kernel keeps them, which listxattr(2) shows: a list up to 6.1, a tree up to 6.12, a hash table after."""
+    """The order of listxattr(2). Kernels keep a list up to 6.1, a tree up to 6.12, then a hash table."""
 
     NEWEST_FIRST = auto()
-    BY_NAME = auto()  # downwards
+    BY_NAME = auto()  # descending
     OLDEST_FIRST = auto()
 
     @staticmethod
@@ -81,7 +84,7 @@ class Order(Enum):
 
 
 class Xattrs:
-    """The attributes of one inode."""
+    """The extended attributes of one inode."""
 
     def __init__(self, order: Order) -> None:
         self._values: dict[str, bytes] = {}
@@ -93,11 +96,14 @@ class Xattrs:
         return self._values[name]
 
     def set(self, name: str, value: bytes, flags: int) -> None:
-        """Raises E2BIG, ENOSPC over the limits for user.*, EEXIST or ENODATA (create, replace), in this order."""
+        """Set a value.
+
+        Raises in this order: E2BIG, ENOSPC over the limits of user.*, EEXIST (create) or ENODATA (replace).
+        """
         if len(value) > _SIZE_MAX:
             raise refuse(E2BIG)
         if name.startswith("user."):
-            # a value that is replaced still counts while its successor is charged (kernfs_vfs_user_xattr_add)
+            # a replaced value still counts while the new one is charged (kernfs_vfs_user_xattr_add)
             sizes = [len(v) for n, v in self._values.items() if n.startswith("user.")]
             if len(sizes) >= _USER_COUNT_MAX or sum(sizes) + len(value) > _USER_BYTES_MAX:
                 raise refuse(ENOSPC)

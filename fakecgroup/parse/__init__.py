@@ -1,7 +1,7 @@
-"""How the kernel turns the bytes of a write into numbers.
+"""The kernel's parsers of numbers, sizes and lists.
 
 Every parser takes the text up to its first NUL and raises ``OSError`` with the kernel's errno.
-Text is latin-1 decoded, so one character is one byte.
+Text is decoded as latin-1, so one character is one byte.
 """
 
 from .bitlist import format_bitlist, parse_bitlist

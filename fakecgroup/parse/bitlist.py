@@ -15,7 +15,7 @@ _U32 = 1 << 32
 
 
 class _Reader:
-    """A place in a list of `width` bits; `words` tells whether `all` and `N` are known."""
+    """A reader of a list of `width` bits. `words`: `all` and `N` are known."""
 
     def __init__(self, text: str, width: int, words: bool) -> None:
         self.text = text
@@ -24,7 +24,7 @@ class _Reader:
         self.words = words
 
     def next_region(self) -> bool:
-        """Skips separators, newlines among them; False at the end of the text."""
+        """Skip separators, newlines among them. False at the end of the text."""
         while self.place < len(self.text) and self.text[self.place] in _BETWEEN:
             self.place += 1
         return self.place < len(self.text)
@@ -63,7 +63,7 @@ class _Reader:
         return first, self.number()
 
     def region(self) -> int:
-        """The bits of one range; `:used/group` takes the first `used` of each `group` of them."""
+        """The bits of one range. `:used/group` takes the first `used` bits of each `group`."""
         first, last = self.bounds()
         if self.ends_region():
             used = group = (last + 1) % _U32
@@ -84,10 +84,10 @@ class _Reader:
 
 
 def parse_bitlist(text: str, width: int, *, words: bool) -> int:
-    """The bits of a list, all below `width`. `words`: `N` is the last bit and `all` is every bit (from 5.12 on).
+    """The bits of a list, all below `width`. `words`: `N` is the last bit and `all` every bit (from 5.12 on).
 
-    Raises EINVAL for a malformed list, EOVERFLOW for a number over 32 bits, ERANGE for one from `width` on; the first
-    fault in the list decides.
+    Raises EINVAL for a malformed list, EOVERFLOW for a number over 32 bits, ERANGE for a number of `width` or more. The
+    first fault in the list decides.
     """
     reader = _Reader(text, width, words)
     bits = 0
@@ -97,7 +97,7 @@ def parse_bitlist(text: str, width: int, *, words: bool) -> int:
 
 
 def format_bitlist(bits: int) -> str:
-    """The shortest list, such as ``0-1,3``; empty for no bit."""
+    """The shortest list of the bits, such as ``0-1,3``; empty for no bit."""
     ranges = []
     first = 0
     while bits >> first:

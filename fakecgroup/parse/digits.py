@@ -5,12 +5,12 @@ _VALUE = {c: int(c, 16) for c in "0123456789abcdefABCDEF"}
 
 
 def s64(value: int) -> int:
-    """`value` as it is once kept in 64 bits with sign."""
+    """`value` cut to 64 bits with sign."""
     return (value + U64 // 2) % U64 - U64 // 2
 
 
 def radix(text: str) -> tuple[int, int]:
-    """Base and length of the prefix for base 0: `0x` before a hex digit, a leading `0`, else decimal."""
+    """Base and prefix length for base 0: `0x` before a hex digit is 16, a leading `0` is 8, else 10."""
     if text[:1] == "0":
         if text[1:2] in ("x", "X") and text[2:3] in _VALUE:
             return 16, 2

@@ -1,7 +1,6 @@
 """The strict number parsers (lib/kstrtox.c): base 0, an optional sign, one trailing newline, nothing else.
 
-All raise EINVAL for what is no number and ERANGE for one that does not fit; a number that does not
-fit is ERANGE even where junk follows it.
+All raise EINVAL for text that is no number, and ERANGE for a number that does not fit, even if junk follows it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def _unsigned(text: str) -> int:
 
 
 def kstrtou64(text: str) -> int:
-    """An unsigned 64-bit number; a minus sign is EINVAL."""
+    """An unsigned 64-bit number. A minus sign is EINVAL."""
     return _unsigned(text[1:] if text[:1] == "+" else text)
 
 

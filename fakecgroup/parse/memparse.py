@@ -6,10 +6,10 @@ _SHIFT = {letter: 10 * power for power, letter in enumerate("KMGTPE", start=1)}
 
 
 def memparse(text: str, *, saturate: bool = False) -> tuple[int, str]:
-    """Bytes, and the text that follows: digits in base 0 (none is 0), then one of K M G T P E in either case.
+    """Bytes and the text that follows. Takes digits in base 0 (none is 0), then one of K M G T P E in either case.
 
-    The number wraps at 2^64 twice, once for the digits and once for the suffix. In kernels with `saturate` it is
-    the greatest there is instead, and a suffix without a digit before it is not taken.
+    The number wraps at 2^64, once for the digits and once for the suffix. With `saturate` it becomes the greatest one
+    instead, and a suffix without a digit before it is not taken.
     """
     base, prefix = radix(text)
     value, count = digits(text[prefix:], base)

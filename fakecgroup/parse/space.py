@@ -1,4 +1,4 @@
-"""White space as the kernel's ctype table has it (lib/ctype.c): the six of ASCII and 0xa0."""
+"""White space of the kernel's ctype table (lib/ctype.c): the six ASCII characters and 0xa0."""
 
 SPACES = " \t\n\v\f\r\xa0"
 

@@ -1,4 +1,7 @@
-"""The conversions of the kernel's sscanf that cgroup files use (lib/vsprintf.c, vsscanf)."""
+"""The conversions of the kernel's sscanf that cgroup files use (lib/vsprintf.c, vsscanf).
+
+Each returns the value, None if there is none, and the text that follows.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from .space import SPACES
 
 
 def scan_word(text: str, width: int) -> tuple[str | None, str]:
-    """`%<width>s`: skips white space, takes up to `width` other characters; None where there is none."""
+    """`%<width>s`: skip white space, take up to `width` other characters."""
     text = text.lstrip(SPACES)
     end = 0
     while end < len(text) and end < width and text[end] not in SPACES:
@@ -16,9 +19,9 @@ def scan_word(text: str, width: int) -> tuple[str | None, str]:
 
 
 def scan_decimal(text: str, *, saturate: bool = False) -> tuple[int | None, str]:
-    """`%llu`: skips white space, takes decimal digits; None where there is no digit.
+    """`%llu`: skip white space, take decimal digits.
 
-    A number that does not fit 64 bits wraps, or, in kernels with `saturate`, is the greatest there is.
+    A number beyond 64 bits wraps, or with `saturate` becomes the greatest one.
     """
     text = text.lstrip(SPACES)
     value, count = digits(text, 10)
@@ -28,7 +31,7 @@ def scan_decimal(text: str, *, saturate: bool = False) -> tuple[int | None, str]
 
 
 def scan_signed(text: str, *, saturate: bool = False) -> tuple[int | None, str]:
-    """`%lld`: as `scan_decimal` with a minus sign before the digits; the result is cut to 64 bits with sign."""
+    """`%lld`: as `scan_decimal`, with an optional minus sign. The result is cut to 64 bits with sign."""
     text = text.lstrip(SPACES)
     negative = text[:1] == "-" and text[1:2].isdecimal()
     value, rest = scan_decimal(text[negative:], saturate=saturate)
