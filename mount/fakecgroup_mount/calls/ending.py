@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup.tasks import Places
+from fakecgroup_mount.calls.mounted_tree import Tree
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Later

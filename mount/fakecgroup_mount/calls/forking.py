@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fakecgroup.cgroup import Cgroup
 from fakecgroup.controllers.pids import Pids
 from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.place import Place
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import Lending
 from fakecgroup_mount.calls.mounted_tree import Places, Tree
@@ -169,10 +170,13 @@ class Forking:
             css.coming += 1
 
 
-def _place(hierarchy: Hierarchy, tid: int, heir: Cgroup) -> Cgroup:
+def _place(hierarchy: Hierarchy, tid: int, heir: Place) -> Cgroup:
     """Where a child of a thread starts, which may be apart from the process, or with it in `heir`."""
     own = hierarchy.cgroup_of(tid)
-    return heir if own.parent is None else own
+    if own.parent is not None:
+        return own
+    assert isinstance(heir, Cgroup)  # what the model gave to `HostProcesses.follow`
+    return heir
 
 
 def _is_wrong(flags: int) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from fakecgroup import Kernel
 from fakecgroup.cgroup import Cgroup
+from fakecgroup.cgroup_file import CgroupFile
 from fakecgroup.hierarchy import Hierarchy
-from fakecgroup.inode import CgroupFile, Inode, TopDirectory
+from fakecgroup.inode import Inode, TopDirectory
 from fakecgroup_mount.calls.sources import Sources
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.seccomp.process import identity

@@ -14,7 +14,8 @@ from queue import SimpleQueue
 
 from fakecgroup import Kernel
 from fakecgroup.cgroup import Cgroup
-from fakecgroup.inode import CgroupFile, TopDirectory
+from fakecgroup.cgroup_file import CgroupFile
+from fakecgroup.inode import TopDirectory
 from fakecgroup_mount.host.own_files import leave_files
 
 

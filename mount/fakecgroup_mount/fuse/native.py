@@ -44,7 +44,8 @@ from typing import NoReturn
 
 from fakecgroup import Caller, Kernel, OpenFile
 from fakecgroup.cgroup import Cgroup
-from fakecgroup.inode import CgroupFile, Inode, Stat
+from fakecgroup.cgroup_file import CgroupFile
+from fakecgroup.inode import Inode, Stat
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.delayed_notify import PutOff
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing
