@@ -10,14 +10,14 @@ What the kernel would refuse raises ``OSError`` with its errno; there are no exc
 ValueError for a `Kernel` that cannot be made.
 """
 
-from .caller import ROOT, Caller, EventFd
-from .capability import Capability, Privileges
+from .credentials.caller import ROOT, Caller, EventFd
+from .credentials.capability import Capability, Privileges
 from .kernel import Kernel
-from .openfile import OpenFile
-from .personality import personalities
-from .process_table import ProcessTable
-from .tasks import End, Processes, TaskInfo
-from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+from .machine.personality import personalities
+from .tasks.process_table import ProcessTable
+from .tasks.processes import End, Processes, TaskInfo
+from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+from .vfs.openfile import OpenFile
 
 __all__ = [
     "ROOT",

@@ -12,25 +12,25 @@ from errno import EBADF, EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, EN
 from itertools import count
 from typing import NoReturn
 
-from . import options
-from .caller import ROOT, Caller
-from .cgroup import Cgroup
-from .cgroup_file import CgroupFile
+from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
-from .core import dfl, legacy
-from .css import Controller
-from .hierarchy import Environment, Hierarchy
-from .inode import Directory, Inode, Stat, Symlink, TopDirectory
-from .machine import Machine
-from .membership import Membership
-from .mount_options import vet
-from .openfile import OpenFile
-from .permission import MAY_EXEC, require
-from .personality import choose
-from .process_table import ProcessTable
+from .core.cgroup import Cgroup
+from .core.cgroup_file import CgroupFile
+from .core.css import Controller
+from .core.hierarchy import Environment, Hierarchy
+from .core.membership import Membership
+from .credentials.caller import ROOT, Caller
+from .credentials.permission import MAY_EXEC, require
+from .kernfs.inode import Directory, Inode, Stat, Symlink, TopDirectory
+from .machine import options
+from .machine.machine import Machine
+from .machine.mount_options import vet
+from .machine.personality import choose
 from .refuse import refuse
-from .tasks import Processes
-from .vfs import RENAME_NOREPLACE, Vfs
+from .tasks.process_table import ProcessTable
+from .tasks.processes import Processes
+from .vfs.openfile import OpenFile
+from .vfs.vfs import RENAME_NOREPLACE, Vfs
 
 # What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
 _V1_HIERARCHIES = (

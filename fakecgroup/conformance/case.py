@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fakecgroup.capability import Capability
+from fakecgroup.credentials.capability import Capability
 
 LAYOUTS = ("v2", "v1", "hybrid")
 

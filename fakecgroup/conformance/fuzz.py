@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup import Cgroup
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.fuzz_capabilities import capability_ops
 from fakecgroup.conformance.fuzz_notifications import notification_ops
@@ -26,7 +25,8 @@ from fakecgroup.conformance.fuzz_partitions import partition_ops
 from fakecgroup.conformance.fuzz_threads import thread_ops
 from fakecgroup.conformance.fuzz_values import strange_values, values
 from fakecgroup.conformance.normalise import PID_FILES
-from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.hierarchy import Hierarchy
 
 _Ops = list[tuple[Any, ...]]
 _DIRECTORIES = ("a", "b", "a/c", "a/f", "a/c/d", "b/e")

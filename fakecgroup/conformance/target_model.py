@@ -30,14 +30,14 @@ from errno import (
 from typing import Any
 
 from fakecgroup import Caller, Capability, EventFd, Kernel, OpenFile, Privileges, ProcessTable
-from fakecgroup.capability import ALL, NONE
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.cgroup_file import CgroupFile
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import EPOLLET, POLL, Answer, Case, Op, arguments, poll_names, ready_text, stat_value
 from fakecgroup.conformance.target import UnsupportedError
-from fakecgroup.inode import Inode, Stat
-from fakecgroup.vfs import MAX_NON_LFS
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup.credentials.capability import ALL, NONE
+from fakecgroup.kernfs.inode import Inode, Stat
+from fakecgroup.vfs.vfs import MAX_NON_LFS
 
 _AGENT = "/agent"
 _OVERFLOW = 65534  # stands for an id that a user namespace has not (/proc/sys/kernel/overflowuid)

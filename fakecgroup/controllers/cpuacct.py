@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from errno import EINVAL
 from types import MappingProxyType
 
-from ..cftype import CFType
-from ..cputime import adjusted, total
-from ..css import Controller, Css
+from ..core.cftype import CFType
+from ..core.css import Controller, Css
 from ..refuse import refuse
-from ..usage import CpuTime
+from ..tasks.cputime import adjusted, total
+from ..tasks.usage import CpuTime
 
 _TICK = 10_000_000  # ns, of cpuacct.stat
 

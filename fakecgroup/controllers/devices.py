@@ -12,15 +12,15 @@ from errno import EINVAL, EPERM
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..capability import Capability
-from ..cftype import CFType
-from ..css import Controller, Css
+from ..core.cftype import CFType
+from ..core.css import Controller, Css
+from ..credentials.capability import Capability
 from ..parse import SPACES, strstrip
 from ..refuse import refuse
 
 if TYPE_CHECKING:
-    from ..caller import Caller
-    from ..file_context import FileContext
+    from ..core.file_context import FileContext
+    from ..credentials.caller import Caller
 
 _ANY = 0xFFFFFFFF  # a major or minor number that stands for all, written `*`
 _ACCESS = "rwm"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from errno import EINVAL
 
-from ..cftype import PAGE_SIZE, CFType, Where
-from ..css import Controller, Css
+from ..core.cftype import PAGE_SIZE, CFType, Where
+from ..core.css import Controller, Css
 from ..refuse import refuse
 from .memory.css import PAGE_COUNTER_MAX, parse_pages
 

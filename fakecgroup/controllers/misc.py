@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from errno import EINVAL
 
-from ..cftype import CFType, Where
-from ..css import Controller, Css
+from ..core.cftype import CFType, Where
+from ..core.css import Controller, Css
 from ..refuse import refuse
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..cftype import CFType
-from ..css import Controller, Css
+from ..core.cftype import CFType
+from ..core.css import Controller, Css
 
 
 class NetCls(Css):

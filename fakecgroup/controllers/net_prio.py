@@ -8,8 +8,8 @@ from __future__ import annotations
 from errno import EINVAL, ENODEV, ENOSPC
 from heapq import heappop, heappush
 
-from ..cftype import CFType
-from ..css import Controller, Css
+from ..core.cftype import CFType
+from ..core.css import Controller, Css
 from ..parse import scan_decimal, scan_word
 from ..refuse import refuse
 

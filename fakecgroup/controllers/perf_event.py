@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..css import Controller, Css
+from ..core.css import Controller, Css
 
 PERF_EVENT = Controller("perf_event", Css, config="CGROUP_PERF")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from errno import EAGAIN, EINVAL
 
-from ..cftype import CFType, Where
-from ..css import Controller, Css
+from ..core.cftype import CFType, Where
+from ..core.css import Controller, Css
 from ..parse import kstrtos64, strstrip
 from ..refuse import refuse
 

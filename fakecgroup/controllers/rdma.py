@@ -6,14 +6,14 @@ import re
 from errno import EINVAL, ENODEV
 from typing import TYPE_CHECKING
 
-from ..cftype import CFType, Where
-from ..css import Controller, Css
+from ..core.cftype import CFType, Where
+from ..core.css import Controller, Css
 from ..parse import strstrip
 from ..parse.digits import U64, digits, radix
 from ..refuse import refuse
 
 if TYPE_CHECKING:
-    from ..personality import Personality
+    from ..machine.personality import Personality
 
 _RESOURCES = ("hca_handle", "hca_object")
 _INT_MAX = 0x7FFFFFFF

@@ -1,1 +1,1 @@
-"""The files that every cgroup has, whatever its controllers: `dfl` of the unified hierarchy, `legacy` of v1."""
+"""Cgroups: hierarchies, csses, interface files, and the membership of tasks."""

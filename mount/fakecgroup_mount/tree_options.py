@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 
 from fakecgroup import Kernel, Processes, personalities
-from fakecgroup.options import DEFAULTS, READERS
-from fakecgroup.size import SUFFIXES
+from fakecgroup.machine.options import DEFAULTS, READERS
+from fakecgroup.machine.size import SUFFIXES
 
 
 def add_tree_options(parser: argparse.ArgumentParser) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fakecgroup import Kernel, personalities
-from fakecgroup.cftype import CFType, Where
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import bytes_data, data_bytes
-from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.core.cftype import CFType, Where
+from fakecgroup.core.hierarchy import Hierarchy
 
 PAIRS = personalities()
 

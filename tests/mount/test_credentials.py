@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup.capability import ALL, NO_PRIVILEGES
+from fakecgroup.credentials.capability import ALL, NO_PRIVILEGES
 from fakecgroup_mount.host.credentials import Credentials, Mounter, groups_of, view_of
 
 from ..waiting import wait_until

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup_file import CgroupFile
+from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup_mount.fuse.delayed_notify import PutOff
 
 MS = 1_000_000  # ns

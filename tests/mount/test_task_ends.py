@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from fakecgroup import CpuTime, Kernel
-from fakecgroup.cgroup import Cgroup
+from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.host.task_ends import TaskEnd, TaskEnds, listen
 from fakecgroup_mount.host.told_ends import ToldEnds
 

@@ -1,6 +1,6 @@
 """The cpu controller: share of the CPU, CFS and real-time bandwidth, utilization clamps (kernel/sched/core.c)."""
 
-from ...css import Controller
+from ...core.css import Controller
 from . import bandwidth, clamp, realtime, stat, weight
 from .css import Cpu
 

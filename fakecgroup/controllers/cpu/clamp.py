@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import EINVAL, ERANGE
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...parse import strstrip
 from ...parse.digits import U64, digits
 from ...parse.space import SPACES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...css import Css
+from ...core.css import Css
 
 USEC = 1000  # ns
 RUNTIME_INF = (1 << 64) - 1  # ns: no limit, of a quota and of a real-time runtime

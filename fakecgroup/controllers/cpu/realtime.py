@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import EINVAL
 
-from ...cftype import CFType
+from ...core.cftype import CFType
 from ...refuse import refuse
 from .bandwidth import nanoseconds
 from .css import RT_PERIOD_DEFAULT, RUNTIME_INF, USEC, Cpu

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cftype import CFType
-from ...cputime import adjusted, total
+from ...core.cftype import CFType
+from ...tasks.cputime import adjusted, total
 from .css import USEC, Cpu
 
 if TYPE_CHECKING:
-    from ...cgroup import Cgroup
+    from ...core.cgroup import Cgroup
 
 
 def show_stat(cgroup: Cgroup) -> str:

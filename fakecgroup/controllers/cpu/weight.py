@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errno import EINVAL, ERANGE
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...refuse import refuse
 from .css import SHARES_DEFAULT, Cpu
 

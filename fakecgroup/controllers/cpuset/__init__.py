@@ -4,7 +4,7 @@
 thought out anew several times: `partition_v5_10` and so on, each by the first kernel here that goes about them so.
 """
 
-from ...css import Controller
+from ...core.css import Controller
 from .css import Cpuset
 from .dfl import DFL
 from .legacy import LEGACY

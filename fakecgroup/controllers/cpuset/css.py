@@ -6,7 +6,7 @@ from collections.abc import Collection
 from errno import ENOSPC, EPERM
 from typing import TYPE_CHECKING
 
-from ...capability import Capability
+from ...credentials.capability import Capability
 from ...refuse import refuse
 from .domains import SchedulerDomains
 from .partition_v5_10 import RefusedPartitions
@@ -17,8 +17,8 @@ from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
 
 if TYPE_CHECKING:
-    from ...caller import Caller
-    from ...cgroup import Cgroup
+    from ...core.cgroup import Cgroup
+    from ...credentials.caller import Caller
 
 
 def rules_of(css: CpusetState, privileged: bool = True) -> Rules:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from errno import EINVAL
 from typing import TYPE_CHECKING
 
-from ...capability import Capability
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
+from ...credentials.capability import Capability
 from ...parse import format_bitlist, strstrip
 from ...refuse import refuse
 from .css import Cpuset, rules_of
@@ -23,8 +23,8 @@ from .files import (
 )
 
 if TYPE_CHECKING:
-    from ...caller import Caller
-    from ...file_context import FileContext
+    from ...core.file_context import FileContext
+    from ...credentials.caller import Caller
 
 
 def show_partition(css: Cpuset) -> str:

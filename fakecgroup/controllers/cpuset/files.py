@@ -5,15 +5,15 @@ from __future__ import annotations
 from errno import EACCES, EINVAL
 from typing import TYPE_CHECKING
 
-from ...capability import Capability
+from ...credentials.capability import Capability
 from ...parse import format_bitlist, parse_bitlist, strstrip
 from ...refuse import refuse
 from .css import Cpuset, rules_of
 from .rules import set_mems
 
 if TYPE_CHECKING:
-    from ...caller import Caller
-    from ...file_context import FileContext
+    from ...core.file_context import FileContext
+    from ...credentials.caller import Caller
 
 _MAX_NODES = 1024  # NODES_SHIFT=10
 CPUS_MAX_WRITE = 100 + 6 * 8192  # bytes; NR_CPUS=8192

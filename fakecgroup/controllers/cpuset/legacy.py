@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import EINVAL
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...refuse import refuse
 from .css import Cpuset
 from .files import (

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...css import Css
+from ...core.css import Css
 from .domains import SchedulerDomains
 
 if TYPE_CHECKING:
-    from ...cgroup import Cgroup
+    from ...core.cgroup import Cgroup
 
 
 class Partition(NamedTuple):

@@ -4,7 +4,7 @@ Nothing is read or written in a fake cgroup: limits and weights are kept, counte
 io.latency and io.prio.class belong to policies that Debian leaves out, bfq is a module there.
 """
 
-from ...css import Controller
+from ...core.css import Controller
 from . import bfq, iocost, stat, throttle
 from .css import Io
 

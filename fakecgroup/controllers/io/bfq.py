@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import EOPNOTSUPP, ERANGE
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...parse import scan_decimal, scan_word, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse

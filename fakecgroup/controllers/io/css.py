@@ -8,12 +8,12 @@ from errno import EINVAL, ENODEV
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...css import Css
+from ...core.css import Css
 from ...parse import SPACES, scan_decimal
 from ...refuse import refuse
 
 if TYPE_CHECKING:
-    from ...cgroup import Cgroup
+    from ...core.cgroup import Cgroup
 
 BPS_MAX = (1 << 64) - 1  # bytes/s: no limit
 IOPS_MAX = (1 << 32) - 1  # operations/s: no limit

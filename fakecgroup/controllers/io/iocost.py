@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from errno import EINVAL, EOPNOTSUPP
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...parse import digits, radix, s64, scan_decimal, scan_signed
 from ...refuse import refuse
 from .css import Io, IoCost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...cftype import CFType
+from ...core.cftype import CFType
 from .css import Io
 
 # What a disk has seen once the machine is up: its first page was read to look for partitions.

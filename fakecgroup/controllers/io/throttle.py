@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import EINVAL, ERANGE
 
-from ...cftype import CFType, Where
+from ...core.cftype import CFType, Where
 from ...parse import scan_decimal, scan_word
 from ...refuse import refuse
 from .css import BPS_MAX, IOPS_MAX, Io

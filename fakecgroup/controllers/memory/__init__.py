@@ -1,6 +1,6 @@
 """The memory controller: one css, the files of the unified hierarchy (`dfl`) and those of v1 (`legacy`)."""
 
-from ...css import Controller
+from ...core.css import Controller
 from .css import Memory
 from .dfl import DFL
 from .legacy import LEGACY

@@ -11,13 +11,13 @@ from errno import EINVAL, ENOMEM
 from functools import cache
 from types import MappingProxyType
 
-from ...caller import EventFd
-from ...cftype import PAGE_SIZE
-from ...css import Css
+from ...core.cftype import PAGE_SIZE
+from ...core.css import Css
+from ...credentials.caller import EventFd
+from ...machine.personality import Personality, Version
 from ...parse import memparse, strstrip
-from ...personality import Personality, Version
 from ...refuse import refuse
-from ...usage import Faults, MemoryUse
+from ...tasks.usage import Faults, MemoryUse
 from .watermark import Peak, Threshold
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"

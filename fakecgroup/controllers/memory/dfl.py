@@ -7,7 +7,7 @@ from errno import EAGAIN, EINVAL
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from ...cftype import PAGE_SIZE, CFType, Where
+from ...core.cftype import PAGE_SIZE, CFType, Where
 from ...parse import kstrtoint, memparse, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse
@@ -16,8 +16,8 @@ from .statistics import fault_counts, numa_stat_items, stat_amounts, stat_items
 from .watermark import Peak
 
 if TYPE_CHECKING:
-    from ...caller import Caller
-    from ...file_context import FileContext
+    from ...core.file_context import FileContext
+    from ...credentials.caller import Caller
 
 _SWAPPINESS_MAX = 200
 

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from errno import EBADF, EINVAL
 from typing import TYPE_CHECKING
 
-from ...caller import EventFd
-from ...cftype import PAGE_SIZE
-from ...cgroup_file import CgroupFile
-from ...inode import Inode
+from ...core.cftype import PAGE_SIZE
+from ...core.cgroup_file import CgroupFile
+from ...credentials.caller import EventFd
+from ...credentials.permission import MAY_READ, require
+from ...kernfs.inode import Inode
 from ...parse import strstrip
 from ...parse.digits import digits
-from ...permission import MAY_READ, require
 from ...refuse import refuse
 from .css import Memory, parse_pages
 from .watermark import Threshold
 
 if TYPE_CHECKING:
-    from ...caller import Caller
-    from ...file_context import FileContext
+    from ...core.file_context import FileContext
+    from ...credentials.caller import Caller
 
 _LEVELS = ("low", "medium", "critical")
 _MODES = ("default", "hierarchy", "local")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from errno import EBUSY, EINVAL
 
-from ...cftype import PAGE_SIZE, CFType
-from ...css import Css
+from ...core.cftype import PAGE_SIZE, CFType
+from ...core.css import Css
 from ...refuse import refuse
-from ...usage import MemoryUse
+from ...tasks.usage import MemoryUse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 from .events import write_event_control
 from .statistics import fault_counts, lists

@@ -4,8 +4,8 @@ memcg_vm_event_stat). Added items and changed orders are the most frequent diffe
 
 from __future__ import annotations
 
-from ...personality import Personality, Version
-from ...usage import Faults, MemoryUse
+from ...machine.personality import Personality, Version
+from ...tasks.usage import Faults, MemoryUse
 
 _STAT: dict[Version, list[str]] = {
     (5, 10): """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...caller import EventFd
+from ...credentials.caller import EventFd
 
 
 class Peak:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fakecgroup.cgroup import Cgroup
+from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.awaiting import await_made
 from fakecgroup_mount.calls.mounted_tree import Places, Tree
 from fakecgroup_mount.seccomp.filter import When

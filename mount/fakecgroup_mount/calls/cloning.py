@@ -6,8 +6,8 @@ from functools import partial
 from struct import pack, unpack
 
 from fakecgroup import Caller
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.core import dfl
+from fakecgroup.base_files import dfl
+from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import Lending
 from fakecgroup_mount.calls.forking import Forking

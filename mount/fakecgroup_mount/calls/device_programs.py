@@ -14,7 +14,7 @@ from errno import E2BIG, EBADF, EINVAL, ENOENT, ENOSPC, EPERM
 from itertools import count
 from struct import Struct, unpack_from
 
-from fakecgroup.cgroup import Cgroup
+from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.mounted_tree import Tree
 from fakecgroup_mount.calls.paths import descriptor

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from fakecgroup.tasks import Places
+from fakecgroup.tasks.processes import Places
 from fakecgroup_mount.calls.mounted_tree import Tree
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fakecgroup.cgroup import Cgroup
 from fakecgroup.controllers.pids import Pids
-from fakecgroup.hierarchy import Hierarchy
-from fakecgroup.place import Place
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.tasks.place import Place
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import Lending
 from fakecgroup_mount.calls.mounted_tree import Places, Tree

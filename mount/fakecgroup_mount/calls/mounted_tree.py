@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.cgroup_file import CgroupFile
-from fakecgroup.hierarchy import Hierarchy
-from fakecgroup.inode import Inode, TopDirectory
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.kernfs.inode import Inode, TopDirectory
 from fakecgroup_mount.calls.sources import Sources
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.seccomp.process import identity

@@ -8,9 +8,9 @@ import stat
 from collections.abc import Collection
 from errno import EBUSY, EINVAL, ENOTDIR, EPERM
 
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.hierarchy import Hierarchy
-from fakecgroup.mount_options import SINCE, of_kernel
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.machine.mount_options import SINCE, of_kernel
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls import other_mounts
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces

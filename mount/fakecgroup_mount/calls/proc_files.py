@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.core.hierarchy import Hierarchy
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces, path_from, relative
 from fakecgroup_mount.calls.covers import hidden
 from fakecgroup_mount.calls.limits import Limits

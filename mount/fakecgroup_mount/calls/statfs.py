@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from struct import pack_into
 
-from fakecgroup.vfs import Vfs
+from fakecgroup.vfs.vfs import Vfs
 from fakecgroup_mount.calls.mount_files import MountFiles
 from fakecgroup_mount.calls.mounted_tree import Tree
 from fakecgroup_mount.calls.paths import descriptor, locate

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fakecgroup.controllers import CONTROLLERS
-from fakecgroup.hierarchy import Hierarchy
-from fakecgroup.personality import Personality
+from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.machine.personality import Personality
 
 
 def known(personality: Personality) -> frozenset[str]:

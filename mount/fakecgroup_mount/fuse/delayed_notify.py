@@ -8,7 +8,7 @@ import time
 from heapq import heappop, heappush
 from itertools import count
 
-from fakecgroup.cgroup_file import CgroupFile
+from fakecgroup.core.cgroup_file import CgroupFile
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from itertools import count
 from typing import Any
 
 from fakecgroup import ROOT, Caller, Kernel, OpenFile
-from fakecgroup.inode import Inode, Stat
+from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.native import DAEMON_XATTR

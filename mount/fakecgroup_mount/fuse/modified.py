@@ -13,9 +13,9 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.cgroup_file import CgroupFile
-from fakecgroup.inode import TopDirectory
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup.kernfs.inode import TopDirectory
 from fakecgroup_mount.host.own_files import leave_files
 
 

@@ -43,9 +43,9 @@ from struct import Struct
 from typing import NoReturn
 
 from fakecgroup import Caller, Kernel, OpenFile
-from fakecgroup.cgroup import Cgroup
-from fakecgroup.cgroup_file import CgroupFile
-from fakecgroup.inode import Inode, Stat
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.delayed_notify import PutOff
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from fakecgroup.capability import ALL, ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
+from fakecgroup.credentials.capability import ALL, ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
 
 Namespace = tuple[int, int]
 """Device and inode number."""

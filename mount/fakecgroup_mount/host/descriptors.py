@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from errno import EBADF, ENOMEM
 
 from fakecgroup import OpenFile
-from fakecgroup.caller import EventFd
+from fakecgroup.credentials.caller import EventFd
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.host.mountinfo import mounts
 from fakecgroup_mount.host.shortage import is_shortage, may_keep

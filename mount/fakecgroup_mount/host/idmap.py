@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from fakecgroup import Caller
-from fakecgroup.inode import Inode
-from fakecgroup.permission import MAY_EXEC
+from fakecgroup.credentials.permission import MAY_EXEC
+from fakecgroup.kernfs.inode import Inode
 from fakecgroup_mount.host.credentials import Mounter, groups_of
 from fakecgroup_mount.host.pid_numbers import numbers_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from fcntl import ioctl
 
-from fakecgroup.caller import OWN_NUMBERS, Numbers
+from fakecgroup.credentials.caller import OWN_NUMBERS, Numbers
 
 _NS_GET_PARENT = 0xB702
 _NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11

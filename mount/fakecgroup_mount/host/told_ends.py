@@ -8,7 +8,7 @@ from fakecgroup import End
 from fakecgroup_mount.host.usage import resident
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks import Places
+    from fakecgroup.tasks.processes import Places
     from fakecgroup_mount.host.task_ends import TaskEnd, TaskEnds
 
 

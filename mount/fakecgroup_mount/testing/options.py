@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from fakecgroup import options
+from fakecgroup.machine import options
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
 

@@ -7,8 +7,8 @@ from select import POLLPRI
 import pytest
 
 from fakecgroup import Kernel
-from fakecgroup.cgroup import NOTIFY_INTERVAL
-from fakecgroup.cgroup_file import CgroupFile
+from fakecgroup.core.cgroup import NOTIFY_INTERVAL
+from fakecgroup.core.cgroup_file import CgroupFile
 
 
 class Listener:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup.machine import HUGE_PAGES
+from fakecgroup.machine.machine import HUGE_PAGES
 from fakecgroup_mount.run import command
 
 

@@ -1,0 +1,66 @@
+"""Moving tasks: the part of a write to cgroup.procs, cgroup.threads or tasks that both versions share."""
+
+from __future__ import annotations
+
+from errno import EINVAL, ESRCH
+from typing import TYPE_CHECKING
+
+from ..parse import kstrtoint, strstrip
+from ..refuse import refuse
+
+if TYPE_CHECKING:
+    from ..core.cgroup import Cgroup
+    from ..credentials.caller import Caller
+    from ..tasks.processes import TaskInfo
+
+
+def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> TaskInfo:
+    """The task that `text` names, 0 being the writer; for a whole process its leader (cgroup_procs_write_start).
+
+    The number is one of the writer's pid namespace. Raises EINVAL for what is no pid and for a kernel thread that must
+    stay, ESRCH for a pid that is not there.
+    """
+    try:
+        pid = kstrtoint(strstrip(text))
+    except OSError:
+        pid = -1
+    if pid < 0:
+        raise refuse(EINVAL)
+    cgroup.hierarchy.membership.adopt_forked()  # the task may be one that nobody told of
+    processes = cgroup.hierarchy.processes
+    tid = writer.numbers().tid(pid) if pid else writer.pid
+    task = processes.find(tid) if tid else None
+    if task is not None and threadgroup and task.tid != task.tgid:
+        task = processes.find(task.tgid)
+    if task is None:
+        raise refuse(ESRCH)
+    if not task.movable:
+        raise refuse(EINVAL)
+    return task
+
+
+def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool, writer: Caller) -> None:
+    """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task).
+
+    Raises what a controller there refuses tasks with; then nothing has moved.
+    """
+    hierarchy = cgroup.hierarchy
+    if threadgroup:
+        tids = hierarchy.processes.threads(task.tgid)
+    elif task.zombie:
+        return
+    else:
+        hierarchy.locate(task)
+        tids = [task.tid]
+    hierarchy.can_attach(tids, cgroup, writer)
+    tids = hierarchy.membership.css_sets.grouped(tids)
+    if task.tgid not in tids:
+        for tid in tids:
+            hierarchy.move(tid, task.tgid, cgroup)
+        hierarchy.membership.place_threads(task.tgid)
+        return
+    hierarchy.membership.follow(task.tgid, cgroup)
+    for tid in tids:
+        hierarchy.move(tid, task.tgid, cgroup)
+    hierarchy.membership.place_threads(task.tgid)
+    hierarchy.membership.freeze(task.tgid)

@@ -1,0 +1,112 @@
+"""The core's files on a v1 hierarchy (kernel/cgroup/cgroup-v1.c, cgroup1_base_files)."""
+
+from __future__ import annotations
+
+from errno import EACCES, EPERM
+from typing import TYPE_CHECKING
+
+from ..core.cftype import CFType, Where
+from ..core.cgroup import Cgroup
+from ..credentials.capability import Capability
+from ..parse import strstrip
+from ..refuse import refuse
+from .attach import attach, find_task
+
+if TYPE_CHECKING:
+    from ..core.file_context import FileContext
+    from ..credentials.caller import Caller
+
+_PATH_MAX = 4096
+_PIDLIST_DELAY = 1_000_000_000  # ns
+
+
+def _write_pid(cgroup: Cgroup, text: str, of: FileContext, writer: Caller, threadgroup: bool) -> None:
+    task = find_task(cgroup, text, writer, threadgroup)
+    if of.opener.uid not in (0, task.uid, task.suid):
+        raise refuse(EACCES)
+    attach(cgroup, task, threadgroup, writer)
+
+
+def write_procs(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+    """Moves a whole process (__cgroup1_procs_write). Raises EINVAL, ESRCH, then EACCES for another user's process."""
+    _write_pid(cgroup, text, of, writer, threadgroup=True)
+
+
+def write_tasks(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+    """Moves one thread; errors as `write_procs`."""
+    _write_pid(cgroup, text, of, writer, threadgroup=False)
+
+
+def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
+    """The sorted pids, as the reader counts, of those it can see. A list lives on for 1 s after a read, and an open
+    file that has read it before sees it again (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
+    """
+    now = cgroup.hierarchy.now()
+    numbers = of.reader.numbers()
+    key = (threads, numbers.namespace)
+    pids, expires = cgroup.pidlists.get(key, ((), 0))
+    if not of.pidlist or now >= expires:
+        members = {tid if threads else tgid for tid, tgid in cgroup.hierarchy.members(cgroup)}
+        pids = tuple(sorted({*map(numbers.number, members)} - {0}))
+    of.pidlist = True
+    cgroup.pidlists = {**cgroup.pidlists, key: (pids, now + _PIDLIST_DELAY)}
+    return [f"{pid}\n" for pid in pids]
+
+
+def show_procs(cgroup: Cgroup, of: FileContext) -> list[str]:
+    """Each process with a thread here, by pid."""
+    return _pidlist(cgroup, of, threads=False)
+
+
+def show_tasks(cgroup: Cgroup, of: FileContext) -> list[str]:
+    """Each thread here, by tid."""
+    return _pidlist(cgroup, of, threads=True)
+
+
+def read_clone_children(cgroup: Cgroup) -> int:
+    return int(cgroup.clone_children)
+
+
+def write_clone_children(cgroup: Cgroup, value: int) -> None:
+    cgroup.clone_children = bool(value)
+
+
+def read_notify_on_release(cgroup: Cgroup) -> int:
+    return int(cgroup.notify_on_release)
+
+
+def write_notify_on_release(cgroup: Cgroup, value: int) -> None:
+    cgroup.notify_on_release = bool(value)
+
+
+def show_release_agent(cgroup: Cgroup) -> str:
+    return cgroup.hierarchy.release_agent + "\n"
+
+
+def write_release_agent(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+    """Any path; EPERM for a file that was not opened with CAP_SYS_ADMIN (cgroup_release_agent_write)."""
+    if not of.opener.capable(Capability.SYS_ADMIN):
+        raise refuse(EPERM)
+    cgroup.hierarchy.release_agent = strstrip(text)
+    cgroup.hierarchy.release_agent_of = of.opener
+
+
+def show_sane_behavior(cgroup: Cgroup) -> str:
+    return "0\n"
+
+
+FILES = (
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs),
+    CFType("cgroup.clone_children", read_u64=read_clone_children, write_u64=write_clone_children),
+    CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
+    CFType("tasks", show_records=show_tasks, write_of=write_tasks),
+    CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
+    CFType(
+        "release_agent",
+        Where.ROOT,
+        show=show_release_agent,
+        write_of=write_release_agent,
+        max_write=_PATH_MAX - 1,
+        by_opener=True,
+    ),
+)

@@ -1,0 +1,140 @@
+"""Controllers, and the state they keep per cgroup (the kernel's cgroup_subsys and cgroup_subsys_state)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from .cftype import CFType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from ..credentials.caller import Caller
+    from ..machine.machine import Machine
+    from ..machine.personality import Personality
+    from .cgroup import Cgroup
+
+
+class Css:
+    """The state of one controller in one cgroup.
+
+    A subclass gives every value a default as a class attribute and sets it on the instance only when it is written, so
+    an untouched css costs next to nothing. `owner` is the (uid, gid) of the css's new files: of the task that made the
+    cgroup, or that enabled the controller.
+    """
+
+    owner: tuple[int, int] = (0, 0)
+    takes_memory = 0  # kinds of charges that move along with a process that comes here: charges.ANON, FILE
+
+    def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
+        self.cgroup = cgroup
+        self.parent = parent
+
+    @property
+    def kernel(self) -> Personality:
+        return self.cgroup.hierarchy.personality
+
+    @property
+    def machine(self) -> Machine:
+        return self.cgroup.hierarchy.machine
+
+    @property
+    def on_dfl(self) -> bool:
+        """True on the unified hierarchy (the kernel's cgroup_subsys_on_dfl)."""
+        return self.cgroup.hierarchy.dfl
+
+    def online(self) -> None:
+        """Start the css, which is in its tree by now; take over what a child inherits.
+
+        May raise what mkdir is refused with. Then `offline` is called.
+        """
+
+    def offline(self) -> None:
+        """End the css: its cgroup is removed or its controller disabled."""
+
+    def can_attach(self) -> None:
+        """Check that a task may move into this part of the tree from outside; charge nothing. Raises the refusal."""
+
+    def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
+        """Check that `writer` may move these tasks here, the first of them from `source`. Raises the refusal."""
+
+    def can_fork(self) -> None:
+        """Check that a task here may fork; charge nothing. Raises the refusal."""
+
+    def charge_task(self, count: int) -> None:
+        """Account for `count` more tasks (negative: fewer) in this css and those above it."""
+
+    def memory_changed(self, spike: int) -> None:
+        """Note that the memory of processes here and below has changed, and for a moment was `spike` bytes more."""
+
+    def adopt_tasks(self, count: int) -> None:
+        """Account for `count` tasks in the part of the tree that this new css takes over from its parent."""
+
+
+class Csses(dict[str, Css]):
+    """The csses of one cgroup by controller.
+
+    A css with nothing to do when its cgroup is made is made on first access. Until then its controller stands in its
+    place. Most csses of most cgroups are never accessed.
+    """
+
+    __slots__ = ("_cgroup", "_owner")
+
+    def __init__(self, cgroup: Cgroup) -> None:
+        self._cgroup = cgroup
+        self._owner = cgroup.owner
+
+    def promise(self, controllers: Mapping[str, Controller], owner: tuple[int, int]) -> None:
+        """Note that these controllers are on. Their csses are made on first access; `owner` owns the files."""
+        self._owner = owner
+        self.update(cast("Mapping[str, Css]", controllers))
+
+    def __getitem__(self, name: str) -> Css:
+        found: object = dict.__getitem__(self, name)
+        if isinstance(found, Css):
+            return found
+        assert isinstance(found, Controller)
+        parent = self._cgroup.parent
+        css = self[name] = found.css(self._cgroup, parent.csses.get(name) if parent is not None else None)
+        if self._owner != (0, 0):
+            css.owner = self._owner
+        return css
+
+    def get(self, name: str, default: Css | None = None) -> Css | None:  # type: ignore[override]
+        if name not in self:
+            return default
+        return self[name]
+
+    def made(self) -> list[Css]:
+        """The csses that exist."""
+        return [css for css in self.values() if isinstance(css, Css)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controller:
+    """One controller: its css type and its two tables of files.
+
+    `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy. `dfl_base` rows appear on the unified
+    hierarchy even without the controller; their functions get the `Cgroup`. A `threaded` controller may be enabled
+    beside processes (Documentation/admin-guide/cgroup-v2.rst, "Threads"). `config` is the build option that the
+    controller needs, `legacy_config` the one that its v1 files need. On the unified hierarchy, a controller in
+    `depends_on` that is off has a css without files wherever this one is on. `legacy_name` is its name on v1, if that
+    differs (cgroup_subsys.legacy_name).
+    """
+
+    name: str
+    css: type[Css]
+    dfl: tuple[CFType, ...] = ()
+    dfl_base: tuple[CFType, ...] = ()
+    legacy: tuple[CFType, ...] = ()
+    threaded: bool = False
+    depends_on: tuple[str, ...] = ()
+    config: str | None = None
+    legacy_config: str | None = None
+    legacy_name: str | None = None
+
+    @property
+    def at_once(self) -> bool:
+        """True if its css has something to do when the cgroup is made."""
+        return self.css.online is not Css.online

@@ -1,0 +1,26 @@
+"""What a row's functions may know of the open file (kernel/cgroup/cgroup-internal.h, struct cgroup_file_ctx)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..credentials.caller import Caller
+    from ..kernfs.inode import Directory
+
+
+class FileContext:
+    """The credentials on an open interface file, and the state that its rows keep per open file."""
+
+    __slots__ = ("namespace", "opener", "peak", "pidlist", "reader", "trigger")
+
+    opener: Caller
+    reader: Caller  # whoever reads now
+    namespace: Directory | None  # root of the opener's cgroup namespace; None: the initial one, or it does not matter
+    peak: object  # memory.peak: the maximum since this file was written to; None: never written
+    trigger: bool  # *.pressure: a trigger is set on this file
+    pidlist: bool  # v1's cgroup.procs and tasks: this file has listed pids before
+
+    def set_trigger(self) -> None:
+        """Set a pressure trigger on this file."""
+        self.trigger = True

@@ -1,0 +1,523 @@
+"""A hierarchy: a tree of cgroups with the controllers bound to it (the kernel's cgroup_root).
+
+The unified hierarchy and each v1 hierarchy are one class. Two things differ: the table of their files
+(`base_files.dfl`, `base_files.legacy`), and the csses of a new child: those that the parent's subtree_control names, on
+v1 all.
+
+Five modules import each other, as the kernel's structs point at each other: a `Cgroup` has its hierarchy, its csses and
+its files, each of them has its cgroup, and `Hierarchy` and `Membership` are two halves of where tasks are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..credentials.caller import ROOT
+from ..kernfs.inode import Inode
+from ..kernfs.namehash import name_hash
+from ..refuse import refuse
+from .cftype import CFType, Where
+from .cgroup import Cgroup
+from .cgroup_file import CgroupFile
+from .css import Controller
+
+if TYPE_CHECKING:
+    from ..credentials.caller import Caller
+    from ..machine.machine import Machine
+    from ..machine.personality import Personality
+    from ..tasks.place import Place
+    from ..tasks.processes import Processes, TaskInfo
+    from .membership import Membership
+
+S_ISGID = 0o2000
+S_ISVTX = 0o1000
+_PATH_MAX = 4096  # bytes
+INO_STRIDE = 256  # inode numbers per cgroup: its own, then one per row of its table
+
+
+class TableEntry(NamedTuple):
+    """A row in a hierarchy's table, the controller it belongs to (None: the core) and its number."""
+
+    row: CFType
+    controller: str | None
+    number: int
+
+
+class Listed(NamedTuple):
+    """A file in a directory's listing: what it is sorted by, its name and its number in the table."""
+
+    hash: tuple[int, bytes]
+    name: str
+    number: int
+
+
+class Environment(NamedTuple):
+    """What all hierarchies of one kernel share."""
+
+    personality: Personality
+    machine: Machine
+    processes: Processes
+    membership: Membership
+    now: Callable[[], int]  # ns
+    notify: Callable[[CgroupFile], None]
+    notify_later: Callable[[CgroupFile, int], None]
+    release: Callable[[str, str, Caller], None]  # the agent, a cgroup's path, who set the agent
+    next_ino: Callable[[int], int]
+
+
+class Hierarchy:
+    """One mounted cgroup tree."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        controllers: Iterable[Controller],
+        core: Iterable[CFType],
+        *,
+        dfl: bool,
+        name: str = "",
+        taken: frozenset[str] = frozenset(),
+        options: tuple[str, ...] = (),
+    ) -> None:
+        self.environment = environment
+        self.personality = environment.personality
+        self.machine = environment.machine
+        self.processes = environment.processes
+        self.membership = environment.membership
+        self.now = environment.now
+        self.notify = environment.notify
+        self.notify_later = environment.notify_later
+        self.dfl = dfl
+        self.mounted_with(options)
+        self.name = name
+        self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
+        self.release_agent = ""
+        self.release_agent_of = ROOT  # who set it, with the privileges of that time
+        self.controllers = {controller.name: controller for controller in controllers}
+        self.counts_cpu = dfl or "cpuacct" in self.controllers
+        self.counts_memory = "memory" in self.controllers
+        self.root_table = self._table(core, Where.ROOT)
+        self.child_table = self._table(core, Where.CHILD)
+        self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
+        self._listings: dict[object, list[Listed]] = {}
+        self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
+        self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
+        self.root.mode = 0o555
+        for controller in self.controllers.values():
+            self._add_css(self.root, controller, (0, 0))
+
+    def _table(self, core: Iterable[CFType], where: Where) -> dict[str, TableEntry]:
+        tables: list[tuple[str | None, Iterable[CFType]]] = [(None, core)]
+        for controller in self.controllers.values():
+            tables.append((controller.name, controller.dfl if self.dfl else controller.legacy))
+        rows = [
+            (row, owner) for owner, table in tables for row in table if row.exists_in(self.personality, self.machine)
+        ]
+        return {
+            row.name: TableEntry(row, owner, number)
+            for number, (row, owner) in enumerate(rows, start=1)
+            if row.where & where
+        }
+
+    def mounted_with(self, options: tuple[str, ...]) -> None:
+        """The options of the unified hierarchy from now on, in the order in which a kernel shows them."""
+        self.options = options
+        self.nsdelegate = "nsdelegate" in options  # cgroup namespaces are boundaries of delegation
+
+    @property
+    def label(self) -> str:
+        """A v1 hierarchy as /proc/PID/cgroup names it: its controllers, or its own name."""
+        return ",".join(c.legacy_name or c.name for c in self.controllers.values()) or f"name={self.name}"
+
+    def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
+        """Every file that a cgroup of this hierarchy may have, by name."""
+        return self.root_table if cgroup.parent is None else self.child_table
+
+    def listing(self, cgroup: Cgroup) -> list[Listed]:
+        """The files of a cgroup in readdir's order. Cgroups with the same files share one list."""
+        key = (cgroup.parent is None, tuple(cgroup.csses), cgroup.hidden_marks)
+        known = self._listings.get(key)
+        if known is None:
+            signed = not self.personality.at_least(6, 2)
+            known = self._listings[key] = sorted(
+                Listed(name_hash(name, signed), name, entry.number)
+                for name, entry in self.table(cgroup).items()
+                if cgroup.shows(entry.row, entry.controller)
+            )
+        return known
+
+    # -- csses ------------------------------------------------------------------------------------
+
+    def _add_css(self, cgroup: Cgroup, controller: Controller, owner: tuple[int, int]) -> None:
+        name, parent = controller.name, cgroup.parent
+        css = cgroup.csses[name] = controller.css(cgroup, parent.csses.get(name) if parent is not None else None)
+        if owner != (0, 0):
+            css.owner = owner
+        try:
+            css.online()
+        except OSError:
+            self.disable(cgroup, controller)
+            raise
+
+    def _inherited(self, enabled: frozenset[str]) -> tuple[dict[str, Controller], list[Controller]]:
+        """The controllers that a new child gets of a parent that has these enabled: in time, and at once."""
+        known = self._inheritance.get(enabled)
+        if known is None:
+            given = [c for c in self.controllers.values() if not self.dfl or c.name in enabled]
+            promised = {controller.name: controller for controller in given if not controller.at_once}
+            known = self._inheritance[enabled] = (promised, [c for c in given if c.at_once])
+        return known
+
+    def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
+        """Gives `cgroup` a css; its files belong to whoever enables it."""
+        self._add_css(cgroup, controller, (caller.uid, caller.gid))
+        css = cgroup.csses[controller.name]
+        count = len(cgroup.tasks) + len(cgroup.zombies)
+        below = [c for c in cgroup.descendants() if controller.name not in c.csses]
+        css.adopt_tasks(count + sum(len(c.tasks) + len(c.zombies) for c in below))
+
+    def disable(self, cgroup: Cgroup, controller: Controller) -> None:
+        """Takes the css and its files away from `cgroup`."""
+        cgroup.csses[controller.name].offline()
+        del cgroup.csses[controller.name]
+        cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
+
+    def files_of(self, controller: Controller) -> list[str]:
+        """The names of a controller's files in a cgroup other than the root."""
+        return [name for name, entry in self.child_table.items() if entry.controller == controller.name]
+
+    # -- directories ------------------------------------------------------------------------------
+
+    def mkdir(self, parent: Cgroup, name: str, mode: int, caller: Caller) -> Cgroup:
+        """A new cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir). Raises EINVAL, EAGAIN, EEXIST in this order, then
+        what a controller refuses it with (Css.online).
+        """
+        if "\n" in name:
+            raise refuse(EINVAL)
+        if self.dfl:
+            self._check_limits(parent)
+        if parent.name_taken(name):
+            raise refuse(EEXIST)
+        cgroup = Cgroup(self.environment.next_ino(INO_STRIDE), self.now(), self, parent, name)
+        uid, gid = caller.uid, caller.gid
+        cgroup.mode = mode & (0o777 | S_ISVTX)
+        if parent.mode & S_ISGID:
+            gid = parent.gid
+            cgroup.mode |= S_ISGID
+        if (uid, gid) != (0, 0):
+            cgroup.uid, cgroup.gid = cgroup.owner = (uid, gid)
+        if parent.notify_on_release:
+            cgroup.notify_on_release = True
+        if parent.clone_children:
+            cgroup.clone_children = True
+        parent.children[name] = cgroup
+        for ancestor in parent.lineage():
+            ancestor.nr_descendants += 1
+        promised, at_once = self._inherited(parent.subtree_control)
+        cgroup.csses.promise(promised, (uid, gid))
+        try:
+            for controller in at_once:
+                self._add_css(cgroup, controller, (uid, gid))
+        except (OSError, MemoryError):
+            self.rmdir(cgroup)
+            raise
+        return cgroup
+
+    def _check_limits(self, parent: Cgroup) -> None:
+        """EAGAIN over cgroup.max.descendants or cgroup.max.depth of any ancestor (cgroup_check_hierarchy_limits)."""
+        for level, cgroup in enumerate(parent.lineage(), start=1):
+            if cgroup.nr_descendants >= cgroup.max_descendants or level > cgroup.max_depth:
+                raise refuse(EAGAIN)
+
+    def rmdir(self, cgroup: Cgroup) -> None:
+        """Removes an empty cgroup; EBUSY for the root, one with live tasks, one with children."""
+        self.prune(cgroup)
+        if cgroup.parent is None or cgroup.populated or cgroup.children:
+            raise refuse(EBUSY)
+        parent = cgroup.parent
+        cgroup.dead = True
+        cgroup.drop_files(list(cgroup.files))
+        for css in cgroup.csses.made():
+            css.offline()
+        del parent.children[cgroup.name]
+        if cgroup.threaded:
+            parent.nr_threaded_children -= 1
+        for ancestor in parent.lineage():
+            ancestor.nr_descendants -= 1
+        parent.check_for_release()
+
+    def release(self, cgroup: Cgroup) -> None:
+        """Has the agent run, if there is one (cgroup1_release_agent). 5.10 tells no path of 4096 bytes or more, later
+        kernels the beginning of it (kernfs_path_from_node).
+        """
+        path = os.fsencode(cgroup.path)
+        if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
+            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]), self.release_agent_of)
+
+    def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
+        """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
+        if flags:
+            raise refuse(EINVAL)
+        if self.dfl:
+            raise refuse(EPERM)
+        if "\n" in name:
+            raise refuse(EINVAL)
+        if not isinstance(inode, Cgroup):
+            raise refuse(ENOTDIR)
+        if parent is not new_parent:
+            raise refuse(EIO)
+        if parent.name_taken(name):
+            raise refuse(EEXIST)
+        del parent.children[inode.name]
+        inode.name = name
+        parent.children[name] = inode
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    def cgroup_of(self, tid: int) -> Cgroup:
+        """The cgroup a task is in; one that was never moved is in the root."""
+        return self._where.get(tid, self.root)
+
+    def locate(self, task: TaskInfo) -> Cgroup:
+        """The cgroup a task is in. A thread that nobody told of is where its process is."""
+        if task.tid != task.tgid and task.tid not in self._where:
+            leaders = self.cgroup_of(task.tgid)
+            if leaders.parent is not None:
+                self._adopt_threads(task.tgid, self.processes.threads(task.tgid), leaders)
+        return self.cgroup_of(task.tid)
+
+    def adopt_threads(self, tgid: int, live: Iterable[int]) -> None:
+        """Threads that nobody told of are where their maker is."""
+        leaders = self.cgroup_of(tgid)
+        if leaders.parent is not None or self.membership.maker(tgid) != tgid:
+            self._adopt_threads(tgid, live, leaders)
+
+    def pin_threads(self, tgid: int, live: Iterable[int]) -> list[int]:
+        """Threads that nobody told of are where their leader is, in the root too; returns those in the root."""
+        leaders = self.cgroup_of(tgid)
+        if leaders.parent is not None:
+            self._adopt_threads(tgid, live, leaders)
+            return []
+        pinned = [tid for tid in live if tid != tgid and tid not in self._where]
+        self._where.update(dict.fromkeys(pinned, leaders))
+        return pinned
+
+    def unpin_threads(self, pinned: Iterable[int]) -> None:
+        for tid in pinned:
+            if self._where.get(tid) is self.root:
+                del self._where[tid]
+
+    def _adopt_threads(self, tgid: int, live: Iterable[int], cgroup: Cgroup) -> None:
+        """They are where their leader is, in `cgroup`, but for one whose maker is known."""
+        cgroup = self._where.get(self.membership.maker(tgid), cgroup)
+        for tid in live:
+            if tid != tgid and tid not in self._where:
+                if cgroup.parent is not None:
+                    self._charge(cgroup, 1)
+                self._enter(tid, tgid, cgroup)
+
+    def place_of(self, tid: int, tgid: int) -> Cgroup:
+        """The cgroup of a thread; one that nobody told of is where its leader is."""
+        return self._where.get(tid) or self.cgroup_of(tgid)
+
+    def move(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
+        """Puts one task into `cgroup`."""
+        source = self.cgroup_of(tid)
+        if source is cgroup:
+            return
+        if tid == tgid:
+            for other in self.processes.threads(tgid):  # they stay, unless they are moved too
+                if other != tid and other not in self._where:
+                    if source.parent is not None:
+                        self._charge(source, 1)
+                    self._enter(other, tgid, source)
+        if cgroup.parent is not None:
+            self.processes.watch(tgid)
+        self._recharge(source, cgroup)
+        self._where.pop(tid, None)
+        self._enter(tid, tgid, cgroup)  # before the source is empty (css_set_move_task)
+        self._leave(tid, source)
+
+    def can_attach(self, tids: Collection[int], cgroup: Cgroup, writer: Caller | None = None) -> None:
+        """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute); `writer` moves them,
+        where they do not come by themselves.
+        """
+        sources = list({id(source): source for source in map(self.cgroup_of, tids)}.values())
+        for name in self.controllers:
+            css = cgroup.effective_css(name)
+            if css is not None and any(source.effective_css(name) is not css for source in sources):
+                css.can_attach()
+                if writer is not None:
+                    css.can_be_brought(tids, sources[0], writer)
+
+    def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
+        """Raises what a fork by a task of `source` into `cgroup` is refused with."""
+        for name in self.controllers:
+            css = cgroup.effective_css(name)
+            if css is not None:
+                if source.effective_css(name) is not css:
+                    css.can_attach()
+                css.can_fork()
+
+    def fork(self, cgroup: Cgroup, tid: int, tgid: int) -> None:
+        """A new task starts in `cgroup`."""
+        if cgroup.parent is not None:
+            self._charge(cgroup, 1)
+        self._enter(tid, tgid, cgroup)
+
+    def adopt(self, task: TaskInfo, place: Place) -> None:
+        """Put the leader of a process that was forked at `place` there; it may be a zombie already."""
+        assert isinstance(place, Cgroup)  # what `Processes.follow` was given
+        cgroup = place
+        while cgroup.dead and cgroup.parent is not None:
+            cgroup = cgroup.parent
+        if cgroup.parent is None or task.tid in self._where:
+            return
+        self._charge(cgroup, 1)
+        if task.zombie:
+            self._where[task.tid] = cgroup
+            cgroup.zombies[task.tid] = task.tgid
+            self.membership.entered(task.tid, task.tgid)
+            self.membership.css_sets.exited(task.tid)
+            self._adopt_threads(task.tgid, self.processes.threads(task.tgid), cgroup)
+        else:
+            self._enter(task.tid, task.tgid, cgroup)
+
+    def _enter(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
+        if cgroup.parent is None:
+            if tid != tgid:  # else it would be taken for a new thread of its process and follow the leader
+                self._where[tid] = cgroup
+        else:
+            self._where[tid] = cgroup
+            cgroup.tasks[tid] = tgid
+            if len(cgroup.tasks) == 1:
+                cgroup.update_populated(True)
+        self.membership.entered(tid, tgid)
+
+    def _leave(self, tid: int, cgroup: Cgroup) -> None:
+        if cgroup.tasks.pop(tid, None) is not None and not cgroup.tasks:
+            cgroup.update_populated(False)
+
+    def _recharge(self, source: Cgroup, target: Cgroup) -> None:
+        """A task moves. A css that accounts for both cgroups is told nothing (cgroup_migrate_execute).
+
+        Another one is charged before the source is relieved: pids.peak sees both (pids_can_attach).
+        """
+        for name in self.controllers:
+            old, new = source.effective_css(name), target.effective_css(name)
+            if old is new:
+                continue
+            if new is not None and target.parent is not None:
+                new.charge_task(1)
+            if old is not None and source.parent is not None:
+                old.charge_task(-1)
+
+    def _charge(self, cgroup: Cgroup, count: int) -> None:
+        """Tells each css that accounts for this cgroup's tasks: its own, or the nearest ancestor's."""
+        for name in self.controllers:
+            css = cgroup.effective_css(name)
+            if css is not None:
+                css.charge_task(count)
+
+    def task_exited(self, tid: int) -> None:
+        """The task is dead: it is listed no more, but is charged until it is reaped."""
+        self.membership.css_sets.exited(tid)
+        self.membership.apart.discard(tid)
+        cgroup = self._where.get(tid)
+        if cgroup is None:
+            return
+        if tid not in cgroup.tasks:
+            if cgroup.parent is None:
+                del self._where[tid]
+            return
+        tgid = cgroup.tasks.pop(tid)
+        if not cgroup.tasks:
+            cgroup.update_populated(False)
+        if tid == tgid:
+            cgroup.zombies[tid] = tgid
+        else:
+            self._where.pop(tid)
+            self._charge(cgroup, -1)
+
+    def task_reaped(self, tid: int) -> None:
+        """The dead task has been waited for."""
+        self.membership.css_sets.freed(tid)
+        cgroup = self._where.pop(tid, None)
+        if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
+            self._charge(cgroup, -1)
+
+    def prune(self, *cgroups: Cgroup) -> None:
+        """Brings the tasks of cgroups up to date with what lives: children and threads come and go unannounced."""
+        self.membership.adopt_forked()
+        for cgroup in cgroups:
+            self._prune(cgroup)
+
+    def _prune(self, cgroup: Cgroup) -> None:
+        for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
+            self.task_reaped(tid)
+        for tgid in self.processes.changing(dict.fromkeys(cgroup.tasks.values()).keys()):
+            info = self.processes.find(tgid)
+            live = set(self.processes.threads(tgid))
+            if cgroup.tasks.get(tgid) == tgid:  # they may outlive it
+                self._adopt_threads(tgid, live, cgroup)
+            for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
+                self.task_exited(tid)
+                if info is None:
+                    self.task_reaped(tid)
+
+    def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
+        """(tid, tgid) of the live tasks in a cgroup, in order of arrival; on the unified hierarchy, set by set
+        (css_task_iter_advance).
+        """
+        if cgroup.parent is not None:
+            self.prune(cgroup)
+            return self._by_sets(cgroup, cgroup.tasks)
+        self.membership.adopt_forked()
+        found = {
+            tid: tgid
+            for tgid in self.processes.all()
+            for tid in self.processes.threads(tgid)
+            if self.cgroup_of(tid) is cgroup
+        }
+        # As long as tids have not wrapped, a lower one is the older task.
+        back = self.membership.css_sets.back
+        arrivals = [(tid, 0, tid) for tid in found.keys() - back.keys()]
+        arrivals += [(since, n, tid) for n, (tid, since) in enumerate(back.items(), start=1) if tid in found]
+        return self._by_sets(cgroup, {tid: found[tid] for _, _, tid in sorted(arrivals)})
+
+    def _by_sets(self, cgroup: Cgroup, members: Mapping[int, int]) -> list[tuple[int, int]]:
+        if not self.dfl:
+            return list(members.items())
+        return [(tid, members[tid]) for tid in self.membership.css_sets.threads(cgroup, members)]
+
+    def leaders(self, cgroup: Cgroup) -> list[int]:
+        """The processes of a cgroup of the unified hierarchy by their leader, with those of the threaded cgroups that
+        it is the domain of. In each set of tasks those whose leader has ended before its threads come last
+        (css_task_iter_advance).
+        """
+        self.prune(*cgroup.threaded_below())
+        members = self.members(cgroup)
+        initial: list[int] = []
+        if cgroup.parent is None:
+            live = [tid for tid, tgid in members if tid == tgid]
+            known = self.membership.css_sets
+            ended = sorted(tgid for tgid in {tgid for _, tgid in members} - set(live) if self.cgroup_of(tgid) is cgroup)
+            initial = [tgid for tgid in (*live, *ended) if known.is_initial(tgid)]
+        return self.membership.css_sets.leaders(cgroup, initial, dict(members))
+
+    def freeze_tasks(self, cgroup: Cgroup) -> None:
+        """Stops or continues the processes here and below after a change of what is frozen.
+
+        A process goes as its leader does: a single thread cannot be stopped.
+        """
+        self.membership.adopt_forked()
+        subtree = (cgroup, *cgroup.descendants())
+        for tgid in [tgid for member in subtree for tid, tgid in member.tasks.items() if tid == tgid]:
+            self.membership.freeze(tgid)
+        known: set[int] = set()
+        while cgroup.frozen and known != (known := cgroup.processes()):  # what they forked before they stood still
+            self.processes.settle_stopped(known)
+            self.membership.adopt_forked()

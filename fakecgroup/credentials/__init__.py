@@ -1,0 +1,1 @@
+"""Callers, their capabilities, and what they may do to an inode."""

@@ -1,0 +1,1 @@
+"""Inodes as kernfs keeps them: attributes, extended attributes, the order of names."""

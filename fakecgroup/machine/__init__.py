@@ -1,0 +1,1 @@
+"""Which kernel the model plays, on which machine, and the options that say so."""

@@ -1,0 +1,1 @@
+"""Tasks, what they use, and the accounts that charge it to cgroups."""

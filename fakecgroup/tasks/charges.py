@@ -1,0 +1,175 @@
+"""Charges of real processes' memory to cgroups.
+
+Memory is charged to the cgroup that its process is in when it starts to use it, and stays charged there when the
+process moves, until it is freed. The model cannot see which page is freed, so it assumes the latest. A process that
+executes another program frees all of it. A page fault counts in the cgroup that the process is in at the time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .usage import Faults, MemoryUse
+
+if TYPE_CHECKING:
+    from .place import Place
+    from .processes import Processes
+
+NOTHING = MemoryUse()
+#: Bits of memory.move_charge_at_immigrate: the kinds of pages that move (MOVE_ANON, MOVE_FILE; shared memory is FILE).
+ANON, FILE = 1, 2
+
+
+class Charge:
+    """The bytes that one process has charged to one cgroup."""
+
+    __slots__ = ("cgroup", "use")
+
+    def __init__(self, cgroup: Place) -> None:
+        self.cgroup = cgroup
+        self.use = NOTHING
+
+
+class Account:
+    """One process: its program (`image`), its charges (latest last), bytes `resident` now, their `peak`, and the page
+    faults that are already counted.
+    """
+
+    __slots__ = ("charges", "faults", "image", "peak", "resident")
+
+    def __init__(self, image: object, cgroup: Place, peak: int) -> None:
+        self.image = image
+        self.charges = [Charge(cgroup)]
+        self.peak = peak
+        self.resident = 0
+        self.faults = Faults()
+
+
+class MemoryCharges:
+    """The memory of the processes that are or were in a cgroup."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._accounts: dict[int, Account] = {}
+        self._spread: set[int] = set()  # those with charges in several cgroups
+
+    def __bool__(self) -> bool:
+        return bool(self._accounts)
+
+    def start(self, tgid: int, cgroup: Place) -> None:
+        """Open the account of a process that was forked in this cgroup: all its memory is charged there."""
+        if tgid not in self._accounts:
+            memory = self._processes.memory(tgid)
+            self._accounts[tgid] = Account(memory.image, cgroup, 0)
+            self.look(tgid)
+
+    def move(self, tgid: int, cgroup: Place, takes: int = 0) -> None:
+        """Note that a process is about to be in this cgroup.
+
+        Its charges stay where they are, but for the kinds that it `takes` along (ANON, FILE) from the cgroup that it
+        leaves (memory.move_charge_at_immigrate, get_mctgt_type).
+        """
+        account = self._accounts.get(tgid)
+        if account is None:
+            memory = self._processes.memory(tgid)
+            if cgroup.parent is None or not memory.resident:
+                return
+            account = self._accounts[tgid] = Account(memory.image, cgroup.hierarchy.root, memory.peak)
+            account.charges[0].use = memory.use
+            account.faults = memory.faults
+        elif account.charges[-1].cgroup is cgroup:
+            return
+        self.look(tgid)
+        here = account.charges[-1].cgroup if account.charges else None
+        moved = Charge(cgroup)
+        for charge in account.charges:
+            if takes and charge.cgroup is here:
+                part = _movable(charge.use, takes)
+                self._apply(charge, NOTHING.less(part))
+                self._apply(moved, part)
+        account.charges.append(moved)
+        self._spread.add(tgid)
+        self.look(tgid)
+
+    def look_at_spread(self) -> None:
+        """Bring the charges of all processes with charges in several cgroups up to date."""
+        for tgid in list(self._spread):
+            self.look(tgid)
+
+    def end(self, tgid: int) -> None:
+        """Close the account of a process that is gone: free all its charges."""
+        account = self._accounts.pop(tgid, None)
+        self._spread.discard(tgid)
+        if account is not None:
+            for charge in account.charges:
+                self._apply(charge, NOTHING.less(charge.use))
+
+    def ended(self, tgid: int, peak: int) -> None:
+        """Note that a process has exited that had at most `peak` bytes resident."""
+        account = self._accounts.get(tgid)
+        if account is not None and peak > account.peak:
+            self.passed(account.charges[-1].cgroup, peak - account.resident)
+            account.peak = peak
+
+    def passed(self, cgroup: Place, more: int) -> None:
+        """Note that for a moment `more` bytes were charged to a cgroup than now."""
+        if more > 0:
+            for above in cgroup.lineage():
+                above.memory_changed(more)
+
+    def look(self, tgid: int) -> None:
+        """Bring the charges of a process up to date."""
+        account = self._accounts.get(tgid)
+        if account is None:
+            return
+        memory = self._processes.memory(tgid)
+        self._count_faults(account, memory.faults)
+        if not memory.resident:
+            self.end(tgid)
+            return
+        if memory.image != account.image:
+            for charge in account.charges[:-1]:
+                self._apply(charge, NOTHING.less(charge.use))
+            del account.charges[:-1]
+            self._spread.discard(tgid)
+            account.image, account.peak = memory.image, 0
+        spike = memory.peak - memory.resident if memory.peak > account.peak else 0
+        account.peak = max(memory.peak, account.peak)
+        account.resident = memory.resident
+        change = memory.use
+        for charge in account.charges:
+            change = change.less(charge.use)
+        for charge in reversed(account.charges):
+            if charge is account.charges[0]:
+                part = change
+            else:
+                part = MemoryUse(*(max(more, -has) for more, has in zip(change, charge.use, strict=True)))
+            change = change.less(part)
+            if any(part) or (spike and charge is account.charges[-1]):
+                self._apply(charge, part, spike)
+            spike = 0
+
+    @staticmethod
+    def _count_faults(account: Account, faults: Faults) -> None:
+        fresh = faults.less(account.faults)
+        if any(fresh):
+            account.faults = account.faults.plus(fresh)
+            here = account.charges[-1].cgroup
+            here.faults_here = here.faults_here.plus(fresh)
+            for cgroup in here.lineage():
+                cgroup.faults = cgroup.faults.plus(fresh)
+
+    def _apply(self, charge: Charge, change: MemoryUse, spike: int = 0) -> None:
+        charge.use = charge.use.plus(change)
+        charge.cgroup.memory_here = charge.cgroup.memory_here.plus(change)
+        for cgroup in charge.cgroup.lineage():
+            cgroup.memory = cgroup.memory.plus(change)
+            cgroup.memory_changed(spike)
+
+
+def _movable(use: MemoryUse, kinds: int) -> MemoryUse:
+    """The pages of these kinds. Kernel stacks and page tables never move. Locked pages are assumed to be among them."""
+    anon = use.anon if kinds & ANON else 0
+    file, shmem = (use.file, use.shmem) if kinds & FILE else (0, 0)
+    locked = min(use.locked, anon + file + shmem)
+    return MemoryUse(anon, file, shmem, huge=use.huge if anon else 0, locked=locked)

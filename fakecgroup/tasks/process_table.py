@@ -1,0 +1,132 @@
+"""Processes that exist only in the model, for a `Kernel` without a mount."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from errno import ESRCH
+from typing import TYPE_CHECKING
+
+from ..credentials.capability import ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
+from ..refuse import refuse
+from .processes import TaskInfo
+from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+
+if TYPE_CHECKING:
+    from .place import Places
+    from .processes import End
+
+
+class ProcessTable:
+    """A table of processes that use nothing. pid 1 is init, pid 2 kthreadd.
+
+    Methods that change a task raise ProcessLookupError (ESRCH) if it is not there.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
+        self._granted = {1: ALL_PRIVILEGES, 2: ALL_PRIVILEGES}
+        self._next = 180  # with an 8 in it, so that "0180" is neither an octal number nor a pid
+
+    def find(self, tid: int) -> TaskInfo | None:
+        return self._tasks.get(tid)
+
+    def threads(self, tgid: int) -> list[int]:
+        return [task.tid for task in self._tasks.values() if task.tgid == tgid and not task.zombie]
+
+    def changing(self, tgids: Collection[int]) -> Iterable[int]:
+        """All of them: a task may end here without a report."""
+        return tgids
+
+    def all(self) -> list[int]:
+        return [task.tid for task in self._tasks.values() if task.tid == task.tgid and not task.zombie]
+
+    def newest(self) -> int:
+        return self._next - 1
+
+    def privileges(self, tid: int) -> Privileges:
+        """What `grant` gave; else all privileges for a task added as root, none for others."""
+        return self._granted.get(tid, NO_PRIVILEGES)
+
+    def grant(self, tid: int, privileges: Privileges) -> None:
+        """Set the privileges of a task."""
+        self._task(tid)
+        self._granted[tid] = privileges
+
+    def watch(self, tgid: int) -> None:
+        pass
+
+    def follow(self, tgid: int, places: Places | None) -> None:
+        pass
+
+    def follow_thread(self, tid: int, places: Places | None) -> None:
+        pass
+
+    def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
+        """Nothing: `Kernel.fork` places each child itself."""
+        return ()
+
+    def ended(self) -> Iterable[End] | None:
+        """None: no ends are reported, as nothing is used."""
+        return None
+
+    def freeze(self, tgid: int, frozen: bool) -> None:
+        """Do nothing: no task runs."""
+
+    def settle_stopped(self, tgids: Iterable[int]) -> bool:
+        return True
+
+    def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
+        return None
+
+    def thread_cpu(self, tid: int) -> int:
+        return 0
+
+    def memory(self, tgid: int) -> ProcessMemory:
+        return ProcessMemory(MemoryUse())
+
+    def machine_cpu(self) -> Sequence[CpuTime]:
+        return ()
+
+    def machine_memory(self) -> MemoryUse:
+        return MemoryUse()
+
+    def machine_faults(self) -> Faults:
+        return Faults()
+
+    def wake(self, seconds: float | None) -> None:
+        pass
+
+    def _task(self, tid: int) -> TaskInfo:
+        if tid not in self._tasks:
+            raise refuse(ESRCH)
+        return self._tasks[tid]
+
+    def kill(self, tgid: int) -> None:
+        for tid in self.threads(tgid):
+            self.exit(tid)
+
+    def add(self, *, uid: int = 0, suid: int | None = None, tgid: int | None = None) -> int:
+        """Add a process, or with `tgid` a thread of that process. Returns its tid."""
+        if tgid is not None:
+            self._task(tgid)
+        tid, self._next = self._next, self._next + 1
+        self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
+        self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
+        return tid
+
+    def set_uid(self, tid: int, uid: int, suid: int) -> None:
+        """Set the real and the saved uid of a task."""
+        self._tasks[tid] = self._task(tid)._replace(uid=uid, suid=suid)
+
+    def exit(self, tid: int) -> None:
+        """End a task: a leader becomes a zombie until `reap`, any other thread is gone."""
+        task = self._task(tid)
+        if task.tgid == tid:
+            self._tasks[tid] = task._replace(zombie=True)
+        else:
+            del self._tasks[tid], self._granted[tid]
+
+    def reap(self, tid: int) -> None:
+        """Remove a task that its parent has waited for."""
+        self._task(tid)
+        del self._tasks[tid], self._granted[tid]

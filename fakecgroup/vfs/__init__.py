@@ -1,0 +1,1 @@
+"""System calls: the checks of the VFS, and open files."""
