@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from generated_page import main
-
 from fakecgroup.conformance.parity import page
 
 if __name__ == "__main__":

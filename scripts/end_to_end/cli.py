@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from oracle_vm import kernels
-from oracle_vm.kernels import OracleError
+from vm import kernels, programs
+from vm.errors import MachineError
 
 from . import host, machine, report
 from .report import Ran
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             runs.append(_run(target, options))
             if options.output == "table":
                 print(report.as_text(runs[-1]), flush=True)
-    except OracleError as error:
+    except MachineError as error:
         print(f"endtoend: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -41,7 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(target: str, options: argparse.Namespace) -> Ran:
     if target == _HOST:
         return report.read(target, *host.run(options.window, options.tolerance))
-    return report.read(target, *machine.run(kernels.load(target)))
+    programs.provide("endtoend")
+    return report.read(target, *machine.run(kernels.needed(target, _tell), _tell))
+
+
+def _tell(text: str) -> None:
+    print(f"endtoend: {text}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="endtoend",
         description="Have cgroup-engine keep a node's cgroups on real kernels while processes use what their pods may "
         "use, and exceed it.",
-        epilog="Kernels come with `scripts/oracle fetch`, their root with `scripts/systemd fetch 6.1`. host needs root "
-        "and cgroup v1, and uses a cgroupRoot of its own, which it removes.",
+        epilog="Kernels and their root are fetched where they are not here. host needs root and cgroup v1, and uses a "
+        "cgroupRoot of its own, which it removes.",
     )
     parser.add_argument(
         "targets",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from oracle_vm.kernels import OracleError
+from vm.errors import MachineError
 
 _SCRIPTS = Path(__file__).resolve().parents[1]
 _ROOT = Path("/sys/fs/cgroup")
@@ -17,14 +17,14 @@ _SHARES = 10240
 
 
 def run(window: float, tolerance: float) -> tuple[str, int]:
-    """What the scenario prints, and its exit code. Raises OracleError where it cannot run.
+    """What the scenario prints, and its exit code. Raises MachineError where it cannot run.
 
     ``window``: seconds for which CPU is measured; ``tolerance``: percent that a CPU figure may be off by.
     """
     if os.geteuid() != 0:
-        raise OracleError("host: needs root")
+        raise MachineError("host: needs root")
     if not all((_ROOT / name / "cgroup.procs").exists() for name in ("cpu", "cpuacct", "memory", "pids", "cpuset")):
-        raise OracleError("host: /sys/fs/cgroup has no cgroup v1 with cpu, cpuacct, cpuset, memory and pids")
+        raise MachineError("host: /sys/fs/cgroup has no cgroup v1 with cpu, cpuacct, cpuset, memory and pids")
     name = f"fcg-end-to-end-{secrets.token_hex(4)}"
     command = [sys.executable, "-m", "end_to_end.scenario", "--cgroup-root", name, "--shares", str(_SHARES)]
     command += ["--window", str(window), "--tolerance", str(tolerance)]

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from oracle_vm.kernels import Kernel
-from systemd_vm.machine import boot, put_programs
-from systemd_vm.root import image_of
+from vm import checkout, root
+from vm.kernels import Kernel
+from vm.script_machine import boot
 
 #: Kernel series -> its cgroup layout. 5.10 is the last that systems ran on v1 by default.
 LAYOUTS = {"5.10": "v1", "6.1": "v2", "6.12": "v2", "7.2": "v2"}
 #: The series whose root all of them have: Debian's userland of 5.10 has no Python that the engine runs on.
 _ROOT = "6.1"
-#: Seconds after which a machine that is still on counts as wedged. On two idle CPUs it takes one and a half minutes.
-PATIENCE = 540.0
+#: After so many seconds a machine that is still on is given up. On two idle CPUs it takes one and a half minutes.
+_SECONDS = 540.0
 _HERE = Path(__file__).parent
 
 
-def run(kernel: Kernel) -> tuple[str, int]:
-    """What the scenario prints, and its exit code; OracleError when the machine does not come up or ends too early."""
+def run(kernel: Kernel, report: Callable[[str], None]) -> tuple[str, int]:
+    """What the scenario prints, and its exit code.
+
+    Raises MachineError when the machine does not come up or ends too early.
+    """
+    image = root.needed(_ROOT, report)
     with tempfile.TemporaryDirectory(prefix="fcg-end-to-end-") as name:
         overlay = Path(name)
-        put_programs(overlay)
+        checkout.put_programs(overlay)
         package = overlay / "opt" / "python" / "end_to_end"
         shutil.copytree(_HERE / "scenario", package / "scenario", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(_HERE / "__init__.py", package)
         shutil.copy(_HERE / "init", overlay / "opt")
-        return boot(kernel, image_of(_ROOT), overlay, f"rdinit=/opt/init layout={LAYOUTS[kernel.series]}", PATIENCE)
+        options = f"rdinit=/opt/init layout={LAYOUTS[kernel.series]}"
+        return boot(kernel, image, overlay, options, report, seconds=_SECONDS)

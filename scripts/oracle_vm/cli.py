@@ -15,15 +15,17 @@ from fakecgroup import personalities
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import LAYOUTS, CaseError, load_cases
 from fakecgroup.conformance.cases import all_cases
-from fakecgroup.conformance.fuzz import subjects
 from fakecgroup.conformance.report import print_tallies
+from fakecgroup.conformance.fuzz import subjects
 from fakecgroup_mount.errors import MountError
+from vm import kernels, programs
+from vm.errors import MachineError
+from vm.kernels import SUITES, Kernel
 
-from . import kernels, machine
+from . import machine
 from .compare import verify
 from .fuzz import Outcome, fuzz
 from .host import record_host
-from .kernels import SUITES, OracleError
 from .nightly import nightly, turns
 from .record import normalised, record
 
@@ -43,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
     try:
         return int(options.run(options))
-    except (OracleError, MountError, CaseError, recording.RecordingError) as error:
+    except (MachineError, MountError, CaseError, recording.RecordingError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -137,10 +139,10 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 
 
 def _fetch(options: argparse.Namespace) -> int:
-    kernels.check_programs()
+    programs.provide("oracle", compiler=True)
     for series in options.kernels or SUITES:
         if series not in SUITES:
-            raise OracleError(f"no kernel {series!r}; there are {', '.join(SUITES)}")
+            raise MachineError(f"no kernel {series!r}; there are {', '.join(SUITES)}")
         kernel = kernels.fetch(series)
         print(f"{series}\t{kernel.package}\t{kernel.version}\t{kernel.vmlinuz}", flush=True)
     machine.guest()
@@ -150,7 +152,7 @@ def _fetch(options: argparse.Namespace) -> int:
 def _ask(options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
     cases = load_cases(text, options.layout)
-    kernel = kernels.load(options.kernel)
+    kernel = _kernel(options.kernel)
     for layout in LAYOUTS:
         part = [case for case in cases if case.layout == layout]
         if not part:
@@ -167,7 +169,7 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _record(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
-        kernel = kernels.load(series)
+        kernel = _kernel(series)
         for one in options.machine or recording.MACHINES:
             for layout in options.layout or LAYOUTS:
                 if any(all_cases(layout, one).values()):
@@ -184,9 +186,9 @@ def _record_host(options: argparse.Namespace) -> int:
 
 def _fuzz(options: argparse.Namespace) -> int:
     if options.operations < 1:
-        raise OracleError(f"--operations {options.operations}: random operations are counted from 1")
+        raise MachineError(f"--operations {options.operations}: random operations are counted from 1")
     _check_subject(options.about, [(options.layout, options.kernel)])
-    kernel = kernels.load(options.kernel)
+    kernel = _kernel(options.kernel)
     outcome = fuzz(kernel, options.layout, options.operations, options.seed, _progress, options.machine, options.about)
     print_tallies([outcome.tally], options.layout, options.kernel, "model", options.output, 0, _shortest(outcome))
     if options.output == "table":
@@ -196,16 +198,16 @@ def _fuzz(options: argparse.Namespace) -> int:
 
 def _nightly(options: argparse.Namespace) -> int:
     if not options.minutes > 0:
-        raise OracleError(f"--minutes {options.minutes:g}: the time is more than 0 minutes")
+        raise MachineError(f"--minutes {options.minutes:g}: the time is more than 0 minutes")
     pairs = [
         (layout, version)
         for layout, version in personalities()
         if version in (options.kernel or SUITES) and layout in (options.layout or LAYOUTS)
     ]
     if not pairs:
-        raise OracleError("no such kernel has such a layout")
+        raise MachineError("no such kernel has such a layout")
     _check_subject(options.about, pairs)
-    loaded = {version: kernels.load(version) for _, version in pairs}
+    loaded = {version: _kernel(version) for _, version in pairs}
     every = turns([(layout, loaded[version]) for layout, version in pairs])
     if options.about:
         every = [turn for turn in every if turn.about == options.about]
@@ -215,20 +217,18 @@ def _nightly(options: argparse.Namespace) -> int:
 
 
 def _check_subject(about: str | None, pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises OracleError where no kernel of these has cases about this."""
+    """Raises MachineError where no kernel of these has cases about this."""
     known = dict.fromkeys(name for layout, version in pairs for name in subjects(layout, version))
     if about and about not in known:
-        raise OracleError(f"--about {about}: there is {', '.join(known) or 'nothing of the kind'}")
+        raise MachineError(f"--about {about}: there is {', '.join(known) or 'nothing of the kind'}")
 
 
 def _plans(options: argparse.Namespace) -> int:
     if options.trees < 1:
-        raise OracleError(f"--trees {options.trees}: random trees are counted from 1")
-    try:
-        from .plans import plans  # the engine's own dependencies are in the virtual environment alone
-    except ModuleNotFoundError as missing:
-        raise OracleError(f"plans needs {missing.name}: run .venv/bin/python scripts/oracle plans") from None
-    kernel = kernels.load(options.kernel)
+        raise MachineError(f"--trees {options.trees}: random trees are counted from 1")
+    from .plans import plans  # the engine is slow to import
+
+    kernel = _kernel(options.kernel)
     outcome = plans(kernel, options.layout, options.trees, options.seed, _progress)
     if options.output == "json":
         about = {"layout": options.layout, "kernel": options.kernel, "seed": options.seed}
@@ -266,8 +266,8 @@ def _verify(options: argparse.Namespace) -> int:
     recorded = recording.load(options.layout, options.kernel, options.machine)
     unknown = set(options.family) - set(recorded.families)
     if unknown:
-        raise OracleError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
-    tallies = verify(kernels.load(options.kernel), recorded, options.family, _progress)
+        raise MachineError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
+    tallies = verify(_kernel(options.kernel), recorded, options.family, _progress)
     print_tallies(tallies, options.layout, options.kernel, "vm", options.output, options.show)
     return 1 if any(tally.differences for tally in tallies) else 0
 
@@ -282,6 +282,12 @@ def _show(options: argparse.Namespace) -> int:
         if one.verdict != "ok":
             print(f"# {one.verdict}")
     return 0
+
+
+def _kernel(series: str) -> Kernel:
+    """The kernel, and all that it takes to boot it; what is missing is fetched. Raises MachineError."""
+    programs.provide("oracle", compiler=True)
+    return kernels.needed(series, _report)
 
 
 def _report(text: str) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.tally import Tally
 from fakecgroup.conformance.fuzz import random_cases
 from fakecgroup.conformance.recording import PLAIN, SWAP
 from fakecgroup.conformance.replay import Result
-from fakecgroup.conformance.tally import Tally
+from vm.kernels import Kernel
 
 from .compare import compare
-from .kernels import Kernel
 from .shrink import shrink, to_its_end
 
 Report = Callable[[str], None]
@@ -45,7 +45,7 @@ def fuzz(
     """About ``operations`` random operations, compared; all about memory on the machine with swap.
 
     ``about``: one of ``subjects(layout, kernel)`` that all cases are about, else anything.  ``most``: so many differing
-    cases are made short and the others left out, 0 for all.  Raises OracleError.
+    cases are made short and the others left out, 0 for all.  Raises MachineError.
     """
     outcome = Outcome(Tally("random", machine))
     differing = []

@@ -17,9 +17,13 @@ from typing import BinaryIO
 
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.recording import PLAIN, SWAP
+from vm import qemu
+from vm.cache import cache_directory, locked
+from vm.errors import MachineError
+from vm.initramfs import pack
+from vm.kernels import Kernel
 
 from . import wire
-from .kernels import Kernel, OracleError, cache_directory, check_programs
 
 CPUS = 4
 NODES = 2
@@ -29,7 +33,7 @@ DISK = 64 * 1024 * 1024
 #: What the guest swaps on, by the name of the machine (recording.MACHINES), in bytes: the last disk but its first page.
 SWAP_SPACE = {PLAIN: 0, SWAP: DISK - 4096}
 BOOT_OPTIONS = (
-    "console=ttyS0 quiet panic=-1 hugepagesz=1G hugepages=0 hugepagesz=2M hugepages=8 swapaccount=1 "
+    f"{qemu.boot_options('amd64')} hugepagesz=1G hugepages=0 hugepagesz=2M hugepages=8 swapaccount=1 "
     "rcupdate.rcu_expedited=1 psi=1"
 )
 SHARED_MEMORY = 256 * 1024 * 1024
@@ -63,9 +67,9 @@ def ask(
     kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None], machine: str = PLAIN
 ) -> list[Answered]:
     """Have a kernel answer cases on one of ``recording.MACHINES``.  A case that wedges or kills the machine is recorded
-    as ``hang``; the machine is booted again for the cases after it.  Raises OracleError when it does not come up.
+    as ``hang``; the machine is booted again for the cases after it, and once after a panic before any case.  Raises
+    MachineError when it does not come up.
     """
-    check_programs()
     answered: list[Answered] = []
     for start in range(0, len(cases), BATCH):
         part = cases[start : start + BATCH]
@@ -82,15 +86,19 @@ def _ask_batch(
     found: dict[int, wire.RawCase] = {}
     first = 0
     failures = 0
+    panics = qemu.BootPanics(kernel, report)
     while first < len(cases):
         with tempfile.TemporaryDirectory(prefix="fcg-oracle-") as directory:
             state, current = _boot(kernel, layout, encoded, first, Path(directory), cases, found, machine)
+            panic = qemu.panic_of(Path(directory) / "console")
         if state == wire.DONE:
             break
         if state == wire.BOOTING:
+            if panic:
+                panics.note(panic)
             failures += 1
             if failures == ATTEMPTS:
-                raise OracleError(
+                raise MachineError(
                     f"kernel {kernel.series} did not come up in the virtual machine, {ATTEMPTS} times in a row"
                 )
             continue
@@ -127,15 +135,8 @@ def _boot(
         file.flush()
         with mmap.mmap(file.fileno(), SHARED_MEMORY) as shared:
             log = directory / "console"
-            process = subprocess.Popen(
-                _command(kernel, directory, memory, log, machine), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-            )
-            try:
+            with qemu.running(_command(kernel, directory, memory, log, machine)) as process:
                 _watch(process, shared)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-                process.wait()
             used, _progress, state, current = _progress_of(shared)
             wire.decode(cases, shared[out : out + used], found)
             if os.environ.get("FAKECGROUP_ORACLE_CONSOLE"):
@@ -162,11 +163,9 @@ def _watch(process: subprocess.Popen[bytes], shared: mmap.mmap) -> None:
 
 def _command(kernel: Kernel, directory: Path, memory: Path, log: Path, machine: str) -> list[str]:
     half = MEMORY // NODES // (1024 * 1024)
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
-    command += ["-smp", str(CPUS), "-m", str(MEMORY // (1024 * 1024)), "-nodefaults", "-display", "none", "-no-reboot"]
-    command += ["-serial", f"file:{log}", "-kernel", str(kernel.vmlinuz), "-initrd", str(guest())]
     # what the kernel does not know, and has no dot, becomes init's environment
-    command += ["-append", BOOT_OPTIONS + (" ORACLE_SWAP=1" if SWAP_SPACE[machine] else "")]
+    options = BOOT_OPTIONS + (" ORACLE_SWAP=1" if SWAP_SPACE[machine] else "")
+    command = qemu.command(kernel, guest(), options, cpus=CPUS, memory=MEMORY, console=log)
     for node in range(NODES):
         cpus = f"{node * CPUS // NODES}-{(node + 1) * CPUS // NODES - 1}"
         command += ["-object", f"memory-backend-ram,id=node{node},size={half}M"]
@@ -193,27 +192,23 @@ def _make_swap(disk: BinaryIO) -> None:
 
 
 def guest() -> Path:
-    """The guest's initramfs, built for each state of its source."""
+    """The guest's initramfs, built for each state of its source. Raises MachineError."""
     sources = sorted(Path(__file__).with_name("guest").glob("*.[ch]"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     home = cache_directory() / "guest"
     image = home / f"initramfs-{digest}"
-    if image.exists():
-        return image
-    home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:
-        init = Path(directory) / "init"
-        flags = ["-static", "-O2", "-Wall", "-Wno-format-truncation", "-Wno-unused-result"]
-        files = [str(source) for source in sources if source.suffix == ".c"]
-        built = subprocess.run(["gcc", *flags, "-o", str(init), *files], capture_output=True, text=True)
-        if built.returncode != 0:
-            raise OracleError("building the guest failed: " + (built.stderr.splitlines() or ["gcc said nothing"])[0])
-        packed = subprocess.run(
-            ["cpio", "--quiet", "-o", "-H", "newc"], input=b"init\n", cwd=directory, capture_output=True
-        )
-        if packed.returncode != 0:
-            raise OracleError("packing the guest failed: " + packed.stderr.decode(errors="replace").strip())
-        fresh = home / f"initramfs.{os.getpid()}"
-        fresh.write_bytes(packed.stdout)
-        fresh.rename(image)
+    with locked(home):
+        if not image.exists():
+            _build([source for source in sources if source.suffix == ".c"], image)
     return image
+
+
+def _build(sources: Sequence[Path], image: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="fcg-guest-") as directory:
+        tree = Path(directory)
+        flags = ["-static", "-O2", "-Wall", "-Wno-format-truncation", "-Wno-unused-result"]
+        command = ["gcc", *flags, "-o", str(tree / "init"), *map(str, sources)]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            raise MachineError("building the guest failed: " + (built.stderr.splitlines() or ["gcc said nothing"])[0])
+        pack(tree, image)

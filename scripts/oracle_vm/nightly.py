@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from fakecgroup.conformance.fuzz import subjects
 from fakecgroup.conformance.recording import PLAIN
+from vm.errors import MachineError
+from vm.kernels import Kernel
 
 from .fuzz import Outcome, Report, fuzz
-from .kernels import Kernel, OracleError
 from .shrink import different_forms
 
 #: Operations of one turn: some 20 s on a machine that has nothing else to do.
@@ -70,7 +71,7 @@ def nightly(
         seed = next(seeds)
         try:
             outcome = run(turn.kernel, turn.layout, TURN, seed, report, PLAIN, turn.about, MOST)
-        except OracleError as error:
+        except MachineError as error:
             say(f"# {turn.title}: seed {seed}: {error}")
         else:
             night.operations += outcome.tally.compared

@@ -16,8 +16,9 @@ from cgroup_engine.errors import StepFailedError
 from cgroup_engine.plan.steps import make_plan
 from fakecgroup.conformance.case import Case
 from tests.engine.random_trees import Machine, any_paths, any_tree, drift, kubelet_tree, processes
+from vm.errors import MachineError
+from vm.kernels import Kernel
 
-from .kernels import Kernel, OracleError
 from .machine import ask
 from .record import normalised
 
@@ -58,7 +59,7 @@ class PlansOutcome:
 
 
 def plans(kernel: Kernel, layout: str, trees: int, seed: int, report: Callable[[str], None]) -> PlansOutcome:
-    """At least so many trees, each planned from the one before.  Raises OracleError."""
+    """At least so many trees, each planned from the one before.  Raises MachineError."""
     planned = []
     for number in range(-(-trees // _TREES_OF_A_CASE)):
         planned.append(_case(layout, kernel.series, random.Random(f"{layout} {kernel.series} {seed} {number}"), number))
@@ -92,7 +93,7 @@ def _case(layout: str, series: str, chance: random.Random, number: int) -> PlanC
             if failure.todo not in in_the_way and not _held_by_a_child(failure, layout, series)
         ]
         if unexpected:
-            raise OracleError(f"case {number}: the model refuses a step: {unexpected[0]}")
+            raise MachineError(f"case {number}: the model refuses a step: {unexpected[0]}")
         obstacles += len(outcome.failed)
         steps |= set(range(start, len(machine.log)))
     values = machine.values(wanted)

@@ -12,14 +12,14 @@ from fakecgroup.conformance.case import Answer, Case
 from fakecgroup.conformance.cases import all_cases
 from fakecgroup.conformance.normalise import Normaliser
 from fakecgroup.conformance.recording import VARIES, RecordedCase, Recording
+from vm.kernels import Kernel
 
-from .kernels import Kernel
 from .machine import Answered, ask, description
 
 
 def record(kernel: Kernel, layout: str, machine: str, changed: bool, report: Callable[[str], None]) -> Path:
     """Write the recording of one kernel, layout and machine.  ``changed``: ask only cases that are new or have changed,
-    if the recording that is there is of this very kernel.  Raises OracleError.
+    if the recording that is there is of this very kernel.  Raises MachineError.
     """
     wanted = [(family, case) for family, cases in all_cases(layout, machine).items() for case in cases]
     kept = _kept(kernel, layout, machine) if changed else {}

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from oracle_vm.kernels import cache_directory
+from vm.cache import cache_directory
 
 from . import debian, page, release, report
 from .errors import ProgramsError

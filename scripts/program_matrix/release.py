@@ -33,7 +33,7 @@ cd "$root"
 pivot_root . mnt
 umount -l /mnt
 cd "$checkout"
-exec /usr/bin/python3 scripts/programs "$@"
+exec /usr/bin/python3 scripts/program.py program_matrix "$@"
 """
 
 

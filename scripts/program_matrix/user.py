@@ -17,6 +17,8 @@ UID = 54321
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for: the system's."""
 
+_PACKAGES = f"{REPOSITORY}:{REPOSITORY}/mount"
+
 _MAIN = ("-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())")
 
 # In a mount namespace of our own /dev/fuse is open to all, as on any distribution; the mounts of others are let go, as
@@ -41,7 +43,7 @@ def environment(home: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "HOME": str(home),
         "XDG_STATE_HOME": str(home),
-        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONPATH": _PACKAGES,
     }
 
 
@@ -56,7 +58,7 @@ def fakecgroup(many_users: bool = False) -> tuple[str, ...]:
             command = ("unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(UID), python)
             tried = subprocess.run(
                 [*command, "-c", "import fakecgroup_mount.cli.program"],
-                env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(REPOSITORY)},
+                env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": _PACKAGES},
                 cwd="/",
                 capture_output=True,
                 check=False,

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from oracle_vm import kernels
-from oracle_vm.kernels import OracleError
+from vm import kernels, programs, root
+from vm.errors import MachineError
 
-from . import machine, root
+from . import machine
 
 #: Kernel series whose Debian suite has a Python that the engine runs on.
 SERIES = ("6.1", "6.12", "7.2", "6.12/arm64")
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
     try:
         return int(options.run(options))
-    except OracleError as error:
+    except MachineError as error:
         print(f"systemd: {error}", file=sys.stderr)
         return 1
     except OSError as error:
@@ -50,12 +50,9 @@ def _parser() -> argparse.ArgumentParser:
 def _fetch(options: argparse.Namespace) -> int:
     for series in options.kernels or ["6.1"]:
         if series not in SERIES:
-            raise OracleError(f"no root for kernel {series!r}; there are {', '.join(SERIES)}")
-        kernels.check_programs(kernels.number_and_architecture(series)[1])
-        try:
-            kernel = kernels.load(series)
-        except OracleError:
-            kernel = kernels.fetch(series)
+            raise MachineError(f"no root for kernel {series!r}; there are {', '.join(SERIES)}")
+        programs.provide("systemd", kernels.number_and_architecture(series)[1])
+        kernel = kernels.needed(series, _report)
         image = root.fetch(series)
         print(f"{series}\t{kernel.package}\t{image.stat().st_size} bytes", flush=True)
     return 0
@@ -63,6 +60,11 @@ def _fetch(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     script = sys.stdin.read() if options.script == "-" else Path(options.script).read_text()
-    printed, code = machine.run(kernels.load(options.kernel), options.layout, script)
+    programs.provide("systemd", kernels.number_and_architecture(options.kernel)[1])
+    printed, code = machine.run(kernels.needed(options.kernel, _report), options.layout, script, _report)
     print(printed, end="")
     return code
+
+
+def _report(text: str) -> None:
+    print(f"systemd: {text}", file=sys.stderr, flush=True)

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from cgroup_engine.cli import main
 from demonstration import story
 from demonstration.shell import ProcessShell
 from terminal_picture import shown
-
-from cgroup_engine.cli import main
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PICTURE = REPOSITORY / "docs" / "demo.svg"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from oracle_vm.kernels import SUITES, Apt, OracleError, cache_directory, number_and_architecture
-
+from .apt import Apt, run
 from .architecture import ARCHITECTURES
+from .cache import cache_directory, locked
+from .initramfs import pack
+from .kernels import SUITES, number_and_architecture
 
 _PACKAGES = [
     "systemd-sysv",
@@ -27,6 +28,7 @@ _PACKAGES = [
 _NOT_NEEDED = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/zoneinfo",
                "usr/share/perl*", "usr/lib/*/perl*", "usr/lib/*/gconv", "usr/lib/udev", "lib/udev",
                "usr/lib/systemd/system-generators", "lib/systemd/system-generators"]  # fmt: skip
+_IMAGE = "root.cpio"
 _PASSWD = "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n"
 _GROUP = "root:x:0:\nmessagebus:x:100:\n"
 # the only unit that is started: the script, its output on the second serial port, then the machine goes off
@@ -46,20 +48,32 @@ ExecStart=/bin/bash -c 'bash /opt/script >/dev/{output} 2>&1; echo "exit $?" >/d
 """
 
 
-def image_of(series: str) -> Path:
-    """The initramfs of the Debian suite that has a kernel series; OracleError if it was not fetched."""
-    image = _home(series) / "root.cpio"
-    if not image.exists():
-        raise OracleError(f"no root with systemd for {series} is here; get it with: scripts/systemd fetch {series}")
-    return image
+def needed(series: str, report: Callable[[str], None]) -> Path:
+    """The initramfs of the Debian suite that has a kernel series; it is made if it is not here. Raises MachineError."""
+    home = _home(series)
+    with locked(home):
+        if not (home / _IMAGE).exists():
+            report(f"fetching Debian's systemd and Python for {series} (about 45 MB)")
+            _fetch(series, home)
+        return home / _IMAGE
 
 
 def fetch(series: str) -> Path:
-    """Download and unpack the packages (about 45 MB; the machine's mirror) and pack them as an initramfs.
+    """Downloads and unpacks the packages (about 45 MB; the machine's mirror) and packs them as an initramfs.
 
-    Raises OracleError when apt cannot get them.
+    Raises MachineError where apt cannot get them.
     """
     home = _home(series)
+    with locked(home):
+        _fetch(series, home)
+        return home / _IMAGE
+
+
+def _home(series: str) -> Path:
+    return cache_directory() / "systemd" / series
+
+
+def _fetch(series: str, home: Path) -> None:
     number, architecture = number_and_architecture(series)
     apt = Apt(home / "apt", SUITES[number], architecture)
     apt.update()
@@ -70,24 +84,10 @@ def fetch(series: str) -> Path:
         for package in _usrmerge_first(packages):
             # unlike dpkg -x, tar goes through the links of a merged /usr and needs no root
             command = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner --keep-directory-symlink'
-            _run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
+            run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
         _configure(tree, ARCHITECTURES[architecture].output)
-        pack(tree, home / "root.cpio")
+        pack(tree, home / _IMAGE)
     shutil.rmtree(home / "apt" / "cache")
-    return home / "root.cpio"
-
-
-def pack(tree: Path, image: Path) -> None:
-    """A directory as an initramfs (cpio, newc), everything owned by root; replaces an older one at once."""
-    names = [str(path.relative_to(tree)) for path in sorted(tree.rglob("*"))]
-    fresh = image.with_name(f"{image.name}.{os.getpid()}")
-    with open(fresh, "wb") as file:
-        command = ["cpio", "--quiet", "-o", "-H", "newc", "-R", "0:0"]
-        done = subprocess.run(command, input="\n".join(names).encode(), cwd=tree, stdout=file, stderr=subprocess.PIPE)
-    if done.returncode != 0:
-        fresh.unlink()
-        raise OracleError("packing the root failed: " + done.stderr.decode(errors="replace").strip())
-    fresh.rename(image)
 
 
 def _usrmerge_first(packages: list[Path]) -> list[Path]:
@@ -112,13 +112,3 @@ def _configure(tree: Path, output: str) -> None:
             shutil.rmtree(path)
         path.unlink(missing_ok=True)
         path.symlink_to(target)
-
-
-def _home(series: str) -> Path:
-    return cache_directory() / "systemd" / series
-
-
-def _run(command: list[str], what: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise OracleError(f"{what} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")

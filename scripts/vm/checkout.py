@@ -1,0 +1,43 @@
+"""This checkout's programs in the root of a machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from .errors import MachineError
+from .kernels import Kernel
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_PROGRAM = '#!/bin/sh\nexec python3 -c "import sys; from {} import main; sys.exit(main())" "$@"\n'
+#: The module whose `main` a program is.
+_PROGRAMS = {"cgroup-engine": "cgroup_engine.cli", "fakecgroup": "fakecgroup_mount.cli"}
+_PACKAGES = ("fakecgroup", "fakecgroup_mount", "cgroup_engine", "yaml", "jeepney", "inotify_simple", "prometheus_client",
+             "fuse")  # fmt: skip
+# compiled parts are for this machine's Python; the packages do without
+_NOT_PUT = shutil.ignore_patterns("*.so", "__pycache__", "tests", "recordings")
+
+
+def put_programs(tree: Path) -> None:
+    """This checkout's programs in /opt/bin and, with what they need, in /opt/python. Raises MachineError."""
+    opt = tree / "opt"
+    (opt / "bin").mkdir(parents=True)
+    for name, module in _PROGRAMS.items():
+        (opt / "bin" / name).write_text(_PROGRAM.format(module))
+        (opt / "bin" / name).chmod(0o755)
+    for package in _PACKAGES:
+        found = importlib.util.find_spec(package)
+        if found is None or found.origin is None:
+            raise MachineError(f"Python cannot import {package}")
+        source = Path(found.origin)
+        if found.submodule_search_locations is None:
+            shutil.copy(source, opt / "python")
+        else:
+            shutil.copytree(source.parent, opt / "python" / package, ignore=_NOT_PUT)
+
+
+def put_fuse(kernel: Kernel, tree: Path) -> None:
+    """The kernel's FUSE, where it is a module, as /opt/fuse.ko."""
+    for module in kernel.tree.glob("lib/modules/*/kernel/fs/fuse/fuse.ko"):
+        shutil.copy(module, tree / "opt")
