@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ SYSTEMD = Path(__file__).parents[1] / "scripts" / "systemd"
 LAYOUTS = [layout for layout in ("v2", "v1") if layout == "v2" or SERIES == "6.1"]  # later ones have no v1 memory
 
 boots_a_machine = [
-    pytest.mark.skipif(
-        not SERIES, reason="boots a machine: scripts/systemd fetch 6.1, then with FAKECGROUP_SYSTEMD=6.1"
-    ),
+    pytest.mark.skipif(not SERIES, reason="boots a machine: with FAKECGROUP_SYSTEMD=6.1"),
     pytest.mark.timeout(400),
 ]
 
@@ -37,7 +34,7 @@ step() {
 
 def answers_of(script: str, layout: str) -> dict[str, Any]:
     """What a bash script in the machine prints: name of a `step` -> its exit code and output."""
-    command = [sys.executable, str(SYSTEMD), "run", "--kernel", SERIES, "--layout", layout, "-"]
+    command = [SYSTEMD, "run", "--kernel", SERIES, "--layout", layout, "-"]
     done = subprocess.run(command, input=_STEP + script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}

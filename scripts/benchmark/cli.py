@@ -55,7 +55,7 @@ ratio is CPU time (with the daemon's) or system calls (with strace) divided by t
 on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
 
 --run measures fakecgroup run: until `true` has run under it, beside a bare user and mount namespace and a kernel that
-scripts/oracle boots (once: scripts/oracle fetch 6.12); and the time by the clock of a compile job under it, without the
+scripts/oracle boots; and the time by the clock of a compile job under it, without the
 start, beside the same job without it.
 
 --idle N measures what the daemon spends in ten seconds (or --seconds) in which nothing happens: with no process in its

@@ -37,13 +37,17 @@ def mounted(trees: Mapping[str, Sequence[str]]) -> Iterator[None]:
     with ExitStack() as stack:
         for name, options in trees.items():
             os.mkdir(name)
-            command = [_BIN / "fakecgroup", "mount", name, *options]
+            command = [str(_BIN / "fakecgroup"), "mount", name, *options]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
                 raise MountError(last.rpartition(f"/{name}: ")[2])
-            stack.callback(subprocess.run, [_BIN / "fakecgroup", "umount", name], check=True)
+            stack.callback(_unmount, name)
         yield
+
+
+def _unmount(name: str) -> None:
+    subprocess.run([_BIN / "fakecgroup", "umount", name], check=True)
 
 
 class MountShell:

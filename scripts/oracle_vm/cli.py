@@ -15,8 +15,8 @@ from fakecgroup import personalities
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import LAYOUTS, CaseError, load_cases
 from fakecgroup.conformance.cases import all_cases
-from fakecgroup.conformance.report import print_tallies
 from fakecgroup.conformance.fuzz import subjects
+from fakecgroup.conformance.report import print_tallies
 from fakecgroup_mount.errors import MountError
 from vm import kernels, programs
 from vm.errors import MachineError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fakecgroup.conformance.case import Case
-from fakecgroup.conformance.tally import Tally
 from fakecgroup.conformance.recording import PLAIN, VARIES, RecordedCase, Recording
 from fakecgroup.conformance.replay import Difference, Result, replay, same
+from fakecgroup.conformance.tally import Tally
 from fakecgroup.conformance.target_model import ModelTarget
 from vm.kernels import Kernel
 

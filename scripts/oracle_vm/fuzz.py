@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fakecgroup.conformance.case import Case
-from fakecgroup.conformance.tally import Tally
 from fakecgroup.conformance.fuzz import random_cases
 from fakecgroup.conformance.recording import PLAIN, SWAP
 from fakecgroup.conformance.replay import Result
+from fakecgroup.conformance.tally import Tally
 from vm.kernels import Kernel
 
 from .compare import compare

@@ -90,16 +90,16 @@ def script(steps: Sequence[Step]) -> str:
 
 def read(steps: Sequence[Step], printed: str, complaint: str) -> tuple[Done, ...]:
     """What the steps printed, against what they must show. A complaint of the sandbox is of the last one seen."""
-    found = {}
+    found: dict[int, str] = {}
     for part in printed.split(_BEGIN)[1:]:
         number, _, rest = part.partition("\n")
         found[int(number)] = rest
     done = []
-    for number, step in enumerate(steps):
-        if number not in found:
+    for index, step in enumerate(steps):
+        if index not in found:
             done.append(Done(step, f"was not reached; {complaint}".strip("; ")))
             continue
-        text, _, status = found[number].rpartition(_END)
+        text, _, status = found[index].rpartition(_END)
         done.append(
             Done(step, _wrong(step, text.rstrip("\n"), status.strip()) if status else f"did not end; {complaint}")
         )

@@ -13,8 +13,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _PROGRAM = '#!/bin/sh\nexec python3 -c "import sys; from {} import main; sys.exit(main())" "$@"\n'
 #: The module whose `main` a program is.
 _PROGRAMS = {"cgroup-engine": "cgroup_engine.cli", "fakecgroup": "fakecgroup_mount.cli"}
-_PACKAGES = ("fakecgroup", "fakecgroup_mount", "cgroup_engine", "yaml", "jeepney", "inotify_simple", "prometheus_client",
-             "fuse")  # fmt: skip
+_DEPENDENCIES = ("yaml", "jeepney", "inotify_simple", "prometheus_client", "fuse")
+_PACKAGES = ("fakecgroup", "fakecgroup_mount", "cgroup_engine", *_DEPENDENCIES)
 # compiled parts are for this machine's Python; the packages do without
 _NOT_PUT = shutil.ignore_patterns("*.so", "__pycache__", "tests", "recordings")
 

@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import shutil
 import struct
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from fakecgroup.conformance.case import Case
+from oracle_vm import wire
+from vm import kernels
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 def oracle(*arguments: str, cache: Path, text: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-    command = [sys.executable, str(SCRIPTS / "oracle"), *arguments]
+    command = [sys.executable, SCRIPTS / "program.py", "oracle_vm", *arguments]
     return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
-def load_wire() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("oracle_wire", SCRIPTS / "oracle_vm" / "wire.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["oracle_wire"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def test_a_kernel_that_is_not_there_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fetched = []
+
+    def fetch(series: str, home: Path) -> None:
+        fetched.append(series)
+        (home / "kernel.json").write_text('{"package": "linux-image", "version": "1", "vmlinuz": "vmlinuz"}')
+
+    monkeypatch.setattr(kernels, "_fetch", fetch)
+    told: list[str] = []
+    first, second = (kernels.needed("6.12", told.append) for _ in range(2))
+    assert first == second
+    assert first.vmlinuz == tmp_path / "fakecgroup" / "kernels" / "6.12" / "tree" / "vmlinuz"
+    assert (fetched, told) == (["6.12"], ["fetching kernel 6.12 (about 30 MB)"])
 
 
-wire = load_wire()
-
-
-def test_a_kernel_that_was_not_fetched_is_one_line(tmp_path: Path) -> None:
-    done = oracle("ask", "--kernel", "6.12", "-", cache=tmp_path, text='["mkdir", "a"]')
+@pytest.mark.skipif(shutil.which("qemu-system-x86_64") is None, reason="no QEMU")
+def test_a_kernel_that_cannot_be_fetched_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "cache").touch()
+    done = oracle("ask", "--kernel", "6.12", "-", cache=tmp_path / "cache", text='["mkdir", "a"]')
     assert done.returncode == 1
-    assert done.stderr == "oracle: kernel 6.12 is not here; get it with: scripts/oracle fetch 6.12\n"
+    assert done.stderr.startswith("oracle: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("text", ["", "not json", '["nosuch", "a"]', '{"ops": 5}'])
@@ -110,12 +117,12 @@ def test_answers_are_read_as_the_guest_writes_them() -> None:
             answer(0, 0xFFFFFFFF, 0, 0, 1, b"0"),
         ]
     )
-    found: dict[int, object] = {}
+    found: dict[int, wire.RawCase] = {}
     wire.decode([case], data, found)
     raw = found[0]
-    assert raw.pids == {70: "self", 71: "w"}  # type: ignore[attr-defined]
-    assert raw.verdict == "ok"  # type: ignore[attr-defined]
-    answers = raw.answers  # type: ignore[attr-defined]
+    assert raw.pids == {70: "self", 71: "w"}
+    assert raw.verdict == "ok"
+    answers = raw.answers
     assert answers[:5] == [
         (None, "max\udcff\n"),
         ("EINVAL@write", None),
@@ -127,9 +134,9 @@ def test_answers_are_read_as_the_guest_writes_them() -> None:
 
 
 def test_answers_that_are_cut_short_leave_no_verdict() -> None:
-    found: dict[int, object] = {}
+    found: dict[int, wire.RawCase] = {}
     wire.decode([Case("x", "v2", (("read", "a"),))], answer(0, 0xFFFFFFFE, 0, 0, 1, b"70"), found)
-    assert found[0].verdict is None  # type: ignore[attr-defined]
+    assert found[0].verdict is None
 
 
 def test_an_operation_is_encoded_with_its_defaults() -> None:

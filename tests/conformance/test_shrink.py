@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.replay import Difference, Result
 from fakecgroup.conformance.tally import Tally
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
 from oracle_vm.fuzz import Outcome
 from oracle_vm.nightly import Turn, nightly
 from oracle_vm.shrink import different_forms, shrink

@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from end_to_end import report
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 ROOT = Path("/sys/fs/cgroup")
@@ -19,7 +20,7 @@ FAILED = {"part": "down", "what": "left", "found": 1, "expected": 0, "ok": False
 
 
 def endtoend(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPTS / "endtoend"), *arguments]
+    command = [sys.executable, SCRIPTS / "program.py", "end_to_end", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -44,7 +45,7 @@ def test_on_this_machine_the_hierarchy_holds_what_it_promises():
 
 @pytest.mark.skipif(
     not KERNELS,
-    reason="boots machines: scripts/oracle fetch, scripts/systemd fetch 6.1, then FAKECGROUP_END_TO_END='5.10 6.1'",
+    reason="boots machines: with FAKECGROUP_END_TO_END='5.10 6.1'",
 )
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -52,22 +53,11 @@ def test_on_a_booted_kernel_the_hierarchy_holds_what_it_promises(kernel):
     assert failures(endtoend(kernel, "-o", "json")) == []
 
 
-@pytest.fixture
-def report() -> Iterator[object]:
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        from end_to_end import report
-
-        yield report
-    finally:
-        sys.path.remove(str(SCRIPTS))
-
-
 def printed(*checks: dict[str, object]) -> str:
     return "\n".join(map(json.dumps, [{"kernel": "6.1.0", "layout": "v2"}, *checks]))
 
 
-def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end(report):
+def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end():
     assert report.read("6.1", printed(HELD), 0).held
     assert not report.read("6.1", printed(HELD, FAILED), 0).held
     assert not report.read("6.1", printed(), 0).held
@@ -76,7 +66,7 @@ def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end(report):
     assert broken.broken == "exit 1: OSError: no"
 
 
-def test_the_table_shows_expected_and_found(report):
+def test_the_table_shows_expected_and_found():
     lines = report.as_text(report.read("6.1", printed(HELD, FAILED), 0)).splitlines()
     assert lines[0] == "6.1: 6.1.0 v2"
     assert lines[2].split() == ["ok", "cpu", "a:", "CPUs", "0.500", "±10%", "0.497"]
@@ -84,7 +74,7 @@ def test_the_table_shows_expected_and_found(report):
     assert lines[-1].startswith("1 of 2 hold")
 
 
-def test_in_markdown_each_target_is_a_column(report):
+def test_in_markdown_each_target_is_a_column():
     runs = [report.read("6.1", printed(HELD, FAILED), 0), report.read("host", printed(HELD), 0)]
     rows = report.as_markdown(runs).splitlines()
     assert rows[0] == "| | | 6.1.0 v2 | 6.1.0 v2 |"

@@ -14,7 +14,7 @@ def main() -> None:
         try:
             child = os.fork()
         except OSError as refused:
-            why = errno.errorcode[refused.errno]
+            why = errno.errorcode[refused.errno or 0]
             break
         if child == 0:
             os.close(writing)

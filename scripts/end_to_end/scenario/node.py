@@ -25,7 +25,7 @@ evictionHard: {{memory.available: "0"}}
 _MI = 1 << 20
 #: Bytes that container back may use, and that are asked of it.
 BACK_LIMIT = 48 * _MI
-PODS = {
+PODS: dict[str, dict[str, Any]] = {
     "steady": {"work": ("500m", "64Mi", "500m", "64Mi")},  # Guaranteed
     "elastic": {"front": ("450m", "32Mi", "1", "64Mi"), "back": ("150m", "32Mi", "1", str(BACK_LIMIT))},
     "batch": {"work": ("400m", "32Mi", "400m", "64Mi")},

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from ..program import Program, Step
 from ..release import here
-from .tree import join, one
+from .tree import Limits, join, one
 
-_LIMITS = {"memory": "512M", "quota": 150000, "shares": 512, "cpus": "0-1"}
+_LIMITS = Limits(memory="512M", quota=150000, shares=512, cpus="0-1")
 _SAID = "512 MiB, 1.5 CPUs by quota and 512 shares"
 
 _JDK, _JDK_SHARES = (17, 1024) if here() == "Debian 12" else (25, 126)
@@ -24,7 +24,7 @@ def _java(layout: str) -> Sequence[Step]:
         Step(
             "java -XshowSettings:system -version",
             f"which cgroups, CPUs, quota, shares and memory, in a cgroup with {_SAID}",
-            f"{join(layout, **_LIMITS)}; java -XshowSettings:system -version 2>&1 | grep -E '{shown}' | sed 's/^ *//'",
+            f"{join(layout, _LIMITS)}; java -XshowSettings:system -version 2>&1 | grep -E '{shown}' | sed 's/^ *//'",
             f"Provider: cgroup{layout}\nEffective CPU Count: 2\nCPU Quota: 150000us\n"
             + one(layout, f"CPU Shares: {_JDK_SHARES}us", "CPU Shares: 512us")
             + "\nMemory Limit: 512.00M",
@@ -43,19 +43,19 @@ def _node(layout: str) -> Sequence[Step]:
         Step(
             "node -p process.constrainedMemory()",
             f"the limit in bytes, in a cgroup with {_SAID}",
-            f"{join(layout, **_LIMITS)}; node -p 'process.constrainedMemory()'",
+            f"{join(layout, _LIMITS)}; node -p 'process.constrainedMemory()'",
             str(512 << 20),
         ),
     ]
 
 
 def _ninja(layout: str) -> Sequence[Step]:
-    limits = {**_LIMITS, "quota": 100000}
+    limits = _LIMITS._replace(quota=100000)
     return [
         Step(
             "ninja --help",
             "how many jobs it would start: one more than there are CPUs by quota, of which there is one",
-            f"{join(layout, **limits)}; ninja --help 2>&1 | grep -o 'in parallel.*default=[0-9]*' | tail -c 2",
+            f"{join(layout, limits)}; ninja --help 2>&1 | grep -o 'in parallel.*default=[0-9]*' | tail -c 2",
             "2",
         ),
     ]
@@ -110,7 +110,7 @@ def _go(layout: str) -> Sequence[Step]:
         Step(
             "runtime.GOMAXPROCS(0)",
             f"it reads the quota of its own cgroup, with {_SAID}, of which it makes 2",
-            f"({join(layout, **_LIMITS)}; cd /run; strace -f -e trace=openat -o log ./main 2>&1); "
+            f"({join(layout, _LIMITS)}; cd /run; strace -f -e trace=openat -o log ./main 2>&1); "
             "grep -o 'app/cpu[^\"]*' log | sort",
             "2\n" + one(layout, "app/cpu.max", "app/cpu.cfs_period_us\napp/cpu.cfs_quota_us"),
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..program import Program, Step
 from .oci_runtimes import bundle
-from .tree import join, left, one, values
+from .tree import Limits, join, left, one, values
 
 _UNDER = ("sh", str(Path(__file__).with_name("under_systemd")))
 _WORK = "system.slice/work.service"
@@ -119,7 +119,7 @@ def _lxcfs(layout: str) -> Sequence[Step]:
             "the memory that there is for a process whose limit is 512 MiB",
             f"""mkdir /var/lib/lxcfs; lxcfs /var/lib/lxcfs >log 2>&1 &
             for i in $(seq 100); do [ -e /var/lib/lxcfs/proc/meminfo ] && break; sleep 0.05; done
-            {join(layout, memory="512M", quota=100000, shares=1024, cpus="0")}
+            {join(layout, Limits(memory="512M", quota=100000, shares=1024, cpus="0"))}
             grep MemTotal /var/lib/lxcfs/proc/meminfo | tr -s ' '""",
             "MemTotal: 524288 kB",
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Program, Step
-from .tree import join, one
+from .tree import Limits, join, one
 
-_LIMITS = {"memory": "512M", "quota": 150000, "shares": 512, "cpus": "0"}
+_LIMITS = Limits(memory="512M", quota=150000, shares=512, cpus="0")
 _ROOT = "/sys/fs/cgroup"
 
 
@@ -16,7 +16,7 @@ def _procps(layout: str) -> Sequence[Step]:
         Step(
             "ps -o cgroup",
             "the cgroups of a process, but for those that are /",
-            f"({join(layout, **_LIMITS)}; ps -o cgroup= -p $(exec sh -c 'echo $PPID'))",
+            f"({join(layout, _LIMITS)}; ps -o cgroup= -p $(exec sh -c 'echo $PPID'))",
             one(layout, "0::/app", "5:cpuset:/app,4:pids:/app,3:memory:/app,2:cpu,cpuacct:/app"),
         )
     ]
@@ -40,7 +40,7 @@ def _util_linux(layout: str) -> Sequence[Step]:
         Step(
             "unshare --cgroup",
             "in a new cgroup namespace the cgroup is /",
-            f"({join(layout, **_LIMITS)}; unshare --cgroup grep '^0:\\|:memory:' /proc/self/cgroup)",
+            f"({join(layout, _LIMITS)}; unshare --cgroup grep '^0:\\|:memory:' /proc/self/cgroup)",
             {"v2": "0::/", "v1": "3:memory:/", "hybrid": "3:memory:/\n0::/"}[layout],
         ),
     ]
@@ -79,7 +79,7 @@ def _bubblewrap(layout: str) -> Sequence[Step]:
         Step(
             "bwrap --unshare-cgroup",
             "in a new cgroup namespace the cgroup is /",
-            f"({join(layout, **_LIMITS)}; bwrap --bind / / --proc /proc --unshare-pid --unshare-cgroup "
+            f"({join(layout, _LIMITS)}; bwrap --bind / / --proc /proc --unshare-pid --unshare-cgroup "
             "grep '^0:\\|:memory:' /proc/self/cgroup)",
             {"v2": "0::/", "v1": "3:memory:/", "hybrid": "3:memory:/\n0::/"}[layout],
         )

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """What the cgroup of the steps has; ``quota``: µs of 100 ms; ``cpus``: a list of CPUs."""
+
+    memory: str
+    quota: int
+    shares: int
+    cpus: str
+
 
 def values(layout: str, cgroup: str, v2: str, v1: str) -> str:
     """A command that prints files of a cgroup on one line: names for v2, and names with their hierarchy for v1."""
@@ -21,8 +32,9 @@ def left(name: str) -> str:
     return f"find /sys/fs/cgroup -name '{name}'"
 
 
-def join(layout: str, *, memory: str, quota: int, shares: int, cpus: str) -> str:
-    """Commands that put the steps' shell into the cgroup app with these limits. `quota` is in µs of 100 ms."""
+def join(layout: str, limits: Limits) -> str:
+    """Commands that put the steps' shell into the cgroup app with these limits."""
+    memory, quota, shares, cpus = limits
     if layout == "v2":
         weight = 1 + (shares - 2) * 9999 // 262142
         return f"""cd /sys/fs/cgroup && echo +cpu +cpuset +memory +pids >cgroup.subtree_control &&

@@ -5,14 +5,7 @@ docs/evidence/programs.md shows them.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-from .conftest import Sandboxed
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
 
 from program_matrix import page
 from program_matrix.gaps import ALL, GAPS
@@ -20,6 +13,8 @@ from program_matrix.program import Program
 from program_matrix.programs import PROGRAMS
 from program_matrix.release import RELEASES
 from program_matrix.run import run, surprises
+
+from .conftest import Sandboxed
 
 
 @pytest.mark.parametrize(

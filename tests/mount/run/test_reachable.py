@@ -13,13 +13,10 @@ from pathlib import Path
 import pytest
 
 from fakecgroup_mount.host.mountinfo import mounts
+from program_matrix import user
 
 from ..conftest import COMMAND, REPOSITORY, run
 from .conftest import Sandboxed, said
-
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-from program_matrix import user
 
 PROBE = Path(__file__).with_name("reach_probe.py")
 SEQUENCES = int(os.environ.get("FAKECGROUP_REACH_SEQUENCES", "15"))
