@@ -16,8 +16,8 @@ import pytest
 from fakecgroup.credentials.capability import ALL, NO_PRIVILEGES
 from fakecgroup_mount.host.credentials import Credentials, Mounter, groups_of, view_of
 
-from ..waiting import wait_until
-from .conftest import OTHER_UID, needs_root
+from ...waiting import wait_until
+from ..conftest import OTHER_UID, needs_root
 
 
 @pytest.fixture

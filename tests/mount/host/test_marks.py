@@ -18,8 +18,8 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.marks import LOCKS
 from fakecgroup_mount.host.processes import HostProcesses
 
-from ..waiting import wait_until
-from .conftest import is_alive
+from ...waiting import wait_until
+from ..conftest import is_alive
 
 DOUBLE_FORKS = int(os.environ.get("FAKECGROUP_DOUBLE_FORKS", "50"))
 

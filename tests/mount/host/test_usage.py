@@ -17,9 +17,9 @@ import pytest
 
 from fakecgroup_mount.host import fork_events, task_ends
 
-from ..waiting import wait_until
+from ...waiting import wait_until
 
-FAMILY = Path(__file__).with_name("family.py")
+FAMILY = Path(__file__).parents[1] / "family.py"
 MIB = 1 << 20
 BUSY = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
 JOIN = "import time\nopen('cgroup.procs', 'w').write('0')\nstart = time.process_time()\n"

@@ -13,7 +13,7 @@ from ..conftest import REPOSITORY
 DAEMON = """
 import os, threading, time
 from fakecgroup_mount.fuse.fuse_mount import open_device
-from fakecgroup_mount.run import syscalls
+from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.calls.mount_files import MountFiles
 
 class Slow(MountFiles):

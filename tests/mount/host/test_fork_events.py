@@ -18,8 +18,8 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.marks import LOCKS
 from fakecgroup_mount.host.processes import HostProcesses
 
-from ..waiting import wait_until
-from .conftest import OTHER_UID, is_alive, needs_root
+from ...waiting import wait_until
+from ..conftest import OTHER_UID, is_alive, needs_root
 
 
 @pytest.fixture

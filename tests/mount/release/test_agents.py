@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ..waiting import wait_until
-from .conftest import daemon_of, is_alive, run, shell
+from ...waiting import wait_until
+from ..conftest import daemon_of, is_alive, run, shell
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 
