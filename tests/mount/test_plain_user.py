@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pwd
 import re
@@ -55,7 +56,7 @@ def some_user() -> int:
 def python_path() -> str:
     """Where a Python of the system's finds the checkout and fusepy."""
     spec = importlib.util.find_spec("fuse")
-    places = [str(REPOSITORY)] + ([os.path.dirname(spec.origin)] if spec is not None and spec.origin else [])
+    places = [str(REPOSITORY), str(REPOSITORY / "mount")] + ([os.path.dirname(spec.origin)] if spec is not None and spec.origin else [])
     return ":".join(places)
 
 
@@ -361,3 +362,31 @@ def test_a_users_tests_have_their_trees(as_user: As, home: Path) -> None:
         pytest.skip("pytest cannot be used by a plain user here")
     assert "1 passed" in said
     assert said.splitlines()[-1] == "0"
+
+
+def doctors_states(said: str) -> dict[str, tuple[str, str | None]]:
+    """State and remedy of what `fakecgroup doctor -o json` says, by name."""
+    found = json.loads(said)
+    return {check["name"]: (check["state"], check["remedy"]) for check in found["commands"] + found["machine"]}
+
+
+def test_the_doctor_says_what_works_for_a_user(as_user: As) -> None:
+    status, said, complaint = as_user("fakecgroup doctor -o json")
+    assert complaint == ""
+    found = doctors_states(said)
+    assert found["mount"] == ("yes", None)
+    assert found["/dev/fuse"] == ("yes", None)
+    assert found["other users in them"][0] == "partly"
+    assert (status == 0) == (found["run"][0] == "yes")
+
+
+def test_the_doctor_says_what_a_user_lacks_whom_fusermount_does_not_know(as_user: As) -> None:
+    status, said, complaint = as_user("fakecgroup doctor -o json", uid=OTHER_UID)
+    assert (status, complaint) == (1, "")
+    assert doctors_states(said)["mount"] == ("no", f"as root: useradd --uid {OTHER_UID} NAME")
+
+
+def test_a_user_lists_the_own_tree(as_user: As) -> None:
+    _, said, _ = as_user("fakecgroup mount tree >&2; fakecgroup list -o json; fakecgroup umount tree")
+    (row,) = json.loads(said)["mounts"]
+    assert (row["state"], row["layout"]) == ("serves", "v2")
