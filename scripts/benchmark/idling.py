@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.fuse.about import DAEMON_XATTR
 
 from . import interruption
 from .columns import mounting

@@ -23,8 +23,8 @@ import pytest
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
+from fakecgroup_mount.fuse.about import DAEMON_XATTR
 from fakecgroup_mount.fuse.fuse_mount import detach
-from fakecgroup_mount.fuse.native import DAEMON_XATTR
 from fakecgroup_mount.host.mountinfo import mounts
 
 from ..waiting import wait_until

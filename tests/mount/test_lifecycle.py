@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.fuse.about import DAEMON_XATTR
 from fakecgroup_mount.host.mountinfo import mount_at
 
 from ..waiting import wait_until

@@ -56,7 +56,9 @@ def some_user() -> int:
 def python_path() -> str:
     """Where a Python of the system's finds the checkout and fusepy."""
     spec = importlib.util.find_spec("fuse")
-    places = [str(REPOSITORY), str(REPOSITORY / "mount")] + ([os.path.dirname(spec.origin)] if spec is not None and spec.origin else [])
+    places = [str(REPOSITORY), str(REPOSITORY / "mount")]
+    if spec is not None and spec.origin:
+        places.append(os.path.dirname(spec.origin))
     return ":".join(places)
 
 

@@ -108,6 +108,27 @@ def _parser() -> argparse.ArgumentParser:
         help="end the daemon too, whoever uses the tree, here or in another mount namespace, and even if it is stopped",
     )
     unmounting.set_defaults(run=_umount)
+    listing = commands.add_parser(
+        "list",
+        help="show the trees that are mounted here",
+        description="Shows the trees that are mounted in this mount namespace: each with its daemon, the layout and "
+        "the kernel, since when it is there, and how many cgroups it has below the roots of its hierarchies. A tree "
+        "that does not answer is told with what to do about it.",
+        epilog="States: serves; stopped, by a signal to its daemon; silent, its daemon does not answer; dead, its "
+        "daemon has ended; private, this user may not ask it; covered, another mount lies over it. -o json gives "
+        '{"mounts": [...]} with dir, state, pid, layout, kernel, transport, since, cgroups and todo of each, null '
+        "where nobody could tell.",
+    )
+    listing.fill = _fill_list
+    examining = commands.add_parser(
+        "doctor",
+        help="say what works on this machine, and what to do about the rest",
+        description="Tries for this user what fakecgroup needs: mounts a tree at a temporary directory, runs a command "
+        "in front of one, and asks the kernel for what these need. Leaves nothing behind.",
+        epilog="Exit status 0 if mount and run work, else 1. -o json gives uid, linux, ready, and the two tables as "
+        "lists: commands and machine, with name, state (yes, partly, no), found and remedy of each.",
+    )
+    examining.fill = _fill_doctor
     running = commands.add_parser(
         "run",
         help="run a command that finds a tree at /sys/fs/cgroup",
@@ -137,6 +158,20 @@ def _fill_run(parser: argparse.ArgumentParser) -> None:
 
     command.add_options(parser)
     parser.set_defaults(run=command.run)
+
+
+def _fill_list(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import list as command
+
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
+
+
+def _fill_doctor(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import doctor
+
+    doctor.add_options(parser)
+    parser.set_defaults(run=lambda options: doctor.run(options, main))
 
 
 def _fill_conformance(parser: argparse.ArgumentParser) -> None:

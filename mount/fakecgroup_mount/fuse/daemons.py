@@ -8,8 +8,8 @@ import signal
 from collections.abc import Iterator
 
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.about import DAEMON_XATTR
 from fakecgroup_mount.fuse.fuse_mount import DEVICE
-from fakecgroup_mount.fuse.native import DAEMON_XATTR
 from fakecgroup_mount.hints import quoted, shown
 from fakecgroup_mount.host.asking import ask
 from fakecgroup_mount.host.mountinfo import Mount, mounts

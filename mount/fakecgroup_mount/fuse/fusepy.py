@@ -30,7 +30,7 @@ from fakecgroup import ROOT, Caller, Kernel, OpenFile
 from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse.native import DAEMON_XATTR
+from fakecgroup_mount.fuse.about import about
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
@@ -328,8 +328,8 @@ class Tree:
         self._vfs.setxattr(self._find(path, caller), _text(name), value, flags, caller)
 
     def getxattr(self, path: str, name: str) -> bytes:
-        if path == "/" and name == DAEMON_XATTR:
-            return b"%d" % os.getpid()
+        if path == "/" and (said := about(name, self._kernel, "fusepy")) is not None:
+            return said
         caller = self._caller()
         return self._vfs.getxattr(self._find(path, caller), _text(name), caller)
 

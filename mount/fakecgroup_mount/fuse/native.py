@@ -47,6 +47,7 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.fuse import wire
+from fakecgroup_mount.fuse.about import about
 from fakecgroup_mount.fuse.delayed_notify import PutOff
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing
 from fakecgroup_mount.fuse.modified import Modifications
@@ -60,9 +61,6 @@ from fakecgroup_mount.host.shortage import Headroom, is_shortage, told
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
 log = logging.getLogger(__name__)
-
-DAEMON_XATTR = "user.fakecgroup.daemon"
-"""On the mount's root, readable but not listed: the pid of the daemon, for whoever wants to wait for its end."""
 
 MAX_WRITE = 64 << 10
 """Bytes in one WRITE. No cgroup file takes as many (the longest value is a cpuset's list for 8192 CPUs, 49252 bytes),
@@ -682,8 +680,8 @@ class Session:
             return wire.OUT_HEADER.pack(_OUT, -ENODATA, unique)
         limit, _ = wire.GETXATTR_IN.unpack_from(self._buffer, _IN)
         name = self._name(_NAME, size)
-        if name == DAEMON_XATTR and node_id == wire.ROOT_ID:
-            return _sized(unique, b"%d" % os.getpid(), limit)
+        if node_id == wire.ROOT_ID and (said := about(name, self._kernel, "native")) is not None:
+            return _sized(unique, said, limit)
         return _sized(unique, self._vfs.getxattr(self._nodes[node_id].inode, name, caller), limit)
 
     def _listxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:

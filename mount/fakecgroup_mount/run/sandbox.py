@@ -80,7 +80,7 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
 
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
     parent = os.getppid()
-    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+    unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
     _end_with(parent)
     front.sendall(b"u")
     if not front.recv(1):
@@ -122,14 +122,14 @@ def _end_with(parent: int) -> None:
 def _go_below(server: socket.socket) -> None:
     """Into the inner namespaces. The cgroup namespace is of those, so that it can be entered again (setns(2))."""
     outer = Namespaces(os.getpid())
-    _unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
+    unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
     socket.send_fds(server, [OUTER.pack(os.getpid())], outer.descriptors)
     outer.close()
     if not server.recv(1):
         raise ConnectionResetError
 
 
-def _unshare(flags: int) -> None:
+def unshare(flags: int) -> None:
     try:
         syscalls.unshare(flags)
     except OSError as error:

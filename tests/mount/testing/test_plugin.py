@@ -202,7 +202,7 @@ def test_what_is_left_when_all_was_killed_the_next_session_takes_away(
     pytester.makepyfile("""
         import os, signal
         from pathlib import Path
-        from fakecgroup_mount.fuse.native import DAEMON_XATTR
+        from fakecgroup_mount.fuse.about import DAEMON_XATTR
 
         def test_it(cgroupfs):
             left = Path("left")
@@ -237,7 +237,7 @@ def test_a_tree_that_failed_fails_its_test(
         """,
         test_it="""
         import os, signal, pytest
-        from fakecgroup_mount.fuse.native import DAEMON_XATTR
+        from fakecgroup_mount.fuse.about import DAEMON_XATTR
 
         def test_bug(cgroupfs):
             with pytest.raises(OSError, match="Input/output error"):

@@ -1,0 +1,16 @@
+"""What `fakecgroup doctor` says of one thing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+YES, PARTLY, NO = "yes", "partly", "no"
+
+
+class Check(NamedTuple):
+    """Whether something works: YES, PARTLY or NO, what was found, and the command or setting that mends it."""
+
+    name: str
+    state: str
+    found: str
+    remedy: str | None = None
