@@ -23,10 +23,14 @@ apt_install() {
   fi
 }
 
-# What only the second transport and plain users' mounts need. Without them the rest still works.
-system_packages() {
+# What plain users' mounts need. Without it the rest still works.
+fuse_package() {
   command -v fusermount3 >/dev/null || { have_apt_root && apt_install fuse3; } ||
     echo "$(basename "$0"): no fusermount3, so no mounts for plain users (as root: apt-get install fuse3)" >&2
+}
+
+# What only the second transport needs. Without it the rest still works.
+libfuse_package() {
   ldconfig -p 2>/dev/null | grep -q 'libfuse\.so\.2' || /sbin/ldconfig -p 2>/dev/null | grep -q 'libfuse\.so\.2' ||
     { have_apt_root && { apt_install libfuse2 || apt_install libfuse2t64; }; } ||
     echo "$(basename "$0"): no libfuse 2, so no fusepy transport (as root: apt-get install libfuse2 or libfuse2t64)" >&2
@@ -48,7 +52,8 @@ prepare() {
   prepared "$installed" "$extras" && return
   exec 8<. && flock 8 # others may be started beside this one
   prepared "$installed" "$extras" && { exec 8<&-; return; }
-  command -v "$base" >/dev/null || fail "no $base: install Python 3.10 or newer (as root: apt-get install python3 python3-venv)"
+  command -v "$base" >/dev/null || { [ "$base" = python3 ] && have_apt_root && apt_install python3 python3-venv; } ||
+    fail "no $base: install Python 3.10 or newer (as root: apt-get install python3 python3-venv)"
   "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "$("$base" --version) is too old: Python 3.10 or newer is needed; name one with PYTHON=python3.12 $0"
   if ! .venv/bin/python -c 'import pip' 2>/dev/null; then

@@ -23,7 +23,7 @@ def main() -> int:
             with mounted(story.TREES):
                 return _tell(MountShell())
         except MountError as reason:
-            print(f"No mount here ({reason}): the same on the model, in this process.")
+            print(story.without_mount(str(reason)))
             return _tell(ProcessShell(story.TREES))
         finally:
             os.chdir("/")
@@ -34,6 +34,9 @@ def _tell(shell: Shell) -> int:
         story.tell(shell, coloured=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     except story.UnexpectedError as error:
         print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing more to say
         return 1
     return 0
 

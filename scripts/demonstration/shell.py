@@ -41,7 +41,7 @@ def mounted(trees: Mapping[str, Sequence[str]]) -> Iterator[None]:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-                raise MountError(last.rpartition(f"/{name}: ")[2])
+                raise MountError(last.removeprefix("fakecgroup mount: ").removeprefix(f"{os.path.abspath(name)}: "))
             stack.callback(_unmount, name)
         yield
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from textwrap import shorten
 
 from .shell import Shell
 
+COLUMNS = 100
 MACHINE = ("--cpus", "3", "--memory", "8Gi")
 #: The trees by name, with the options of `fakecgroup mount`.
 TREES = {"v1": ("--layout", "v1", *MACHINE), "v2": ("--layout", "v2", *MACHINE)}
@@ -25,6 +27,11 @@ class UnexpectedError(Exception):
 def tell(shell: Shell, *, coloured: bool) -> None:
     """Types the story's commands and prints them with their output. Raises UnexpectedError."""
     _Telling(shell, coloured).whole()
+
+
+def without_mount(reason: str) -> str:
+    """The line before a story that the model tells, as nothing can be mounted for this reason."""
+    return shorten(f"No mount here, so the model answers, in this process: {reason}", COLUMNS, placeholder=" …")
 
 
 class _Telling:

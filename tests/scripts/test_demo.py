@@ -59,6 +59,12 @@ def test_without_a_mount_the_model_tells_the_same(tmp_path, monkeypatch, capsys)
     assert shown.of_svg(PICTURE.read_text()) == shown.of_terminal(told)
 
 
+def test_a_long_reason_not_to_mount_fits_on_a_line():
+    line = story.without_mount("/dev/fuse: Permission denied: " + "its mode must let you read and write " * 4)
+    assert line.startswith("No mount here, so the model answers, in this process: /dev/fuse: Permission denied")
+    assert len(line) <= 100
+
+
 def test_a_command_that_prints_something_else_ends_the_story():
     class Silent:
         def type(self, line: str) -> str:
