@@ -17,7 +17,7 @@ from enum import Enum
 from functools import cache
 
 from fakecgroup import CpuTime, CpuUse, MemoryUse, ProcessMemory, ProcessTable
-from mount.conformance import cases
+from fakecgroup.conformance import cases
 
 from .interface_files import directory, machine
 

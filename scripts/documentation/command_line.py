@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cgroup_engine.cli import program
-from mount import cli
+from fakecgroup_mount.cli import program as mount_program
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Command:
 
 def fakecgroup_parser() -> argparse.ArgumentParser:
     """The parser of `fakecgroup` with the options of every command."""
-    parser = cli.parser()
+    parser = mount_program.parser()
     for _, command in _commands(parser):
         fill: Callable[[argparse.ArgumentParser], None] | None = getattr(command, "fill", None)
         if fill is not None:

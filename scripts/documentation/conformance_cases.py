@@ -8,8 +8,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from mount.conformance import cases
-from mount.conformance.case import OPERATIONS, Case
+from fakecgroup.conformance import cases
+from fakecgroup.conformance.case import OPERATIONS, Case
 
 _PATHS = {name: [at for at, kind in enumerate(kinds, start=1) if kind == "path"] for name, kinds in OPERATIONS.items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cgroup_engine.run.events import Started
 from cgroup_engine.run.metrics import Metrics
 
 from .tables import table
@@ -24,12 +25,13 @@ class Metric(NamedTuple):
 def registered() -> Iterator[Metric]:
     """The metrics of the engine itself, in the order in which they were registered."""
     metrics = Metrics("1", "1.36")
-    labels = {of.describe()[0].name: of._labelnames for of in vars(metrics).values() if hasattr(of, "_labelnames")}
+    metrics.hear(Started("/sys/fs/cgroup", "v2", "kubepods", dry_run=False))  # build_info has its labels from then on
+    declared = {of.describe()[0].name: of._labelnames for of in vars(metrics).values() if hasattr(of, "_labelnames")}
     for metric in metrics.registry.collect():
         if metric.name.startswith("cgroup_engine_"):
-            yield Metric(
-                metric.name + _SUFFIX.get(metric.type, ""), metric.type, labels[metric.name], metric.documentation
-            )
+            name = metric.name + _SUFFIX.get(metric.type, "")
+            labels = declared[metric.name] or tuple(metric.samples[0].labels)
+            yield Metric(name, metric.type, labels, metric.documentation)
 
 
 def page() -> str:

@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
     _hold_standard_files()
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -71,7 +71,8 @@ def _hold_standard_files() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The command line. `Parser.fill` adds the options of a command that takes a while to load."""
     parser = Parser(prog="fakecgroup", description="A file system that answers like the Linux kernel's cgroups.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     mounting = commands.add_parser(

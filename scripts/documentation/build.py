@@ -1,0 +1,38 @@
+"""Builds the site, the man pages and the completions below one folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sphinx.cmd.build import build_main
+
+from .command_line import PARSERS
+from .completions import FILES, completion
+
+SOURCE = Path(__file__).resolve().parents[2] / "docs"
+
+
+def build(target: Path) -> int:
+    """Makes TARGET anew: index.html with what belongs to it, man/ and completions/. Returns 0, or 1 after a warning.
+
+    Raises ValueError where TARGET is a folder with something else in it.
+    """
+    if target.exists() and any(target.iterdir()) and not (target / "index.html").exists():
+        raise ValueError(f"{target} has other files in it")
+    shutil.rmtree(target, ignore_errors=True)
+    read = target / ".doctrees"
+    status = max(_sphinx("html", target, read), _sphinx("man", target / "man", read))
+    shutil.rmtree(read)
+    for program in PARSERS:
+        for shell, name in FILES.items():
+            file = target / "completions" / shell / name.format(program)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(completion(program, shell), encoding="utf-8")
+    return int(status != 0)
+
+
+def _sphinx(builder: str, target: Path, read: Path) -> int:
+    """Runs one builder, strictly. What is in `read` are the pages as the builder before has read them."""
+    options = ("-q", "-W", "--keep-going", "-j", "auto", "-b", builder, "-d", str(read))
+    return build_main([*options, str(SOURCE), str(target)])
