@@ -13,11 +13,10 @@ author = "the fakecgroup authors"
 release = version = version_of("fakecgroup")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "documentation.extension"]
-exclude_patterns = ["demo.svg"]
+smartquotes = False
 default_role = "literal"  # docstrings have `names` between single backticks
 myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
-nitpicky = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 

@@ -152,10 +152,12 @@ def _kinds(layout: str, version: str, number: int, *, root: bool) -> dict[str, K
     used.live()
     used.kernel.mkdir(f"{used.at}/child")
     kinds |= {name: Kind.COMPUTED for name, text in used.texts(before.keys() - kinds).items() if text != before[name]}
-    for name in before.keys() - kinds:
-        if _is_stored(tree(), name) or _is_stored(tree(bare=True), name):
+    tables = {**used.hierarchy.child_table, **used.hierarchy.root_table}
+    writable = [name for name, entry in tables.items() if entry.row.permissions & 0o222]
+    for name in before.keys() & writable - kinds.keys():
+        if _is_stored(tree(), name) or (used.hierarchy.dfl and _is_stored(tree(bare=True), name)):
             kinds[name] = Kind.STORED
-    for other in (*used.hierarchy.child_table, *used.hierarchy.root_table):
+    for other in writable:
         if rest := before.keys() - kinds.keys() - {other}:
             kinds |= dict.fromkeys(_changed_by(tree(), other, rest), Kind.COMPUTED)
     return {name: kinds.get(name, Kind.CONSTANT) for name in before}

@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from .command_line import PARSERS, Command, Group, read
 
-_EXITS = """\
-| status | meaning |
-|---|---|
-| 0 | The command did what it was asked. |
-| 1 | The command failed. One line on stderr says why. |
-| 2 | The command line is wrong. |
-"""
+_EXITS = {
+    "0": "The command did what it was asked.",
+    "1": "It failed. One line on stderr says why.",
+    "2": "The command line is wrong.",
+}
+_WIDTH = 78  # characters of a line of usage, as for a terminal
 
 
 def page(program: str) -> str:
     """Every command of a program, each with usage, options and what its help says below them."""
     top = read(PARSERS[program]())
-    lines = [_plain(top.description), "", "```text", *(one.usage for one in top.commands), "```", ""]
-    lines += ["## Exit status", "", _EXITS]
+    lines = [_plain(top.description), "", "## Synopsis", "", *_usage(top)]
+    for one in top.commands:
+        lines += [f"`{one.name}`", f": {_plain(_sentence(one.summary))}", ""]
     for one in top.commands:
         lines += _section(one)
+    lines += ["## Exit status", ""]
+    for status, meaning in _EXITS.items():
+        lines += [f"`{status}`", f": {meaning}", ""]
     return "\n".join(lines)
 
 
 def _section(command: Command) -> Iterator[str]:
-    yield from (f"## {command.name}", "", _plain(command.description), "", "```text", command.usage, "```", "")
+    yield from (f"## {command.name}", "", _plain(command.description), "", *_usage(command))
     for group in command.groups:
         yield from _options(group)
     if command.epilog:
         yield from _epilog(command.epilog.splitlines())
 
 
+def _usage(command: Command) -> Iterator[str]:
+    """What is typed. A line is not broken inside of brackets."""
+    whole = re.sub(r"\[[^]]*\]", lambda option: option[0].replace(" ", "\0"), command.usage)
+    lines = textwrap.fill(whole, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    yield from ("```text", lines.replace("\0", " "), "```", "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def _options(group: Group) -> Iterator[str]:
     yield from (f"### {_heading(group.title)}", "")
     for option in group.options:
-        yield from (f"`{option.names}`", f": {_plain(option.help) or '(no text)'}", "")
+        yield from (f"`{option.names}`", f": {_plain(option.help)}" if option.help else ": Must be given.", "")
 
 
 def _heading(title: str) -> str:

@@ -22,6 +22,8 @@ def _check_controllers(app: Sphinx) -> None:
     pages = {page.stem for page in Path(app.srcdir, "reference", "controllers").glob("*.md")} - {"index"}
     if missing := {*controllers()} ^ pages:
         raise ExtensionError(f"reference/controllers: pages and controllers differ: {', '.join(sorted(missing))}")
+    for controller in controllers():
+        filled(f"<!-- generated: controller {controller} -->")  # here, once, and not in each process that reads pages
 
 
 def _fill(app: Sphinx, page: str, source: list[str]) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from . import commands, conformance_cases, controllers, metrics, python_names, system_calls
+from . import commands, conformance_cases, controllers, kernels, metrics, python_names, system_calls
 
 PARTS: dict[str, Callable[..., str]] = {
     "commands": commands.page,
     "controller": controllers.page,
+    "kernels": kernels.page,
     "cases": conformance_cases.page,
     "system-calls": system_calls.page,
     "metrics": metrics.page,
