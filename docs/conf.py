@@ -18,7 +18,10 @@ default_role = "literal"  # docstrings have `names` between single backticks
 myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "signature"
+
+toc_object_entries = False
 
 html_theme = "furo"
 html_title = "fakecgroup"

@@ -21,6 +21,7 @@ OTHERS = {"tests/integration"}  # a directory of runc's
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FILE = re.compile(r"(?<![\w./-])((?:docs|engine|examples|fakecgroup|mount|scripts|tests|deploy)/[\w./-]*\w)")
 _TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+(?:::\w+)?)")
+_LISTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -64,9 +65,18 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_readme_leads_to_every_page_of_docs() -> None:
+    """By way of docs/index.md and the lists of pages (toctree) there."""
     links = set(_LINK.findall((REPOSITORY / "README.md").read_text()))
-    pages = {str(page.relative_to(REPOSITORY)) for page in (REPOSITORY / "docs").rglob("*.md")}
-    assert sorted(pages - links) == []
+    assert "docs/index.md" in links
+    docs = REPOSITORY / "docs"
+    reached: set[Path] = set()
+    ahead = [docs / "index.md"]
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        listed = "\n".join(_LISTS.findall(page.read_text())).splitlines()
+        ahead += [page.parent / f"{name}.md" for name in listed if name and not name.startswith(":")]
+    assert sorted(set(docs.rglob("*.md")) - reached) == []
 
 
 @every_page

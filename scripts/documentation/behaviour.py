@@ -48,7 +48,9 @@ class _Busy(ProcessTable):
 
     def memory(self, tgid: int) -> ProcessMemory:
         size = self.seconds * _MIB
-        return ProcessMemory(MemoryUse(anon=size, file=size, shmem=size, stacks=size, tables=size), "sh", 3 * size, 3 * size)
+        return ProcessMemory(
+            MemoryUse(anon=size, file=size, shmem=size, stacks=size, tables=size), "sh", 3 * size, 3 * size
+        )
 
     def machine_cpu(self) -> list[CpuTime]:
         used = self.seconds * _SECOND

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from pathlib import Path
 
 from sphinx.cmd.build import build_main
@@ -29,7 +31,19 @@ def build(target: Path) -> int:
             file = target / "completions" / shell / name.format(program)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(completion(program, shell), encoding="utf-8")
-    return int(status != 0)
+    foreign = _foreign(target)
+    for page, asset in foreign:
+        print(f"docs: {page} loads {asset}", file=sys.stderr)
+    return int(status != 0 or bool(foreign))
+
+
+def _foreign(target: Path) -> list[tuple[str, str]]:
+    """What pages load from elsewhere, so that they would not work from disk."""
+    found = []
+    for page in target.rglob("*.html"):
+        for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text(encoding="utf-8")):
+            found += [(page.name, asset) for asset in re.findall(r'(?:src|href)="((?:https?:)?//[^"]*)"', tag)]
+    return found
 
 
 def _sphinx(builder: str, target: Path, read: Path) -> int:

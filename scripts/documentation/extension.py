@@ -1,4 +1,4 @@
-"""The Sphinx extension: fills the generated parts of a page when it is read, and checks that no controller is left out."""
+"""The Sphinx extension: fills the generated parts of a page as it is read; no controller may be left out."""
 
 from __future__ import annotations
 

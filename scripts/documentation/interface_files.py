@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from fakecgroup import Kernel, Processes, personalities
-from fakecgroup.cftype import CFType, Where
-from fakecgroup.hierarchy import Hierarchy
+from fakecgroup.core.cftype import CFType, Where
+from fakecgroup.core.hierarchy import Hierarchy
 
 CORE = "core"
 """Stands for the files that no controller has."""

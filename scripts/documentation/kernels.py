@@ -14,7 +14,10 @@ def page() -> str:
     """A row for each kernel: its layouts, and the controllers of the unified hierarchy and of v1."""
     return table(
         ("kernel", "layouts", "default for", "controllers on v2", "controllers on v1"),
-        ((kernel, _layouts(kernel), _default(kernel), *(_controllers(of, kernel) for of in ("v2", "v1"))) for kernel in KERNELS),
+        (
+            (kernel, _layouts(kernel), _default(kernel), *(_controllers(of, kernel) for of in ("v2", "v1")))
+            for kernel in KERNELS
+        ),
     )
 
 
@@ -24,7 +27,7 @@ def _layouts(kernel: str) -> str:
 
 def _default(kernel: str) -> str:
     """The layouts for which it is played where none is asked for: the first pair of each."""
-    first = {layout: version for layout, version in reversed(personalities())}
+    first = dict(reversed(personalities()))
     return ", ".join(layout for layout in _LAYOUTS if first[layout] == kernel)
 
 

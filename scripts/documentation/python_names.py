@@ -7,7 +7,7 @@ import inspect
 import fakecgroup
 from fakecgroup_mount.testing import plugin
 
-_FIXTURES = ("cgroupfs", "cgroup_kernel", "cgroupfs_options", "cgroupfs_factory")
+FIXTURES = ("cgroupfs", "cgroup_kernel", "cgroupfs_options", "cgroupfs_factory")
 
 
 def model() -> str:
@@ -27,7 +27,7 @@ def model() -> str:
 def fixtures() -> str:
     """The fixtures of the pytest plugin with their docstrings."""
     lines = []
-    for name in _FIXTURES:
+    for name in FIXTURES:
         fixture = getattr(plugin, name)
         function = inspect.unwrap(getattr(fixture, "__wrapped__", fixture))
         lines += [f"### `{name}`", "", inspect.cleandoc(function.__doc__ or ""), ""]
