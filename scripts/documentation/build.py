@@ -24,7 +24,8 @@ def build(target: Path) -> int:
         raise ValueError(f"{target} has other files in it")
     shutil.rmtree(target, ignore_errors=True)
     read = target / ".doctrees"
-    status = max(_sphinx("html", target, read), _sphinx("man", target / "man", read))
+    if _sphinx("html", target, read) or _sphinx("man", target / "man", read):
+        return 1
     shutil.rmtree(read)
     for program in PARSERS:
         for shell, name in FILES.items():
@@ -34,7 +35,7 @@ def build(target: Path) -> int:
     foreign = _foreign(target)
     for page, asset in foreign:
         print(f"docs: {page} loads {asset}", file=sys.stderr)
-    return int(status != 0 or bool(foreign))
+    return int(bool(foreign))
 
 
 def _foreign(target: Path) -> list[tuple[str, str]]:
