@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from . import commands, conformance_cases, controllers, kernels, metrics, python_names, system_calls
+from . import commands, conformance_cases, controllers, kernels, metrics, python_names, rooms, system_calls
 
 PARTS: dict[str, Callable[..., str]] = {
     "commands": commands.page,
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "system-calls": system_calls.page,
     "metrics": metrics.page,
     "model": python_names.model,
+    "rooms": rooms.page,
     "fixtures": python_names.fixtures,
     "engine": python_names.engine,
 }
