@@ -26,6 +26,7 @@ from .machine import options
 from .machine.machine import Machine
 from .machine.mount_options import vet
 from .machine.personality import choose
+from .outside.proc_files import places
 from .refuse import refuse
 from .tasks.process_table import ProcessTable
 from .tasks.processes import Processes
@@ -325,15 +326,9 @@ class Kernel:
         task = self.processes.find(pid)
         if task is None:
             raise refuse(ESRCH)
-        where: dict[str, str] = {}
-        for hierarchy in self.hierarchies:
-            cgroup = hierarchy.locate(task)
-            if hierarchy.dfl:
-                where[""] = cgroup.path + ("" if cgroup.alive else " (deleted)")
-            else:
-                # on v1 an exiting task is shown in the root (proc_cgroup_show)
-                where[hierarchy.label] = "/" if task.zombie else cgroup.path
-        return where
+        cgroups = [hierarchy.locate(task) for hierarchy in self.hierarchies]
+        roots = [hierarchy.root for hierarchy in self.hierarchies]
+        return {"" if one.dfl else one.label: path for one, path in places(task, cgroups, roots)}
 
     def fork(self, pid: int, *, thread: bool = False) -> int:
         """A child process of `pid`, or another thread beside it, in the model's own table of processes.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.awaiting import await_made
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import Answer, Call, Goes
 from fakecgroup_mount.seccomp.process import children
@@ -43,7 +43,7 @@ class CgroupNamespaces:
     (copy_cgroup_ns); of one that is not seen, where the first process of it is that asks about cgroups or mounts them.
     """
 
-    def __init__(self, tree: Tree, first: int) -> None:
+    def __init__(self, tree: MountedTree, first: int) -> None:
         self._tree = tree
         self._lock = threading.Lock()
         initial = tuple(hierarchy.root for hierarchy in tree.kernel.hierarchies)
@@ -158,19 +158,6 @@ class CgroupNamespaces:
         for namespace in self._roots.keys() - used:
             os.close(self._roots.pop(namespace)[1])
         self._kept = max(_KEPT, 2 * len(self._roots))
-
-
-def path_from(root: Cgroup, cgroup: Cgroup) -> str:
-    """A cgroup's path as it is shown where `root` is / (fs/kernfs/dir.c, kernfs_path_from_node)."""
-    return relative(root.path, cgroup.path)
-
-
-def relative(root: str, path: str) -> str:
-    """`path` seen from `root`, both from the hierarchy's own root: /.. for each step up, then down."""
-    above, below = ([name for name in where.split("/") if name] for where in (root, path))
-    while above and below and above[0] == below[0]:
-        del above[0], below[0]
-    return "/" + "/".join([".."] * len(above) + below)
 
 
 def _namespace(tid: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from fakecgroup_mount.calls.awaiting import await_made
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import Call, Goes
 from fakecgroup_mount.seccomp.process import thread_group
@@ -15,10 +15,10 @@ from fakecgroup_mount.seccomp.process import thread_group
 _NOBODY = 0
 
 
-class Lending:
+class ChildMarks:
     """Whatever else such a process forks would start there too, by another thread or right after: it waits."""
 
-    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+    def __init__(self, tree: MountedTree, processes: HostProcesses) -> None:
         self._tree = tree
         self._processes = processes
         self._changed = threading.Condition()

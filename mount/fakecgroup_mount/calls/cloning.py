@@ -9,9 +9,9 @@ from fakecgroup import Caller
 from fakecgroup.base_files import dfl
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
-from fakecgroup_mount.calls.child_marks import Lending
+from fakecgroup_mount.calls.child_marks import ChildMarks
 from fakecgroup_mount.calls.forking import Forking
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.calls.paths import descriptor
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes, Later
@@ -34,21 +34,21 @@ class Cloning:
 
     def __init__(
         self,
-        tree: Tree,
+        tree: MountedTree,
         namespaces: CgroupNamespaces,
         processes: HostProcesses,
         forking: Forking,
-        lending: Lending,
+        child_marks: ChildMarks,
     ) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._processes = processes
         self._forking = forking
-        self._lending = lending
+        self._child_marks = child_marks
         self._left: dict[int, tuple[int, bytes]] = {}  # by thread, where its latest arguments are, and as what
 
     def clone3(self, call: Call) -> Answer | Later:
-        if self._lending.any:  # the arguments may be the same again
+        if self._child_marks.any:  # the arguments may be the same again
             return Later(self._clone3)
         try:
             flags = self._flags(call)
@@ -58,7 +58,7 @@ class Cloning:
 
     def _clone3(self, call: Call) -> Answer:
         address, size = call.arguments[:2]
-        self._lending.wait(call.tid)
+        self._child_marks.wait(call.tid)
         try:
             flags = self._flags(call)
         except OSError:
@@ -73,13 +73,13 @@ class Cloning:
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
             return GOES  # EINVAL or EBADF, from the kernel
         tgid = thread_group(call.tid)
-        self._lending.begin(tgid, call.tid)
+        self._child_marks.begin(tgid, call.tid)
         goes = GOES
         try:
             goes = self._start(call, tgid, cgroup, flags)
         finally:
             if goes is GOES:
-                self._lending.end(tgid)
+                self._child_marks.end(tgid)
         return goes
 
     def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Goes:
@@ -108,7 +108,7 @@ class Cloning:
             if namespace is not None:
                 namespace()
 
-        return self._lending.goes_for_child(call, tgid, after, then)
+        return self._child_marks.goes_for_child(call, tgid, after, then)
 
     def _caller(self, tid: int) -> Caller:
         who = credentials(tid)

@@ -12,10 +12,11 @@ import threading
 from errno import EBUSY, EINVAL, EOPNOTSUPP, EPERM
 from typing import NamedTuple
 
+from fakecgroup.outside.mounting import FILE_SYSTEMS
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls import other_mounts
-from fakecgroup_mount.calls.detached_mounts import ATTRIBUTES, attach
-from fakecgroup_mount.calls.mounting import IMPLIED, OF_ANY, V1_NAME, V1_OPTIONS, Mounting, may_mount
+from fakecgroup_mount.calls.detached_mounts import ATTRIBUTES, move_mount
+from fakecgroup_mount.calls.mounting import Mounting, may_mount
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp.filter import When
@@ -82,15 +83,15 @@ class Contexts:
         name, flags = call.arguments[:2]
         kind = call.memory.read_text(call.tid, name)
         if not may_mount(call.tid):
-            return -EPERM if kind in IMPLIED else GOES
-        if kind not in IMPLIED:
+            return -EPERM if kind in FILE_SYSTEMS else GOES
+        if kind not in FILE_SYSTEMS:
             return other_mounts.fsopen(call, kind, flags)
         if flags & ~_CLOEXEC:
             raise refuse(EINVAL)
         held = os.memfd_create(_STAND_IN, os.MFD_CLOEXEC)
         try:
             own = f"/proc/self/fd/{held}"
-            _Context(kind == b"cgroup2", options=IMPLIED[kind]).write(own)
+            _Context(kind == b"cgroup2", options=FILE_SYSTEMS[kind]).write(own)
             return Descriptor(os.open(own, os.O_WRONLY | os.O_CLOEXEC), _cloexec(flags))
         finally:
             os.close(held)
@@ -122,25 +123,8 @@ class Contexts:
 
     def _set(self, context: _Context, name: str, value: str | None) -> _Context:
         """The context with one option more."""
-        if name in OF_ANY:  # with any value
-            return context
-        given = {option.partition("=")[0] for option in context.options}
-        if name == "source":
-            if value is None or name in given:
-                raise refuse(EINVAL)
-        elif context.unified:
-            if name not in self._mounting.v2_options or value is not None:
-                raise refuse(EINVAL)
-        elif name in ("name", "release_agent"):
-            if value is None or name in given or (name == "name" and not V1_NAME.fullmatch(value)):
-                raise refuse(EINVAL)
-        elif name in V1_OPTIONS or name == "all":
-            if value is not None:
-                raise refuse(EINVAL)
-        elif name not in self._mounting.subsystems:
-            raise refuse(EINVAL)
-        option = name if value is None or name in self._mounting.subsystems else f"{name}={value}"
-        return context._replace(options=(*context.options, option))
+        option = self._mounting.options.parse(context.unified, name, value, context.options)
+        return context if option is None else context._replace(options=(*context.options, option))
 
     def _act(self, tid: int, context: _Context, command: int, path: str) -> None:
         """Finds what is to be mounted; the file system is there already, and another user namespace's."""
@@ -207,7 +191,7 @@ class Contexts:
             try:
                 if not call.waits():
                     return GOES
-                code = attach(self._made[number], call.tid, place, flags & _BENEATH)
+                code = move_mount(self._made[number], call.tid, place, flags & _BENEATH)
             finally:
                 os.close(place)
             if not code:

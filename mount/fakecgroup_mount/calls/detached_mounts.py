@@ -37,7 +37,7 @@ def detached(home: int, path: str, attributes: int) -> int:
     return _made_in(home, make)
 
 
-def store(home: int) -> int:
+def copied_namespace(home: int) -> int:
     """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
 
     def make() -> int:
@@ -69,7 +69,7 @@ def _made_in(home: int, make: Callable[[], int]) -> int:
     return made
 
 
-def attach(tree: int, tid: int, place: int, flags: int = 0) -> int:
+def move_mount(tree: int, tid: int, place: int, flags: int = 0) -> int:
     """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2). Raises
     OSError: no such thread.
     """

@@ -1,6 +1,7 @@
-"""bpf(2) for cgroups' device programs (kernel/bpf/cgroup.c): what is attached where is kept; no program is ever run.
+"""bpf(2) for cgroups' device programs: its arguments and descriptors (kernel/bpf/syscall.c).
 
-A user namespace's root may load none, so a descriptor stands in for each.
+The rules are in `fakecgroup.outside.device_programs`. The root of a user namespace may load no program, so a descriptor
+stands in for each.
 """
 
 from __future__ import annotations
@@ -8,15 +9,14 @@ from __future__ import annotations
 import os
 import re
 import threading
-import weakref
 from collections.abc import Callable
-from errno import E2BIG, EBADF, EINVAL, ENOENT, ENOSPC, EPERM
-from itertools import count
+from errno import EBADF, EINVAL, ENOENT, ENOSPC
 from struct import Struct, unpack_from
 
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.outside.device_programs import ALLOW_MULTI, REPLACE, DevicePrograms, check_flags, check_size
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import credentials
@@ -26,9 +26,7 @@ _PROG_LOAD, _ATTACH, _DETACH, _GET_FD_BY_ID, _GET_INFO, _QUERY = 5, 8, 9, 13, 15
 _OF_DEVICES = 15  # BPF_PROG_TYPE_CGROUP_DEVICE
 _DEVICE = 6  # BPF_CGROUP_DEVICE, of enum bpf_attach_type
 _OTHERS = frozenset((0, 1, 2, 3, *range(8, 16), *range(18, 23), *range(29, 33), 34))  # that are for cgroups too
-_ALLOW_OVERRIDE, _ALLOW_MULTI, _REPLACE = 1, 2, 4
 _EFFECTIVE = 1  # BPF_F_QUERY_EFFECTIVE
-_MOST = 64  # BPF_CGROUP_MAX_PROGS
 _ATTRIBUTES = 144  # bytes of union bpf_attr that are looked at
 _LOADED = Struct("=IIQ")  # type, instructions, where they are
 _ATTACHED = Struct("=IIIII")  # target_fd attach_bpf_fd attach_type attach_flags replace_bpf_fd
@@ -41,26 +39,16 @@ _NAME = re.compile(r"/memfd:bpf-prog-([0-9]+) ")
 _SHOWN = 232  # bytes of a struct bpf_prog_info
 
 
-class _Attached:
-    """The programs of one cgroup, by their ids, and the flags that they were attached with."""
-
-    def __init__(self) -> None:
-        self.flags = 0
-        self.programs: list[int] = []
-
-
-class DevicePrograms:
+class Bpf:
     """For who has CAP_SYS_ADMIN in the sandbox's own user namespace, that of process `first`; anyone else is refused as
     the kernel does it.
     """
 
-    def __init__(self, tree: Tree, first: int) -> None:
+    def __init__(self, tree: MountedTree, first: int) -> None:
         self._tree = tree
         self._namespace = namespace_of(first)
         self._lock = threading.Lock()  # not the tree's, as the mount is asked under it
-        self._ids = count(1)
-        self._last = 0
-        self._attached: weakref.WeakKeyDictionary[Cgroup, _Attached] = weakref.WeakKeyDictionary()
+        self._programs = DevicePrograms()
         self._commands: dict[int, Callable[[Call, bytes], Answer]] = {
             _PROG_LOAD: self._load,
             _ATTACH: self._attach,
@@ -91,57 +79,28 @@ class DevicePrograms:
         kind, instructions, address = _LOADED.unpack_from(attributes)
         if kind != _OF_DEVICES:
             return GOES
-        if not 0 < instructions <= 1_000_000:
-            raise refuse(E2BIG)
+        check_size(instructions)
         last = call.memory.read(call.tid, address + (instructions - 1) * _INSTRUCTION, 1)
         if last[0] != _EXIT:
             raise refuse(EINVAL)
-        self._last = next(self._ids)
-        return _stand_in(self._last)
+        return _stand_in(self._programs.load())
 
     def _attach(self, call: Call, attributes: bytes) -> Answer:
-        """cgroup_bpf_prog_attach, __cgroup_bpf_attach."""
+        """BPF_PROG_ATTACH (cgroup_bpf_prog_attach)."""
         target, fd, kind, flags, replaced_fd = _ATTACHED.unpack_from(attributes)
         if kind in _OTHERS and self._is_ours(call.tid, fd):
             raise refuse(EINVAL)
         if kind != _DEVICE:
             return GOES
-        if flags & ~(_ALLOW_OVERRIDE | _ALLOW_MULTI | _REPLACE):
-            raise refuse(EINVAL)
+        check_flags(flags)
         program = _program(call.tid, fd)
         cgroup = self._cgroup(call.tid, target)
-        multi = bool(flags & _ALLOW_MULTI)
-        replaced = _program(call.tid, replaced_fd) if multi and flags & _REPLACE else None
-        if (multi and flags & _ALLOW_OVERRIDE) or (flags & _REPLACE and not multi):
-            raise refuse(EINVAL)
-        attached = self._attached.setdefault(cgroup, _Attached())
-        if not self._allowed_above(cgroup) or (attached.programs and attached.flags != flags & ~_REPLACE):
-            raise refuse(EPERM)
-        if len(attached.programs) >= _MOST:
-            raise refuse(E2BIG)
-        if not multi:
-            attached.programs[:] = [program]
-        elif program in attached.programs and program != replaced:
-            raise refuse(EINVAL)
-        elif replaced is None:
-            attached.programs.append(program)
-        elif replaced in attached.programs:
-            attached.programs[attached.programs.index(replaced)] = program
-        else:
-            raise refuse(ENOENT)
-        attached.flags = flags & ~_REPLACE
+        replaces = flags & ALLOW_MULTI and flags & REPLACE
+        self._programs.attach(cgroup, program, flags, _program(call.tid, replaced_fd) if replaces else None)
         return 0
 
-    def _allowed_above(self, cgroup: Cgroup) -> bool:
-        """What the ancestors' programs let be attached below them (hierarchy_allows_attach)."""
-        for ancestor in list(cgroup.lineage())[1:]:
-            attached = self._attached.get(ancestor)
-            if attached is not None and attached.programs:
-                return attached.flags != 0
-        return True
-
     def _detach(self, call: Call, attributes: bytes) -> Answer:
-        """cgroup_bpf_prog_detach, __cgroup_bpf_detach."""
+        """BPF_PROG_DETACH (cgroup_bpf_prog_detach)."""
         target, fd, kind, _, _ = _ATTACHED.unpack_from(attributes)
         if kind != _DEVICE:
             if kind not in _OTHERS:
@@ -149,34 +108,27 @@ class DevicePrograms:
             self._cgroup(call.tid, target)
             raise refuse(ENOENT)
         cgroup = self._cgroup(call.tid, target)
-        attached = self._attached.setdefault(cgroup, _Attached())
         try:
             program = _program(call.tid, fd)
         except OSError:
-            program = 0
-        if not attached.flags & _ALLOW_MULTI:
-            program = attached.programs[0] if attached.programs else 0
-        elif not program:
-            raise refuse(EINVAL)
-        if program not in attached.programs:
-            raise refuse(ENOENT)
-        attached.programs.remove(program)
-        if not attached.programs:
-            attached.flags = 0
+            program = None
+        self._programs.detach(cgroup, program)
         return 0
 
     def _query(self, call: Call, attributes: bytes) -> Answer:
-        """cgroup_bpf_prog_query, __cgroup_bpf_query."""
+        """BPF_PROG_QUERY (cgroup_bpf_prog_query)."""
         target, kind, wanted, _, ids, room = _QUERIED.unpack_from(attributes)
         if kind != _DEVICE and kind not in _OTHERS:
             return GOES
         if wanted & ~_EFFECTIVE:
             raise refuse(EINVAL)
         cgroup = self._cgroup(call.tid, target)
-        attached = self._attached.get(cgroup, _Attached()) if kind == _DEVICE else _Attached()
-        found, flags = attached.programs, attached.flags
-        if wanted & _EFFECTIVE:
-            found, flags = self._effective(cgroup) if kind == _DEVICE else [], 0
+        found: list[int] = []
+        flags = 0
+        if kind == _DEVICE and wanted & _EFFECTIVE:
+            found = self._programs.effective(cgroup)
+        elif kind == _DEVICE:
+            found, flags = self._programs.attached(cgroup)
         address = call.arguments[1]
         call.memory.write(call.tid, address + 12, flags.to_bytes(4, "little"))
         call.memory.write(call.tid, address + 24, len(found).to_bytes(4, "little"))
@@ -185,19 +137,9 @@ class DevicePrograms:
         call.memory.write(call.tid, ids, b"".join(program.to_bytes(4, "little") for program in found[:room]))
         return -ENOSPC if room < len(found) else 0
 
-    def _effective(self, cgroup: Cgroup) -> list[int]:
-        """The programs that would run: the nearest, then those above that let others be (compute_effective_progs)."""
-        found: list[int] = []
-        for ancestor in cgroup.lineage():
-            attached = self._attached.get(ancestor)
-            if attached is not None and (not found or attached.flags & _ALLOW_MULTI):
-                found += attached.programs
-        return found
-
     def _by_id(self, call: Call, attributes: bytes) -> Answer:
         (program,) = unpack_from("=I", attributes)
-        if not 0 < program <= self._last:
-            raise refuse(ENOENT)
+        self._programs.require(program)
         return _stand_in(program)
 
     def _info(self, call: Call, attributes: bytes) -> Answer:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from fakecgroup.tasks.processes import Places
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Later
@@ -29,7 +29,7 @@ _PER_BYTE = 0.5  # ns for what is given back
 class Ending:
     """What is known of processes that exit."""
 
-    def __init__(self, tree: Tree, processes: HostProcesses) -> None:
+    def __init__(self, tree: MountedTree, processes: HostProcesses) -> None:
         self._tree = tree
         self._processes = processes
 

@@ -16,9 +16,9 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
 from fakecgroup.tasks.place import Place
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
-from fakecgroup_mount.calls.child_marks import Lending
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
-from fakecgroup_mount.calls.thread_cgroups import ApartThreads
+from fakecgroup_mount.calls.child_marks import ChildMarks
+from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
+from fakecgroup_mount.calls.thread_cgroups import ThreadCgroups
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes, Later
 from fakecgroup_mount.seccomp.process import A_FORK, children, ran
@@ -65,12 +65,14 @@ class _Fork:
 class Forking:
     """Counts forks against the limits; the tree's lock guards what is under way."""
 
-    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, processes: HostProcesses, lending: Lending) -> None:
+    def __init__(
+        self, tree: MountedTree, namespaces: CgroupNamespaces, processes: HostProcesses, child_marks: ChildMarks
+    ) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._processes = processes
-        self._lending = lending
-        self._apart = ApartThreads(tree, lending)
+        self._child_marks = child_marks
+        self._thread_cgroups = ThreadCgroups(tree, child_marks)
         self._under_way: list[_Fork] = []
         self._latest: dict[int, _Fork] = {}  # by tid, of those under way
         self._counting = threading.Lock()
@@ -84,21 +86,21 @@ class Forking:
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """As `start`, but where there are no limits, as in the roots, nobody need wait."""
         limited = self._tree.kernel.membership.limits_tasks and self._processes.heir_places(call.tid) is not None
-        if self._lending.any or flags & CLONE_NEWCGROUP or limited or self._apart.has(call.tid):
+        if self._child_marks.any or flags & CLONE_NEWCGROUP or limited or self._thread_cgroups.has(call.tid):
             return Later(lambda call: self.start(call, flags))
         return GOES
 
     def start(self, call: Call, flags: int) -> Answer:
         """For a new task that starts where its parent is. Raises EAGAIN."""
-        self._lending.wait(call.tid)
+        self._child_marks.wait(call.tid)
         heirs = self._processes.heir_places(call.tid)
         if heirs is not None and not _is_wrong(flags):
             with self._tree.lock:
                 both = zip(self._tree.kernel.hierarchies, heirs, strict=True)
                 places = tuple(_place(hierarchy, call.tid, heir) for hierarchy, heir in both)
             self.admit(call.tid, places, flags)
-        if self._apart.has(call.tid) and not flags & CLONE_NEWCGROUP:
-            return self._apart.start(call, flags)
+        if self._thread_cgroups.has(call.tid) and not flags & CLONE_NEWCGROUP:
+            return self._thread_cgroups.start(call, flags)
         return Goes(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else GOES
 
     def admit(self, tid: int, places: Places, flags: int) -> None:

@@ -6,7 +6,7 @@ import os
 from errno import EOVERFLOW
 from struct import pack, unpack
 
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
@@ -22,7 +22,7 @@ _MAX_HANDLE = 128
 
 
 class Handles:
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: MountedTree) -> None:
         self._tree = tree
 
     def name_to_handle_at(self, call: Call) -> Answer:

@@ -9,7 +9,7 @@ from errno import EINVAL, EPERM, ESRCH
 from pathlib import Path
 from struct import Struct
 
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.host.marks import LOCKS, Limit
 from fakecgroup_mount.host.pid_numbers import numbers_of
 from fakecgroup_mount.host.processes import HostProcesses
@@ -33,7 +33,7 @@ _SHOWN = re.compile(rb"^Max file locks .*$", re.MULTILINE)
 class Limits:
     """Of processes of the sandbox, which have the user namespace of process `first` or one below it."""
 
-    def __init__(self, tree: Tree, processes: HostProcesses, first: int) -> None:
+    def __init__(self, tree: MountedTree, processes: HostProcesses, first: int) -> None:
         self._tree = tree
         self._processes = processes
         self._sandbox = namespace_of(first)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
-from fakecgroup_mount.calls.own_tree_opener import Apart
+from fakecgroup_mount.calls.own_tree_opener import OwnTreeOpener
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.splicing import READABLE_SIZE, outdating, tell
 from fakecgroup_mount.seccomp.process import identity
@@ -66,7 +66,7 @@ class MountFiles:
     def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
         self._number = os.makedev(*map(int, device.split(":")))
         self._fuse = fuse
-        self._apart = Apart(root)
+        self._opener = OwnTreeOpener(root)
         self._shows = [shows[name] for name in NAMES]
         self._open: dict[int, _Open] = {}
         self._watched: dict[int, _Open] = {}  # by the kernel's own file
@@ -79,7 +79,7 @@ class MountFiles:
 
     def open(self, name: bytes, pid: int, flags: int) -> int:
         """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""
-        return self._apart.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
+        return self._opener.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
 
     def serve(self) -> None:
         """Answers for as long as the file system is in use."""

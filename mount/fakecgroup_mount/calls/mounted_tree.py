@@ -1,11 +1,11 @@
-"""The mounted tree as the answers need it: what is of it, which cgroup that is, and who is in which."""
+"""The mounted tree as the answers need it: its files, their cgroups, and the threads in them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 
-from fakecgroup import Kernel
+from fakecgroup import Kernel, TaskInfo
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.core.hierarchy import Hierarchy
@@ -17,7 +17,7 @@ from fakecgroup_mount.seccomp.process import identity
 Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
 
 
-class Tree:
+class MountedTree:
     """`device` is that of its mount ("0:42"), `covers` that of what covers the machine's own cgroups."""
 
     def __init__(self, session: Session, kernel: Kernel, device: str, covers: str) -> None:
@@ -51,12 +51,17 @@ class Tree:
 
     def places(self, tid: int) -> Places | None:
         """The cgroups that a thread is in; None where there is no such thread."""
+        found = self.find(tid)
+        return None if found is None else found[1]
+
+    def find(self, tid: int) -> tuple[TaskInfo, Places] | None:
+        """A thread and the cgroups that it is in; None where there is no such thread."""
         with self.lock:
             self.kernel.membership.adopt_forked()
             task = self.kernel.processes.find(tid)
             if task is None:
                 return None
-            return tuple(hierarchy.locate(task) for hierarchy in self.kernel.hierarchies)
+            return task, tuple(hierarchy.locate(task) for hierarchy in self.kernel.hierarchies)
 
 
 def cgroup_of(inode: Inode) -> Cgroup | None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Collection
 from errno import EBUSY, EINVAL, ENOTDIR, EPERM
 
 from fakecgroup.core.cgroup import Cgroup
-from fakecgroup.core.hierarchy import Hierarchy
-from fakecgroup.machine.mount_options import SINCE, of_kernel
+from fakecgroup.machine.mount_options import SINCE
+from fakecgroup.outside.mounting import FILE_SYSTEMS, OF_ANY, MountOptions, hierarchy_named
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls import other_mounts
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.covers import CGROUP_ROOT
-from fakecgroup_mount.calls.detached_mounts import attach, detached, unmount
-from fakecgroup_mount.calls.mounted_tree import Tree, cgroup_of
+from fakecgroup_mount.calls.detached_mounts import detached, move_mount, unmount
+from fakecgroup_mount.calls.mounted_tree import MountedTree, cgroup_of
 from fakecgroup_mount.calls.other_mounts import Words
 from fakecgroup_mount.calls.paths import locate
-from fakecgroup_mount.calls.subsystems import bound, known
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import When
@@ -33,29 +30,18 @@ _REMOUNT, _BIND = 32, 4096
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
-OF_ANY = frozenset(("ro", "rw", "sync", "async", "dirsync", "lazytime", "nolazytime", "mand", "nomand"))
-"""What every file system takes (fs/fs_context.c)."""
 _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
 TRAPPED = {"mount": None, "umount2": When(1, syscalls.MNT_FORCE, syscalls.MNT_FORCE)}
-V1_OPTIONS = frozenset(
-    ("none", "noprefix", "clone_children", "cpuset_v2_mode", "xattr", "favordynmods", "nofavordynmods")
-)
-IMPLIED = {b"cgroup": (), b"cgroup2": (), b"cpuset": ("cpuset", "noprefix")}
-"""The file systems that are of cgroups, and the options that each has by itself (cpuset_init_fs_context)."""
-V1_NAME = re.compile(r"[\w.-]{1,63}", re.ASCII)
 
 
 class Mounting:
     """`home` is a descriptor of the mount namespace in which the tree is at CGROUP_ROOT."""
 
-    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, home: int) -> None:
+    def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, home: int) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._home = home
-        personality = tree.kernel.personality
-        self.subsystems = known(personality) | bound(tree.kernel.hierarchies).keys()
-        """What an option of a v1 hierarchy can be called by."""
-        self.v2_options = frozenset(of_kernel(personality))
+        self.options = MountOptions(tree.kernel.hierarchies, tree.kernel.personality)
 
     def mount(self, call: Call) -> Answer:
         """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR as the kernel does, in this order (path_mount,
@@ -69,11 +55,11 @@ class Mounting:
                 self._forget_gone(call, target)
             return GOES
         fstype = call.memory.read_text(call.tid, kind)
-        if fstype not in IMPLIED and not may_mount(call.tid):
+        if fstype not in FILE_SYSTEMS and not may_mount(call.tid):
             return GOES
         texts = [call.memory.read_text(call.tid, word) if word else None for word in (source, data)]
         words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
-        if fstype not in IMPLIED:
+        if fstype not in FILE_SYSTEMS:
             return other_mounts.mount(call, words, flags)
         options = os.fsdecode(words.data or b"").split(",")
         place = locate(call.tid, syscalls.AT_FDCWD, words.target)
@@ -81,7 +67,7 @@ class Mounting:
         try:
             if not may_mount(call.tid):
                 return -EPERM
-            wanted = [*IMPLIED[fstype], *(one for one in options if one and one not in OF_ANY)]
+            wanted = [*FILE_SYSTEMS[fstype], *(one for one in options if one and one not in OF_ANY)]
             path = self.root(call.tid, fstype == b"cgroup2", wanted)
             if self._is_mounted_at(path, place):
                 return -EBUSY
@@ -91,7 +77,7 @@ class Mounting:
                 return GOES
             tree = self.detached(call.tid, path, flags & _ATTRIBUTES, named)
             try:
-                failed = attach(tree, call.tid, place)
+                failed = move_mount(tree, call.tid, place)
             finally:
                 os.close(tree)
             if not failed:
@@ -137,7 +123,7 @@ class Mounting:
         return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else GOES
 
     def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
-        """A descriptor for a new mount, which is nowhere yet (grafting.detached); `path` is one of `root`."""
+        """A descriptor for a new mount, which is nowhere yet (open_tree(2)); `path` is one of `root`."""
         made = detached(self._home, path, attributes)
         self._tree.sources.note(mount_of(made), source, tid)
         return made
@@ -160,11 +146,11 @@ class Mounting:
         inside = any(place.parent is not None for place in places)
         hierarchies = self._tree.kernel.hierarchies
         if unified:
-            if not set(options) <= self.v2_options:
+            if not set(options) <= self.options.unified:
                 raise refuse(EINVAL)
             found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
         else:
-            found = hierarchy_named(hierarchies, options, self.subsystems, inside=inside) if owned else None
+            found = hierarchy_named(hierarchies, options, self.options.subsystems, inside=inside) if owned else None
         if found is None or not owned:
             raise refuse(EPERM)  # a hierarchy that is not there is not made
         return self._path(places[hierarchies.index(found)])
@@ -187,43 +173,3 @@ def _owns_its_cgroup_namespace(tid: int) -> bool:
     is below it (mount_capable).
     """
     return namespace_of(tid) in owners(tid, "cgroup")
-
-
-def hierarchy_named(
-    hierarchies: list[Hierarchy], options: list[str], subsystems: Collection[str], *, inside: bool
-) -> Hierarchy | None:
-    """The v1 hierarchy that the options name (cgroup1_parse_param, check_cgroupfs_options, cgroup1_root_to_use).
-
-    `subsystems` are all that there are. None for a hierarchy that is not there. Raises EINVAL for what is no subsystem,
-    and no way to name a hierarchy, EBUSY for a subsystem that another hierarchy has, which is not looked at `inside` a
-    cgroup namespace.
-    """
-    v1 = [hierarchy for hierarchy in hierarchies if not hierarchy.dfl]
-    places = bound(hierarchies)
-    given = [option.partition("=") for option in options]
-    names = [value for key, _, value in given if key == "name"]
-    plain = {key for key, _, _ in given if key not in ("name", "release_agent")}
-    none = "none" in plain
-    wanted = plain - V1_OPTIONS - {"all"}
-    if len(names) > 1 or not all(V1_NAME.fullmatch(name) for name in names) or not wanted <= set(subsystems):
-        raise refuse(EINVAL)
-    if "all" in plain or not (wanted or none or names):
-        if wanted:
-            raise refuse(EINVAL)
-        wanted = set(subsystems)
-    if (none and (wanted or not names)) or ("noprefix" in plain and wanted - {"cpuset"}):
-        raise refuse(EINVAL)
-    for hierarchy in v1:
-        mine = {name for name, place in places.items() if place is hierarchy}
-        if names and names != [hierarchy.name]:
-            continue
-        if (wanted or none) and wanted != mine:
-            if names:
-                raise refuse(EBUSY)
-            continue
-        return hierarchy
-    if not (wanted or none):
-        raise refuse(EINVAL)
-    if wanted & places.keys() and not inside:
-        raise refuse(EBUSY)
-    return None

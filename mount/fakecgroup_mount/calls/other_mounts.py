@@ -7,8 +7,8 @@ import re
 from contextlib import ExitStack
 from typing import NamedTuple
 
+from fakecgroup_mount.calls.as_caller import as_caller
 from fakecgroup_mount.calls.paths import locate, own_numbers
-from fakecgroup_mount.calls.stead import in_its_stead
 from fakecgroup_mount.host.descriptors import duplicate
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import Answer, Call, Descriptor
@@ -46,13 +46,13 @@ def mount(call: Call, words: Words, flags: int) -> Answer:
             syscalls.mount_as_given(words.source, target, words.kind, flags, data)
             return -1
 
-        in_its_stead(call, work, numbered=_is_numbered(words.kind), place=place if target == b"." else None)
+        as_caller(call, work, numbered=_is_numbered(words.kind), place=place if target == b"." else None)
     return 0
 
 
 def fsopen(call: Call, kind: bytes, flags: int) -> Answer:
     """A file system context, which stays of this kind. Raises OSError."""
-    fd = in_its_stead(call, lambda: syscalls.syscall("fsopen", kind, flags), numbered=_is_numbered(kind))
+    fd = as_caller(call, lambda: syscalls.syscall("fsopen", kind, flags), numbered=_is_numbered(kind))
     return Descriptor(fd, os.O_CLOEXEC if flags & _FSOPEN_CLOEXEC else 0)
 
 

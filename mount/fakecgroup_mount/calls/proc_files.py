@@ -1,37 +1,24 @@
-"""The texts of /proc that tell of cgroups, for the fake."""
+"""The files of /proc that tell of cgroups, for processes of the sandbox."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
-from fakecgroup.core.hierarchy import Hierarchy
-from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces, path_from, relative
+from fakecgroup.outside.mount_table import (
+    escape,
+    file_system,
+    mounts_line,
+    mountstats_line,
+    options,
+    shown_root,
+)
+from fakecgroup.outside.proc_files import cgroup_text, cgroups_text, cpuset_text, has_cpuset_text
+from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.covers import hidden
 from fakecgroup_mount.calls.limits import Limits
-from fakecgroup_mount.calls.mounted_tree import Places, Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.host.mountinfo import parse
-
-# Every subsystem in the order of the kernel's table (include/linux/cgroup_subsys.h), the option that it is built by,
-# and the one that its v1 files are built by.
-_SUBSYSTEMS = (
-    ("cpuset", None, "CPUSETS_V1"),
-    ("cpu", None, None),
-    ("cpuacct", None, None),
-    ("blkio", None, None),
-    ("memory", None, "MEMCG_V1"),
-    ("devices", None, None),
-    ("freezer", None, None),
-    ("net_cls", "CGROUP_NET_CLASSID", None),
-    ("perf_event", "CGROUP_PERF", None),
-    ("net_prio", "CGROUP_NET_PRIO", None),
-    ("hugetlb", "CGROUP_HUGETLB", None),
-    ("pids", None, None),
-    ("rdma", "CGROUP_RDMA", None),
-    ("misc", "CGROUP_MISC", None),
-)
-_ESCAPED = re.compile(rb"[ \t\n\\#]")
 
 
 class AbsentError(Exception):
@@ -44,11 +31,9 @@ class ProcFiles:
     Raises FileNotFoundError for a process that is gone, AbsentError.
     """
 
-    def __init__(self, tree: Tree, namespaces: CgroupNamespaces, limits: Limits) -> None:
+    def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, limits: Limits) -> None:
         self._tree = tree
         self._namespaces = namespaces
-        kernel = tree.kernel
-        self._v1 = [hierarchy for hierarchy in kernel.hierarchies if not hierarchy.dfl]
         self._of_process: dict[bytes, Callable[[int, int], bytes]] = {
             b"cgroup": self.cgroup,
             b"cpuset": self.cpuset,
@@ -57,101 +42,62 @@ class ProcFiles:
         }
 
     def text(self, name: bytes, pid: int, reader: int) -> bytes:
-        """The file `name` of a process, or with pid 0 of the machine. Raises KeyError where that is not ours."""
+        """The file `name` of a process, or with pid 0 of the machine. Raises KeyError for a file that is not ours."""
         if pid:
             return self._of_process[name](pid, reader)
         return {b"cgroups": self.cgroups, b"filesystems": self.filesystems}[name]()
 
     def cgroup(self, pid: int, reader: int) -> bytes:
-        """/proc/PID/cgroup: each v1 hierarchy, the one mounted last first, then the unified (proc_cgroup_show)."""
-        tree, root = self._tree, self._namespaces.root(reader)
-        places = tree.places(pid)
-        if places is None:
+        """/proc/PID/cgroup."""
+        roots = self._namespaces.root(reader)
+        found = self._tree.find(pid)
+        if found is None:
             raise FileNotFoundError
-        with tree.lock:
-            task = tree.kernel.processes.find(pid)
-            lines = []
-            for hierarchy, top, cgroup in zip(tree.kernel.hierarchies, root, places, strict=True):
-                if hierarchy.dfl:
-                    gone = "" if cgroup.alive else " (deleted)"
-                    lines.append(f"0::{path_from(top, cgroup)}{gone}\n")
-                else:
-                    where = hierarchy.root if task is not None and task.zombie else cgroup
-                    number = self._v1.index(hierarchy) + 1
-                    lines.append(f"{number}:{hierarchy.label}:{path_from(top, where)}\n")
-        unified = [line for line in lines if line.startswith("0:")]
-        return "".join([*reversed([line for line in lines if line not in unified]), *unified]).encode(
-            errors="surrogateescape"
-        )
+        with self._tree.lock:
+            return cgroup_text(*found, roots).encode(errors="surrogateescape")
 
     def cpuset(self, pid: int, reader: int) -> bytes:
-        """/proc/PID/cpuset: the cgroup whose cpuset holds for the process (proc_cpuset_show). 7.2 has none."""
-        tree, root = self._tree, self._namespaces.root(reader)
-        if tree.kernel.personality.at_least(7, 2):
+        """/proc/PID/cpuset."""
+        roots = self._namespaces.root(reader)
+        if not has_cpuset_text(self._tree.kernel.personality):
             raise AbsentError
-        places = tree.places(pid)
+        places = self._tree.places(pid)
         if places is None:
             raise FileNotFoundError
-        with tree.lock:
-            for top, place in zip(root, places, strict=True):
-                css = place.effective_css("cpuset")
-                if css is not None:
-                    return path_from(top, css.cgroup).encode(errors="surrogateescape") + b"\n"
-        return b"/\n"
+        with self._tree.lock:
+            return cpuset_text(places, roots).encode(errors="surrogateescape")
 
     def cgroups(self) -> bytes:
-        """/proc/cgroups (proc_cgroupstats_show). 7.2 has only what could be bound to a v1 hierarchy."""
+        """/proc/cgroups."""
         kernel = self._tree.kernel
-        lines = ["#subsys_name\thierarchy\tnum_cgroups\tenabled\n"]
         with self._tree.lock:
-            unified = next((_count(hierarchy) for hierarchy in kernel.hierarchies if hierarchy.dfl), 1)
-            bound = {
-                controller.legacy_name or controller.name: (number, _count(hierarchy))
-                for number, hierarchy in enumerate(self._v1, start=1)
-                for controller in hierarchy.controllers.values()
-            }
-        for name, option, option_v1 in _SUBSYSTEMS:
-            has = kernel.personality.has
-            if has(option) and (has(option_v1) or not kernel.personality.at_least(7, 2)):
-                number, count = bound.get(name, (0, unified))
-                lines.append(f"{name}\t{number}\t{count}\t1\n")
-        return "".join(lines).encode()
+            return cgroups_text(kernel.hierarchies, kernel.personality).encode()
 
     def filesystems(self) -> bytes:
-        """/proc/filesystems: as it is, with both kinds of cgroup file system."""
+        """/proc/filesystems: the machine's, with both kinds of cgroup file system."""
         text = Path("/proc/filesystems").read_bytes()
         for name in (b"nodev\tcgroup\n", b"nodev\tcgroup2\n"):
             text += b"" if name in text else name
         return text
 
     def mountinfo(self, real: bytes, reader: int) -> bytes:
-        """/proc/PID/mountinfo with the tree as what it plays, and without the machine's own cgroup mounts; `real` is as
-        the kernel has it.
+        """/proc/PID/mountinfo: the tree as what it plays, without the machine's own cgroup mounts.
+
+        `real` is the machine's text.
         """
         return b"".join(self._mounts(real, reader))
 
     def mounts(self, real: bytes, reader: int) -> bytes:
-        """/proc/PID/mounts likewise."""
-        shown = []
-        for line in self._mounts(real, reader):
-            fields = line.split(b" ")
-            fstype, source, of_system = line.rstrip(b"\n").partition(b" - ")[2].split(b" ", 2)
-            own, system = fields[5].split(b","), of_system.split(b",")
-            access = b"ro" if b"ro" in (own[0], system[0]) else b"rw"
-            shown.append(b"%s %s %s %s 0 0\n" % (source, fields[4], fstype, b",".join([access, *own[1:], *system[1:]])))
-        return b"".join(shown)
+        """/proc/PID/mounts likewise; `real` is the machine's mountinfo."""
+        return b"".join(map(mounts_line, self._mounts(real, reader)))
 
     def mountstats(self, pid: int, reader: int) -> bytes:
-        """/proc/PID/mountstats (show_vfsstat), without what NFS adds. Raises OSError."""
-        shown = []
-        for line in self._mounts(Path(f"/proc/{pid}/mountinfo").read_bytes(), reader):
-            point = line.split(b" ")[4]
-            fstype, source = line.partition(b" - ")[2].split(b" ")[:2]
-            shown.append(b"device %s mounted on %s with fstype %s\n" % (source, point, fstype))
-        return b"".join(shown)
+        """/proc/PID/mountstats. Raises OSError."""
+        real = Path(f"/proc/{pid}/mountinfo").read_bytes()
+        return b"".join(map(mountstats_line, self._mounts(real, reader)))
 
     def _mounts(self, real: bytes, reader: int) -> list[bytes]:
-        """The lines of mountinfo to show: not those of covers, nor of what nobody can reach for them."""
+        """The lines of mountinfo to show: no covers, and no mounts that lie below one."""
         lines = real.splitlines(keepends=True)
         table = list(map(parse, lines))
         covered = hidden(self._tree.covers, table)
@@ -173,34 +119,18 @@ class ProcFiles:
         return shown
 
     def _played(self, fields: list[bytes], root: Places) -> bytes:
-        """A line of the tree's as the kernel would show it (cgroup_show_path, cgroup1_show_options)."""
+        """A line of the tree's as the kernel would show it; empty for the top of v1, which is a tmpfs there."""
         directory = fields[3].removesuffix(b"//deleted")  # of a directory that is gone, which kernfs does not say
         kernel = self._tree.kernel
         hierarchy = kernel.hierarchies[0]
         if self._tree.hierarchies:
             name, _, directory = directory[1:].partition(b"/")
             found = self._tree.hierarchies.get(name.decode())
-            if found is None:  # the top itself, which is a tmpfs in what it plays
+            if found is None:
                 return b""
             hierarchy, directory = found, b"/" + directory
-        top = root[kernel.hierarchies.index(hierarchy)].path
-        escaped = _escape(top.encode(errors="surrogateescape"))
-        shown = relative(escaped.decode(errors="surrogateescape"), directory.decode(errors="surrogateescape"))
-        fields[3] = shown.encode(errors="surrogateescape")
-        kind = b"cgroup2" if hierarchy.dfl else b"cgroup"
-        options = "rw"
-        if not hierarchy.dfl:
-            options += (",xattr," if hierarchy.name else ",") + hierarchy.label  # xattr as systemd mounts it
-        options = ",".join([options, *hierarchy.options])
-        source = self._tree.sources.of(fields)
-        source = kind if source is None else _escape(source)
-        return b" ".join([*fields[: fields.index(b"-") + 1], kind, source, options.encode()]) + b"\n"
-
-
-def _escape(text: bytes) -> bytes:
-    return _ESCAPED.sub(lambda match: b"\\%03o" % match[0][0], text)
-
-
-def _count(hierarchy: Hierarchy) -> int:
-    """Its cgroups, the root included."""
-    return 1 + sum(1 for _ in hierarchy.root.descendants())
+        fields[3] = shown_root(root[kernel.hierarchies.index(hierarchy)], directory)
+        named = self._tree.sources.of(fields)
+        kind = file_system(hierarchy)
+        source = kind if named is None else escape(named)
+        return b" ".join([*fields[: fields.index(b"-") + 1], kind, source, options(hierarchy).encode()]) + b"\n"

@@ -7,7 +7,7 @@ from struct import pack_into
 
 from fakecgroup.vfs.vfs import Vfs
 from fakecgroup_mount.calls.mount_files import MountFiles
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
@@ -19,7 +19,7 @@ _MEMORY_FILE = "/memfd:proc"  # what `opening` has made
 class Statfs:
     """Asks the file system below, and puts the type right."""
 
-    def __init__(self, tree: Tree, vfs: Vfs, mounts: MountFiles) -> None:
+    def __init__(self, tree: MountedTree, vfs: Vfs, mounts: MountFiles) -> None:
         self._tree = tree
         self._vfs = vfs
         self._mounts = mounts

@@ -7,15 +7,15 @@ from errno import ENOSYS, ENOTTY
 
 from fakecgroup_mount.calls import cgroup_namespaces, contexts, killing, limits, mounting, opening, signals
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
-from fakecgroup_mount.calls.child_marks import Lending
+from fakecgroup_mount.calls.child_marks import ChildMarks
 from fakecgroup_mount.calls.cloning import Cloning
-from fakecgroup_mount.calls.detached_mounts import store
-from fakecgroup_mount.calls.device_programs import DevicePrograms
+from fakecgroup_mount.calls.detached_mounts import copied_namespace
+from fakecgroup_mount.calls.device_programs import Bpf
 from fakecgroup_mount.calls.ending import Ending
 from fakecgroup_mount.calls.forking import Forking
 from fakecgroup_mount.calls.handles import Handles
 from fakecgroup_mount.calls.mount_files import MountFiles
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.opening import Opening
 from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.statfs import Statfs
@@ -57,7 +57,7 @@ REFUSED = {
 
 
 def handlers(
-    tree: Tree,
+    tree: MountedTree,
     processes: HostProcesses,
     first: int,
     home: int,
@@ -74,17 +74,17 @@ def handlers(
     threading.Thread(target=mounts.serve, daemon=True).start()
     opener = Opening(proc, mounts)
     statfs = Statfs(tree, tree.kernel.vfs, mounts)
-    lending = Lending(tree, processes)
-    forking = Forking(tree, namespaces, processes, lending)
+    child_marks = ChildMarks(tree, processes)
+    forking = Forking(tree, namespaces, processes, child_marks)
     ending = Ending(tree, processes)
-    mounter = mounting.Mounting(tree, namespaces, store(home))
+    mounter = mounting.Mounting(tree, namespaces, copied_namespace(home))
     making = contexts.Contexts(mounter)
     at_once: dict[str, Handler] = {
         "openat": opener.openat,
         "open": opener.open,
         "openat2": opener.openat2,
         "rt_sigaction": signals.rt_sigaction,
-        "clone3": Cloning(tree, namespaces, processes, forking, lending).clone3,
+        "clone3": Cloning(tree, namespaces, processes, forking, child_marks).clone3,
         "clone": forking.clone,
         "fork": forking.fork,
         "vfork": forking.fork,
@@ -102,7 +102,7 @@ def handlers(
         "move_mount": making.move_mount,
         "name_to_handle_at": Handles(tree).name_to_handle_at,
         "unshare": namespaces.unshare,
-        "bpf": DevicePrograms(tree, first).bpf,
+        "bpf": Bpf(tree, first).bpf,
         "prlimit64": locks.prlimit64,
         "setrlimit": locks.setrlimit,
         "getrlimit": locks.getrlimit,

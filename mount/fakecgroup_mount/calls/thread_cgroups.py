@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from fakecgroup_mount.calls.child_marks import Lending
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.child_marks import ChildMarks
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes
 from fakecgroup_mount.seccomp.process import thread_group
 from fakecgroup_mount.seccomp.syscalls import CLONE_THREAD
 
 
-class ApartThreads:
+class ThreadCgroups:
     """A process has the mark of its leader's place. So while such a thread forks it is lent another; and a new thread
     of the process that is seen meanwhile is the one that it has made.
     """
 
-    def __init__(self, tree: Tree, lending: Lending) -> None:
+    def __init__(self, tree: MountedTree, child_marks: ChildMarks) -> None:
         self._tree = tree
-        self._lending = lending
+        self._child_marks = child_marks
 
     def has(self, tid: int) -> bool:
         return tid in self._tree.kernel.membership.apart
@@ -24,14 +24,14 @@ class ApartThreads:
     def start(self, call: Call, flags: int) -> Answer:
         """Lets the call of such a thread go on. Raises OSError."""
         tgid = thread_group(call.tid)
-        self._lending.begin(tgid, call.tid)
+        self._child_marks.begin(tgid, call.tid)
         goes = GOES
         try:
             if call.waits():
                 goes = self._thread(call, tgid) if flags & CLONE_THREAD else self._process(call, tgid)
         finally:
             if goes is GOES:
-                self._lending.end(tgid)
+                self._child_marks.end(tgid)
         return goes
 
     def _thread(self, call: Call, tgid: int) -> Goes:
@@ -47,11 +47,11 @@ class ApartThreads:
             with self._tree.lock:
                 membership.expect_no_thread(tgid)
 
-        return self._lending.goes(call, tgid, has_come, expect_no_more)
+        return self._child_marks.goes(call, tgid, has_come, expect_no_more)
 
     def _process(self, call: Call, tgid: int) -> Goes:
         membership = self._tree.kernel.membership
         with self._tree.lock:
             membership.adopt_forked()
             away = membership.places(call.tid, tgid)
-        return self._lending.goes_for_child(call, tgid, away)
+        return self._child_marks.goes_for_child(call, tgid, away)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 from fakecgroup_mount.calls.covers import CGROUP_ROOT
-from fakecgroup_mount.calls.mounted_tree import Tree
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED, handlers
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
@@ -111,7 +111,7 @@ def serve(
     if not descriptors:
         return
     served = (files.fuse, files.root, files.device)
-    answers = handlers(Tree(session, kernel, tree.device, covers), processes, first, home, served)
+    answers = handlers(MountedTree(session, kernel, tree.device, covers), processes, first, home, served)
     Listener(descriptors[0], answers).start()
     code = program(TRAPPED, REFUSED)
     agents = Sandbox(home, code, lambda listener: Listener(listener, answers).start())

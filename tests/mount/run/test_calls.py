@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup import Kernel
-from fakecgroup_mount.calls.mounting import hierarchy_named
-from fakecgroup_mount.calls.subsystems import bound
-
 from .conftest import Sandboxed, said
 
 PROBE = f"'{sys.executable}' '{Path(__file__).with_name('probe.py')}'"
@@ -136,38 +132,6 @@ def test_who_does_not_own_the_cgroup_namespace_mounts_nothing(
     sandboxed: Sandboxed, tmp_path: Path, namespaces: str, status: int
 ) -> None:
     assert sandboxed(f"unshare {namespaces} mount -t cgroup2 none {tmp_path}").returncode == status
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        ("pids", "rw,pids"),
-        ("cpu", errno.EBUSY),
-        ("cpuacct,cpu", "rw,cpu,cpuacct"),
-        ("none,name=systemd", "rw,xattr,name=systemd"),
-        ("name=systemd", "rw,xattr,name=systemd"),
-        ("systemd", errno.EINVAL),
-        ("all", errno.EBUSY),
-        ("memory,pids", errno.EBUSY),
-        ("bogus", errno.EINVAL),
-    ],
-)
-def test_mounts_of_v1_are_by_what_they_name(options: str, shown: str | int) -> None:
-    hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
-    if isinstance(shown, int):
-        with pytest.raises(OSError) as caught:
-            hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=False)
-        assert caught.value.errno == shown
-    else:
-        found = hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=False)
-        assert found is not None
-        assert found.label == shown.removeprefix("rw,").removeprefix("xattr,")
-
-
-@pytest.mark.parametrize("options", ["cpu", "memory,pids", "all", "none,name=new"])
-def test_in_a_cgroup_namespace_no_hierarchy_is_made(options: str) -> None:
-    hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
-    assert hierarchy_named(hierarchies, options.split(","), bound(hierarchies), inside=True) is None  # which is EPERM
 
 
 def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path: Path) -> None:

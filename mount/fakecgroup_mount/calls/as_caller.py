@@ -26,7 +26,7 @@ _PID_MAX = Path("/proc/sys/kernel/pid_max")
 _MOST = 100  # numbers that are tried
 
 
-def in_its_stead(call: Call, work: Callable[[], int], *, numbered: bool, place: int | None = None) -> int:
+def as_caller(call: Call, work: Callable[[], int], *, numbered: bool, place: int | None = None) -> int:
     """What `work` gives: a descriptor, which is then ours, or -1 for none. `numbered` is where it depends on the pid
     namespace; `place` is a descriptor of ours for another working directory. Raises OSError.
     """
