@@ -50,4 +50,5 @@ def _foreign(target: Path) -> list[tuple[str, str]]:
 def _sphinx(builder: str, target: Path, read: Path) -> int:
     """Runs one builder, strictly. What is in `read` are the pages as the builder before has read them."""
     options = ("-q", "-W", "--keep-going", "-j", "auto", "-b", builder, "-d", str(read))
-    return build_main([*options, str(SOURCE), str(target)])
+    code: int = build_main([*options, str(SOURCE), str(target)])
+    return code
