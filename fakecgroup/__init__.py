@@ -6,8 +6,8 @@
 >>> kernel.read("/cpu/app/cpu.shares")
 '2\\n'
 
-What the kernel would refuse raises ``OSError`` with its errno; there are no exceptions of this package's own, but
-ValueError for a `Kernel` that cannot be made.
+A call that the kernel refuses raises ``OSError`` with the kernel's errno. The package has no exceptions of its own; a
+`Kernel` that cannot be made raises ValueError.
 """
 
 from .credentials.caller import ROOT, Caller, EventFd

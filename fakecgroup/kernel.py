@@ -1,6 +1,6 @@
 """`Kernel`: the model behind path names, for programs in the same process.
 
-A mount talks to `Kernel.vfs` with inodes instead; both see the same tree.
+A mount calls `Kernel.vfs` with inodes instead. Both see the same tree.
 """
 
 from __future__ import annotations
@@ -58,22 +58,25 @@ _DOTS = ("", ".", "..")
 class Kernel:
     """A fake kernel's cgroup file system.
 
-    `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is what systemd makes of /sys/fs/cgroup: a
-    directory per hierarchy) or "hybrid" (v1 with the unified hierarchy at unified/), `kernel` such as "6.12" (None:
-    the layout's default). `cpus` and `numa_nodes` are counts, `memory` and `swap` are bytes or such as "8Gi",
-    `hugepages` are such as "2Mi=64,1Gi=0" or {"2Mi": 64}, `block_devices` such as "259:0,259:1" or ("259:0", "259:1"),
-    `mount_options` are those of the unified hierarchy, such as "nsdelegate,memory_recursiveprot", as systemd has it.
-    Each takes what the command line takes for the option of its name, and None for the default. `version` and
-    `huge_pages` are old names of `kernel` and `hugepages`.
-    `processes` says which tasks there are (default: a table of its own, `ProcessTable`), `clock` gives ns for
-    timestamps, `on_notify` hears of each poll event on a file, `on_notify_later` of one that a kernel puts off for some
-    ns, and calls the cgroup's `notify_now` then (by default: at once), `on_release` of each run of a v1 release agent:
-    the agent's path, the cgroup's below its hierarchy's root, and the `Caller` who has set the agent. They are called
-    in the middle of a change, so they take note and call nothing else here.
+    Which kernel. `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is a directory per hierarchy, as
+    systemd mounts /sys/fs/cgroup) or "hybrid" (v1 with the unified hierarchy at unified/). `kernel` is a version such
+    as "6.12"; None is the layout's default. `mount_options` are those of the unified hierarchy; the default is
+    systemd's, "nsdelegate,memory_recursiveprot".
 
-    Raises ValueError, which names the argument, for a wrong value, an unknown argument, and a kernel that does not have
-    the layout.
-    The path methods raise ``OSError`` with the kernel's errno; `caller` is who calls, root by default.
+    Which machine. `cpus` and `numa_nodes` are counts. `memory` and `swap` are bytes, or text such as "8Gi". `hugepages`
+    are sizes and counts, such as "2Mi=64,1Gi=0" or {"2Mi": 64}. `block_devices` are numbers, such as "259:0,259:1" or
+    ("259:0", "259:1"). Each argument takes what the command line takes for its option, and None for the default.
+    `version` and `huge_pages` are old names of `kernel` and `hugepages`.
+
+    Which tasks. `processes` answers for them; the default is a `ProcessTable`. `clock` gives the time in ns.
+
+    Three attributes are called in the middle of a change, so they may take note, but must not call the model.
+    `on_notify(file)`: a poll event on a file. `on_notify_later(file, ns)`: an event that the kernel delays; call the
+    cgroup's `notify_now(file)` after this time (the default does at once). `on_release(agent, path, caller)`: a v1
+    release agent runs, with the path of the cgroup in its hierarchy, set by this `Caller`.
+
+    Raises ValueError that names the argument for a wrong value, an unknown argument, and a kernel without the layout.
+    The path methods raise ``OSError`` with the kernel's errno. `caller` is the task that calls, root by default.
     """
 
     def __init__(
@@ -146,7 +149,7 @@ class Kernel:
         )
 
     def _mount_v2(self) -> Cgroup:
-        """The unified hierarchy, with every controller that no other hierarchy has."""
+        """Mount the unified hierarchy, with every controller that no other hierarchy has."""
         taken = frozenset(name for hierarchy in self.hierarchies for name in hierarchy.controllers)
         controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
         base = [row for controller in controllers for row in controller.dfl_base]
@@ -176,7 +179,7 @@ class Kernel:
         return top
 
     def _bind_v1(self, name: str) -> Controller | None:
-        """The controller, if this kernel is built with its v1 face."""
+        """The controller, if this kernel is built with its v1 files."""
         for controller in CONTROLLERS:
             if controller.name == name and all(
                 map(self.personality.has, (controller.config, controller.legacy_config))
@@ -187,7 +190,10 @@ class Kernel:
     # -- paths ------------------------------------------------------------------------------------
 
     def walk(self, path: str, caller: Caller = ROOT, *, follow: bool = True) -> Inode:
-        """The inode at `path`, seen from the root; a link at its end is followed unless told not to."""
+        """The inode at `path`, from the root. `follow`: a link at its end is followed.
+
+        Raises ENOENT, ENOTDIR, ENAMETOOLONG, EACCES without search permission.
+        """
         if not path:
             raise refuse(ENOENT)
         if len(os.fsencode(path)) >= PATH_MAX:
@@ -212,8 +218,9 @@ class Kernel:
         return inode
 
     def walk_parent(self, path: str, caller: Caller = ROOT, dots: int = EEXIST) -> tuple[Inode, str]:
-        """The directory, which must be there, and the last component; `dots` is the errno for a path that ends in none
-        (fs/namei.c, filename_parentat).
+        """The directory of a path, which must exist, and the last component (fs/namei.c, filename_parentat).
+
+        Raises `dots` for a path that ends in . or .. or has no component.
         """
         parent, name = self._walk_to(path, caller)
         if name in _DOTS:
@@ -221,7 +228,7 @@ class Kernel:
         return parent, name
 
     def _walk_to(self, path: str, caller: Caller) -> tuple[Inode, str]:
-        """The directory and the last component, which may be one of _DOTS."""
+        """The directory of a path and the last component, which may be one of _DOTS."""
         if not path:
             raise refuse(ENOENT)
         if len(os.fsencode(path)) >= PATH_MAX:
@@ -235,7 +242,10 @@ class Kernel:
         return parent, name
 
     def open(self, path: str, flags: int = os.O_RDONLY, caller: Caller = ROOT) -> OpenFile:
-        """Opens an interface file; with O_CREAT a new name is EACCES, with O_EXCL too an existing one EEXIST."""
+        """Open an interface file.
+
+        Raises EACCES for a new name with O_CREAT, EEXIST for an existing one with O_EXCL too, and what `Vfs.open` does.
+        """
         if flags & os.O_TMPFILE == os.O_TMPFILE:
             if flags & os.O_CREAT or not flags & os.O_ACCMODE:
                 raise refuse(EINVAL)
@@ -255,7 +265,7 @@ class Kernel:
         return self.vfs.open(self.walk(path, caller), flags, caller)
 
     def read(self, path: str, caller: Caller = ROOT) -> str:
-        """The whole text of a file."""
+        """Read the whole text of a file."""
         file = self.open(path, os.O_RDONLY, caller)
         data = b""
         while chunk := file.read(len(data), 1 << 16):
@@ -263,11 +273,11 @@ class Kernel:
         return os.fsdecode(data)
 
     def write(self, path: str, data: str | bytes, caller: Caller = ROOT) -> None:
-        """One write(2) of the whole value."""
+        """Write a whole value with one write(2)."""
         self.open(path, os.O_WRONLY, caller).write(os.fsencode(data), caller)
 
     def listdir(self, path: str = "/", caller: Caller = ROOT) -> list[str]:
-        """Names in the order of readdir."""
+        """The names in a directory, in the order of readdir."""
         inode = self.walk(path, caller)
         self.vfs.opendir(inode, caller)
         return [name for name, _, _ in self.vfs.readdir(inode)]
@@ -306,7 +316,7 @@ class Kernel:
         self.vfs.setattr(self.walk(path, caller), caller, mode=mode)
 
     def chown(self, path: str, uid: int, gid: int, caller: Caller = ROOT) -> None:
-        """-1 leaves an id as it is."""
+        """Set owner and group; -1 leaves an id as it is."""
         self.vfs.setattr(
             self.walk(path, caller),
             caller,
@@ -318,9 +328,9 @@ class Kernel:
     # -- tasks ------------------------------------------------------------------------------------
 
     def cgroup_of(self, pid: int) -> dict[str, str]:
-        """The cgroup of a task per hierarchy, as /proc/PID/cgroup names both ("" for the unified hierarchy).
+        """The cgroup of a task in each hierarchy, both named as in /proc/PID/cgroup ("" is the unified hierarchy).
 
-        Raises ProcessLookupError (ESRCH) for no such task.
+        Raises ProcessLookupError (ESRCH) if there is no such task.
         """
         self.membership.adopt_forked()
         task = self.processes.find(pid)
@@ -331,17 +341,17 @@ class Kernel:
         return {"" if one.dfl else one.label: path for one, path in places(task, cgroups, roots)}
 
     def fork(self, pid: int, *, thread: bool = False) -> int:
-        """A child process of `pid`, or another thread beside it, in the model's own table of processes.
+        """Fork a child process of `pid`, or with `thread` a thread of its process, in the model's `ProcessTable`.
 
-        Returns its pid. Raises EAGAIN where a pids limit forbids it, ESRCH, TypeError with other processes.
+        Returns its pid. Raises ESRCH, EAGAIN over a pids limit, TypeError if `processes` is no `ProcessTable`.
         """
         return self._fork(pid, thread=thread)
 
     def clone_into(self, pid: int, path: str, caller: Caller = ROOT) -> int:
-        """A child process of `pid` that starts in the cgroup `path` of the unified hierarchy (CLONE_INTO_CGROUP).
+        """Fork a child process of `pid` into the cgroup `path` of the unified hierarchy (CLONE_INTO_CGROUP).
 
-        Returns its pid. Raises what opening a directory raises, EBADF for one of a v1 hierarchy, then as a write to
-        its cgroup.procs does, EAGAIN where a pids limit forbids it, TypeError with other processes.
+        Returns its pid. Raises what opening the directory raises, EBADF for one of a v1 hierarchy, what a write to its
+        cgroup.procs raises, EAGAIN over a pids limit, TypeError if `processes` is no `ProcessTable`.
         """
         directory = self.walk(path, caller)
         self.vfs.opendir(directory, caller)
@@ -367,17 +377,17 @@ class Kernel:
         return child
 
     def task_exited(self, tid: int) -> None:
-        """A task has died; it may still be a zombie."""
+        """Report that a task has died. It may still be a zombie."""
         self.membership.look_at(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_exited(tid)
 
     def task_reaped(self, tid: int) -> None:
-        """A dead task has been waited for."""
+        """Report that a dead task has been waited for."""
         self.membership.look_at(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_reaped(tid)
 
     def look(self) -> None:
-        """Notes what real processes use by now; `Processes.wake` says when to call it."""
+        """Count what real processes have used by now. `Processes.wake` says when to call this."""
         self.membership.look()

@@ -1,4 +1,4 @@
-"""Moving tasks: the part of a write to cgroup.procs, cgroup.threads or tasks that both versions share."""
+"""Moves of tasks: the part of a write to cgroup.procs, cgroup.threads or tasks that both versions share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> TaskInfo:
-    """The task that `text` names, 0 being the writer; for a whole process its leader (cgroup_procs_write_start).
+    """The task that `text` names; with `threadgroup` the leader of its process (cgroup_procs_write_start).
 
-    The number is one of the writer's pid namespace. Raises EINVAL for what is no pid and for a kernel thread that must
-    stay, ESRCH for a pid that is not there.
+    The number counts in the writer's pid namespace; 0 is the writer. Raises EINVAL for text that is no pid and for a
+    kernel thread that must stay, ESRCH if there is no such task.
     """
     try:
         pid = kstrtoint(strstrip(text))
@@ -26,7 +26,7 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
         pid = -1
     if pid < 0:
         raise refuse(EINVAL)
-    cgroup.hierarchy.membership.adopt_forked()  # the task may be one that nobody told of
+    cgroup.hierarchy.membership.adopt_forked()  # the task may be new
     processes = cgroup.hierarchy.processes
     tid = writer.numbers().tid(pid) if pid else writer.pid
     task = processes.find(tid) if tid else None
@@ -40,9 +40,9 @@ def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> T
 
 
 def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool, writer: Caller) -> None:
-    """Moves a thread, or with `threadgroup` its whole process; a zombie stays where it was (cgroup_attach_task).
+    """Move a thread, or with `threadgroup` its whole process (cgroup_attach_task). A zombie stays where it was.
 
-    Raises what a controller there refuses tasks with; then nothing has moved.
+    Raises what a controller there refuses tasks with. Then nothing has moved.
     """
     hierarchy = cgroup.hierarchy
     if threadgroup:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from ..credentials.caller import Caller
     from ..kernfs.inode import Directory
 
-# Every controller of the unified hierarchy in the kernel's order. perf_event, where bound, is on and never listed.
+# Every controller of the unified hierarchy in the kernel's order. perf_event is always on, if bound, and never listed.
 _SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
 
 
 def _known(cgroup: Cgroup) -> list[str]:
-    """The controllers that this kernel has, whether or not they can be enabled."""
+    """The controllers of this kernel, whether or not they can be enabled."""
     here = {"perf_event", *cgroup.hierarchy.controllers, *cgroup.hierarchy.taken}
     return [name for name in _SUBSYSTEMS if name in here]
 
@@ -60,12 +60,11 @@ def show_subtree_control(cgroup: Cgroup) -> str:
 
 
 def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """`+name` and `-name` separated by spaces, all or nothing (cgroup_subtree_control_write).
+    """Take `+name` and `-name`, separated by spaces, all or nothing (cgroup_subtree_control_write).
 
-    Raises EINVAL for a token that names no controller, ENOENT for one that the parent does not give,
-    EBUSY for disabling what a child uses and for enabling beside processes, EOPNOTSUPP in a thread subtree,
-    EEXIST where a child directory has the name of a file that would appear, then what a controller is refused with
-    (Css.online).
+    Raises EINVAL for a token that names no controller, ENOENT for one that the parent does not give, EBUSY to disable
+    what a child uses and to enable beside processes, EOPNOTSUPP in a thread subtree, EEXIST if a child directory has
+    the name of a file that would appear, then what `Css.online` raises.
     """
     known = _known(cgroup)
     wish: dict[str, bool] = {}
@@ -126,7 +125,7 @@ def show_type(cgroup: Cgroup) -> str:
 
 
 def write_type(cgroup: Cgroup, text: str) -> None:
-    """Only `threaded` can be written (cgroup_type_write). Raises EINVAL, EOPNOTSUPP."""
+    """Take `threaded` (cgroup_type_write). Raises EINVAL for anything else, EOPNOTSUPP."""
     if strstrip(text) != "threaded":
         raise refuse(EINVAL)
     if cgroup.threaded:
@@ -135,7 +134,7 @@ def write_type(cgroup: Cgroup, text: str) -> None:
     threadmode.vet_threaded(cgroup)
     assert cgroup.parent is not None
     domain = threadmode.domain_of(cgroup.parent)
-    for member in (cgroup, *cgroup.descendants()):  # what was threaded below changes its domain too
+    for member in (cgroup, *cgroup.descendants()):  # threaded cgroups below change their domain too
         if member is cgroup or member.threaded:
             member.domain = domain
     cgroup.parent.nr_threaded_children += 1
@@ -145,7 +144,7 @@ def write_type(cgroup: Cgroup, text: str) -> None:
 
 
 def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
-    """The opener may write cgroup.procs of the common ancestor (cgroup_procs_write_permission)."""
+    """True if the opener may write cgroup.procs of the common ancestor (cgroup_procs_write_permission)."""
     above = set(map(id, cgroup.lineage()))
     common = next(ancestor for ancestor in source.lineage() if id(ancestor) in above)
     procs = common.file("cgroup.procs")
@@ -153,10 +152,10 @@ def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
 
 
 def _vet_attach(cgroup: Cgroup, source: Cgroup, caller: Caller, namespace: Directory | None) -> None:
-    """May a task of `source` come to `cgroup`? (cgroup_attach_permissions)
+    """Check that a task of `source` may move to `cgroup` (cgroup_attach_permissions).
 
-    `namespace` is the root of the cgroup namespace in which that is wished, None where it does not matter. Raises
-    EACCES, ENOENT for what is outside of that, EOPNOTSUPP, EBUSY.
+    `namespace` is the root of the caller's cgroup namespace, None if it does not matter. Raises EACCES, ENOENT for a
+    cgroup outside of the namespace, EOPNOTSUPP, EBUSY.
     """
     if not _attach_allowed(cgroup, source, caller):
         raise refuse(EACCES)
@@ -171,9 +170,10 @@ def _is_below(cgroup: Cgroup, root: Directory) -> bool:
 
 
 def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller, *, threadgroup: bool = True) -> None:
-    """May a task of `source` start a process, or else a thread of its own, in `cgroup`? (cgroup_css_set_fork)
+    """Check that a task of `source` may start a process, or without `threadgroup` a thread, in `cgroup`
+    (cgroup_css_set_fork).
 
-    Raises ENOENT for one that was removed, EACCES, EOPNOTSUPP, EBUSY.
+    Raises ENOENT for a removed cgroup, EACCES, EOPNOTSUPP, EBUSY.
     """
     if cgroup.dead:
         raise refuse(ENOENT)
@@ -185,7 +185,7 @@ def vet_clone_into(cgroup: Cgroup, source: Cgroup, caller: Caller, *, threadgrou
 
 
 def _vet_threads(cgroup: Cgroup, source: Cgroup, threadgroup: bool) -> None:
-    """A single thread stays in its domain (cgroup_attach_permissions). Raises EOPNOTSUPP."""
+    """Check that a single thread stays in its domain (cgroup_attach_permissions). Raises EOPNOTSUPP."""
     if not threadgroup and threadmode.domain_of(source) is not threadmode.domain_of(cgroup):
         raise refuse(EOPNOTSUPP)
 
@@ -199,23 +199,24 @@ def _write_pid(cgroup: Cgroup, text: str, of: FileContext, writer: Caller, threa
 
 
 def write_procs(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """Moves the process that `text` names, 0 being the writer (__cgroup_procs_write).
+    """Move the process that `text` names; 0 is the writer (__cgroup_procs_write).
 
-    Raises EINVAL, ESRCH, EACCES (by the opener's credentials), ENOENT outside of the opener's cgroup namespace if these
-    delegate, EOPNOTSUPP, EBUSY in this order.
+    Raises in this order EINVAL, ESRCH, EACCES (by the opener's credentials), ENOENT outside of the opener's cgroup
+    namespace (under nsdelegate), EOPNOTSUPP, EBUSY.
     """
     _write_pid(cgroup, text, of, writer, threadgroup=True)
 
 
 def write_threads(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """Moves one thread within its threaded domain; errors as `write_procs`, EOPNOTSUPP across domains."""
+    """Move one thread within its threaded domain. Raises what `write_procs` does, and EOPNOTSUPP across domains."""
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
 def show_procs(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
-    """The processes; of a thread root also those of its threaded subtree (cgroup_procs_start).
+    """The processes here; in a thread root also those of its threaded subtree (cgroup_procs_start).
 
-    Who is in no pid namespace of the reader's is a 0 (cgroup_procs_show).
+    A process that is not visible in the reader's pid namespace is a 0 (cgroup_procs_show). Raises EOPNOTSUPP in a
+    threaded cgroup.
     """
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
@@ -238,7 +239,7 @@ def _limit(value: int) -> str:
 
 
 def _parse_limit(text: str) -> int:
-    """`max` or 0..INT_MAX; raises EINVAL, ERANGE for a negative one (cgroup_max_depth_write)."""
+    """A limit of `max` or 0..INT_MAX (cgroup_max_depth_write). Raises EINVAL, ERANGE for a negative number."""
     text = strstrip(text)
     value = INT_MAX if text == "max" else kstrtoint(text)
     if value < 0:
@@ -269,7 +270,7 @@ def _subsystems(cgroup: Cgroup) -> set[str]:
 
 
 def show_stat(cgroup: Cgroup) -> str:
-    """Counts of descendants; from 6.12 also of csses per subsystem, itself included."""
+    """The number of descendants; from 6.12 on also of csses per subsystem, this cgroup's included."""
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
     per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
     if per_subsystem:
@@ -287,7 +288,7 @@ def show_stat(cgroup: Cgroup) -> str:
 
 
 def show_stat_local(cgroup: Cgroup) -> str:
-    """µs spent frozen: nothing spends time here."""
+    """Time spent frozen in µs, always 0."""
     return "frozen_usec 0\n"
 
 
@@ -296,9 +297,9 @@ def show_freeze(cgroup: Cgroup) -> str:
 
 
 def write_freeze(cgroup: Cgroup, text: str) -> None:
-    """0 or 1; raises EINVAL for junk, ERANGE for another number (cgroup_freeze_write).
+    """Take 0 or 1 (cgroup_freeze_write). Raises EINVAL for text that is no number, ERANGE for any other number.
 
-    An ancestor that is frozen may leave nothing to change here; that is an event too (cgroup_freeze).
+    Below a frozen ancestor a write may change nothing. It is an event all the same (cgroup_freeze).
     """
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
@@ -315,7 +316,10 @@ def write_freeze(cgroup: Cgroup, text: str) -> None:
 
 
 def write_kill(cgroup: Cgroup, text: str) -> None:
-    """1 kills every process here and below; raises EINVAL, ERANGE, EOPNOTSUPP if threaded (cgroup_kill_write)."""
+    """Take 1, and kill every process here and below (cgroup_kill_write).
+
+    Raises EINVAL, ERANGE for any other number, EOPNOTSUPP in a threaded cgroup.
+    """
     if kstrtoint(strstrip(text)) != 1:
         raise refuse(ERANGE)
     if cgroup.threaded:
@@ -323,7 +327,7 @@ def write_kill(cgroup: Cgroup, text: str) -> None:
     hierarchy = cgroup.hierarchy
     subtree = (cgroup, *cgroup.descendants())
     killed: set[int] = set()
-    while True:  # again for those that were forked meanwhile
+    while True:  # again for processes forked meanwhile
         hierarchy.prune(*subtree)
         alive = {tgid for member in subtree for tgid in member.tasks.values()} - killed
         if not alive:
@@ -338,7 +342,10 @@ def show_psi_switch(cgroup: Cgroup) -> str:
 
 
 def write_psi_switch(cgroup: Cgroup, text: str) -> None:
-    """0 takes the three pressure files out of this directory, 1 brings them back (cgroup_pressure_write)."""
+    """Hide (0) or bring back (1) the three pressure files of this directory (cgroup_pressure_write).
+
+    Raises EINVAL, ERANGE for any other number.
+    """
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
         raise refuse(ERANGE)

@@ -28,18 +28,20 @@ def _write_pid(cgroup: Cgroup, text: str, of: FileContext, writer: Caller, threa
 
 
 def write_procs(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """Moves a whole process (__cgroup1_procs_write). Raises EINVAL, ESRCH, then EACCES for another user's process."""
+    """Move a whole process (__cgroup1_procs_write). Raises EINVAL, ESRCH, EACCES for another user's process."""
     _write_pid(cgroup, text, of, writer, threadgroup=True)
 
 
 def write_tasks(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """Moves one thread; errors as `write_procs`."""
+    """Move one thread. Raises what `write_procs` does."""
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
 def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
-    """The sorted pids, as the reader counts, of those it can see. A list lives on for 1 s after a read, and an open
-    file that has read it before sees it again (cgroup_pidlist_start, CGROUP_PIDLIST_DESTROY_DELAY).
+    """The sorted pids of the tasks that are visible in the reader's pid namespace (cgroup_pidlist_start).
+
+    A list is kept for 1 s after a read. An open file that has listed pids before reads the kept list again
+    (CGROUP_PIDLIST_DESTROY_DELAY).
     """
     now = cgroup.hierarchy.now()
     numbers = of.reader.numbers()
@@ -54,12 +56,12 @@ def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
 
 
 def show_procs(cgroup: Cgroup, of: FileContext) -> list[str]:
-    """Each process with a thread here, by pid."""
+    """Each process with a thread here, sorted by pid."""
     return _pidlist(cgroup, of, threads=False)
 
 
 def show_tasks(cgroup: Cgroup, of: FileContext) -> list[str]:
-    """Each thread here, by tid."""
+    """Each thread here, sorted by tid."""
     return _pidlist(cgroup, of, threads=True)
 
 
@@ -84,7 +86,7 @@ def show_release_agent(cgroup: Cgroup) -> str:
 
 
 def write_release_agent(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """Any path; EPERM for a file that was not opened with CAP_SYS_ADMIN (cgroup_release_agent_write)."""
+    """Take any path (cgroup_release_agent_write). Raises EPERM if the file was opened without CAP_SYS_ADMIN."""
     if not of.opener.capable(Capability.SYS_ADMIN):
         raise refuse(EPERM)
     cgroup.hierarchy.release_agent = strstrip(text)

@@ -1,4 +1,4 @@
-"""Pressure stall information (kernel/sched/psi.c): an idle cgroup, and triggers per open file."""
+"""Pressure stall information (kernel/sched/psi.c): the files of an idle cgroup, and triggers on open files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _IDLE = " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
 _U32 = 1 << 32
-_WINDOW_MIN = 500_000  # µs; gone in 6.5
+_WINDOW_MIN = 500_000  # µs, before 6.5
 _WINDOW_MAX = 10_000_000  # µs
-_WINDOW_UNPRIVILEGED = 2_000_000  # µs; an unprivileged trigger must run on the averages' clock
+_WINDOW_UNPRIVILEGED = 2_000_000  # µs; unprivileged windows are multiples of it, the averages' interval
 
 
 def _has_full_cpu(cgroup: Cgroup) -> bool:
@@ -27,7 +27,7 @@ def _has_full_cpu(cgroup: Cgroup) -> bool:
 
 
 def show_pressure(cgroup: Cgroup) -> str:
-    """`some` and `full`, in percent and µs."""
+    """The lines `some` and `full`: averages in percent, total in µs."""
     return f"some{_IDLE}full{_IDLE}"
 
 
@@ -37,9 +37,9 @@ def show_cpu_pressure(cgroup: Cgroup) -> str:
 
 
 def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """A trigger `some|full THRESHOLD WINDOW`, both µs and 32 bits (psi_trigger_create).
+    """Set a trigger `some|full THRESHOLD WINDOW`, both in µs and cut to 32 bits (psi_trigger_create).
 
-    Raises EBUSY for a second trigger on one open file, else EINVAL. The trigger never fires: nothing stalls here.
+    Raises EBUSY for a second trigger on one open file, EINVAL for anything else. A trigger never fires: nothing stalls.
     """
     if of.trigger:
         raise refuse(EBUSY)
@@ -61,17 +61,17 @@ def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -
 
 
 def _may_hurry(of: FileContext) -> bool:
-    """Whether the file was opened with CAP_SYS_RESOURCE, in whatever user namespace (psi_trigger_create)."""
+    """True if the file was opened with CAP_SYS_RESOURCE, in any user namespace (psi_trigger_create)."""
     return bool(of.opener.privileges().effective & Capability.SYS_RESOURCE)
 
 
 def write_cpu_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """As `write_pressure`; before 5.13 a `full` trigger is EINVAL."""
+    """As `write_pressure`. Before 5.13 a `full` trigger is EINVAL."""
     if text.startswith("full") and not of.trigger and not _has_full_cpu(cgroup):
         raise refuse(EINVAL)
     write_pressure(cgroup, text, of, writer)
 
 
 def poll_pressure(of: FileContext) -> int:
-    """What a poll sees beside IN and OUT: without a trigger an error, always (psi_trigger_poll)."""
+    """The poll events beside POLLIN and POLLOUT: without a trigger always an error (psi_trigger_poll)."""
     return 0 if of.trigger else POLLERR | POLLPRI

@@ -1,4 +1,7 @@
-"""Domains and threads: what a cgroup of the unified hierarchy may host (kernel/cgroup/cgroup.c, same names)."""
+"""Thread mode: which cgroups of the unified hierarchy may have processes, threads and controllers.
+
+The functions have the names of the kernel's (kernel/cgroup/cgroup.c).
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def domain_of(cgroup: Cgroup) -> Cgroup:
-    """The domain that a threaded cgroup's processes belong to; any other cgroup is its own (dom_cgrp)."""
+    """The domain of a threaded cgroup; any other cgroup is its own (dom_cgrp)."""
     return cgroup.domain or cgroup
 
 
 def domain_controllers(cgroup: Cgroup) -> bool:
-    """True where subtree_control has a controller that is not threaded."""
+    """True if subtree_control has a controller that is not threaded."""
     controllers = cgroup.hierarchy.controllers
     return any(not controllers[name].threaded for name in cgroup.subtree_control)
 
 
 def is_mixable(cgroup: Cgroup) -> bool:
-    """The root may have processes and controllers at once."""
+    """True for the root, which may have processes and controllers at once."""
     return cgroup.parent is None
 
 
 def is_thread_root(cgroup: Cgroup) -> bool:
-    """A domain with threaded children, or with tasks beside threaded controllers."""
+    """True for a domain with threaded children, or with tasks beside threaded controllers."""
     if cgroup.threaded:
         return False
     if cgroup.nr_threaded_children:
@@ -58,7 +61,7 @@ def is_valid_domain(cgroup: Cgroup) -> bool:
 
 
 def kind(cgroup: Cgroup) -> str:
-    """What cgroup.type shows."""
+    """The text of cgroup.type."""
     if cgroup.threaded:
         return "threaded"
     if not is_valid_domain(cgroup):
@@ -69,9 +72,9 @@ def kind(cgroup: Cgroup) -> str:
 
 
 def vet_enable(cgroup: Cgroup, domain: bool) -> None:
-    """May controllers be enabled, `domain` ones among them? (cgroup_vet_subtree_control_enable)
+    """Check that controllers may be enabled; `domain`: not all are threaded (cgroup_vet_subtree_control_enable).
 
-    Raises EOPNOTSUPP in a thread subtree, EBUSY where processes would compete with child cgroups.
+    Raises EOPNOTSUPP in a thread subtree, EBUSY if processes would compete with child cgroups.
     """
     if not is_valid_domain(domain_of(cgroup)):
         raise refuse(EOPNOTSUPP)
@@ -87,7 +90,7 @@ def vet_enable(cgroup: Cgroup, domain: bool) -> None:
 
 
 def vet_migration(cgroup: Cgroup) -> None:
-    """May tasks be moved in? (cgroup_migrate_vet_dst) Raises EOPNOTSUPP, EBUSY."""
+    """Check that tasks may move in (cgroup_migrate_vet_dst). Raises EOPNOTSUPP, EBUSY."""
     if not is_valid_domain(domain_of(cgroup)):
         raise refuse(EOPNOTSUPP)
     if can_be_thread_root(cgroup) or cgroup.threaded:
@@ -97,7 +100,7 @@ def vet_migration(cgroup: Cgroup) -> None:
 
 
 def vet_threaded(cgroup: Cgroup) -> None:
-    """May it become threaded? (cgroup_enable_threaded) Raises EOPNOTSUPP."""
+    """Check that a cgroup may become threaded (cgroup_enable_threaded). Raises EOPNOTSUPP."""
     assert cgroup.parent is not None
     domain = domain_of(cgroup.parent)
     if cgroup.populated or domain_controllers(cgroup) or not is_valid_domain(domain) or not can_be_thread_root(domain):

@@ -1,6 +1,6 @@
 """The cpuacct controller, v1 only (kernel/sched/cpuacct.c): the CPU time of real processes, here and below, in ns.
 
-Which CPU a process ran on is known of its last one alone, so the files by CPU are rough, and their sum is right.
+Only the last CPU that a process ran on is known. So the files by CPU are rough, but their sum is right.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _TICK = 10_000_000  # ns, of cpuacct.stat
 
 
 class CpuAcct(Css):
-    """`reset` is what was used when cpuacct.usage was set to 0; `shown` in ns, of cpuacct.stat."""
+    """`reset` is the CPU time when cpuacct.usage was last set to 0, `shown` the ns in the last cpuacct.stat."""
 
     reset: Mapping[int, CpuTime] = MappingProxyType({})
     shown: tuple[int, int] = (0, 0)
 
     def used(self) -> Mapping[int, CpuTime]:
-        """By CPU, those that were not used left out; in the root that of the whole machine."""
+        """CPU time by CPU, without CPUs that were not used; in the root, of the whole machine."""
         cgroup = self.cgroup
         if cgroup.parent is None:
             return _folded(cgroup.hierarchy.processes.machine_cpu(), self.machine.cpus)
@@ -35,13 +35,13 @@ class CpuAcct(Css):
         return {cpu: time.less(self.reset.get(cpu, CpuTime())) for cpu, time in cgroup.cpu.items()}
 
     def by_cpu(self) -> list[tuple[int, CpuTime]]:
-        """Every CPU with what was used of it."""
+        """Every CPU with its time."""
         used = self.used()
         return [(cpu, used.get(cpu, CpuTime())) for cpu in range(self.machine.cpus)]
 
 
 def _folded(times: Iterable[CpuTime], cpus: int) -> Mapping[int, CpuTime]:
-    """The times of a machine's CPUs on one that may have fewer."""
+    """The times of the host's CPUs on a machine that may have fewer."""
     folded: dict[int, CpuTime] = {}
     for cpu, time in enumerate(times):
         folded[cpu % cpus] = folded.get(cpu % cpus, CpuTime()).plus(time)
@@ -61,7 +61,7 @@ def _system(time: CpuTime) -> int:
 
 
 def write_usage(css: CpuAcct, value: int) -> None:
-    """Only 0, which resets this group alone, and not the root; EINVAL else."""
+    """Take 0, which resets this group alone; in the root it does nothing. Raises EINVAL for anything else."""
     if value:
         raise refuse(EINVAL)
     if css.parent is None:
@@ -69,7 +69,7 @@ def write_usage(css: CpuAcct, value: int) -> None:
     css.used()
     css.reset = css.cgroup.cpu
     if not css.kernel.at_least(6, 1):
-        css.shown = (0, 0)  # later kernels show the same cpuacct.stat until as much was used again
+        css.shown = (0, 0)  # later kernels show the old cpuacct.stat until as much is used again
 
 
 def _sum(part: Callable[[CpuTime], int]) -> Callable[[CpuAcct], int]:
@@ -88,7 +88,7 @@ def show_all(css: CpuAcct) -> str:
 
 
 def show_stat(css: CpuAcct) -> str:
-    """1/100 s (cpuacct_stats_show)."""
+    """User and system time in 1/100 s (cpuacct_stats_show)."""
     time = total(css.used().values())
     if css.parent is None:
         css.shown = (time.user, time.system)

@@ -1,7 +1,7 @@
 """The v1 device controller (security/device_cgroup.c): which device nodes may be read, written and made.
 
-A group allows or denies by default and keeps the exceptions to that; `devices.list` shows them only where the default
-is to deny. Nobody opens a device through the model, so nothing is enforced.
+A group allows or denies by default, and keeps exceptions to its default. `devices.list` shows the exceptions only if
+the default is to deny. Nobody opens a device through the model, so nothing is enforced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..core.file_context import FileContext
     from ..credentials.caller import Caller
 
-_ANY = 0xFFFFFFFF  # a major or minor number that stands for all, written `*`
+_ANY = 0xFFFFFFFF  # any major or minor number, written `*`
 _ACCESS = "rwm"
 _RULE = re.compile(
     rf"(?P<kind>[bc])[{SPACES}](?P<major>\*|[0-9]{{1,11}}):(?P<minor>\*|[0-9]{{1,11}})[{SPACES}]"
@@ -31,18 +31,18 @@ _RULE = re.compile(
 
 
 class Device(NamedTuple):
-    """The devices of an exception: `b` or `c`, numbers or `_ANY`."""
+    """The devices of an exception: kind `b` or `c`, and numbers or `_ANY`."""
 
     kind: str
     major: int
     minor: int
 
     def covers(self, other: Device) -> bool:
-        """True where every device of `other` is one of these."""
+        """True if every device of `other` is one of these."""
         return self.kind == other.kind and self.major in (_ANY, other.major) and self.minor in (_ANY, other.minor)
 
     def overlaps(self, other: Device) -> bool:
-        """True where a device could be both. The kernel's own test of a number that is `_ANY` on either side."""
+        """True if a device can be in both, as the kernel tests it: a number that is `_ANY` on either side fits."""
         return (
             self.kind == other.kind
             and (_ANY in (self.major, other.major) or self.major == other.major)
@@ -50,18 +50,18 @@ class Device(NamedTuple):
         )
 
 
-Exceptions = Mapping[Device, frozenset[str]]  # in the order in which they were made
+Exceptions = Mapping[Device, frozenset[str]]  # device -> access, oldest first
 _NONE: Exceptions = MappingProxyType({})
 
 
 class Devices(Css):
-    """`exceptions` to a default of allowing everything, or with `deny` of denying it. Never changed in place."""
+    """`exceptions` to a default that allows everything, or with `deny` denies it. They are never changed in place."""
 
     deny: bool = False
     exceptions: Exceptions = _NONE
 
     def online(self) -> None:
-        """A child begins as its parent is (devcgroup_online)."""
+        """Start with the rules of the parent (devcgroup_online)."""
         if isinstance(self.parent, Devices):
             self.reset(self.parent.deny, self.parent.exceptions)
 
@@ -75,22 +75,22 @@ class Devices(Css):
         self.exceptions = {**self.exceptions, device: self.exceptions.get(device, frozenset()) | access}
 
     def remove(self, device: Device, access: frozenset[str]) -> None:
-        """Takes accesses from the exception for exactly these devices, and the exception when none is left."""
+        """Take access from the exception for exactly these devices; remove it when none is left."""
         if device not in self.exceptions:
             return
         left = self.exceptions[device] - access
         self.exceptions = {d: left if d == device else a for d, a in self.exceptions.items() if d != device or left}
 
     def excepts(self, device: Device, access: frozenset[str]) -> bool:
-        """One exception holds all of it (match_exception)."""
+        """True if one exception holds all of the access (match_exception)."""
         return any(d.covers(device) and access <= a for d, a in self.exceptions.items())
 
     def excepts_part(self, device: Device, access: frozenset[str]) -> bool:
-        """One exception holds some of it (match_exception_partial)."""
+        """True if one exception holds some of the access (match_exception_partial)."""
         return any(d.overlaps(device) and not access.isdisjoint(a) for d, a in self.exceptions.items())
 
     def may_have(self, device: Device, access: frozenset[str]) -> bool:
-        """Whether the parent has what an exception of this group stands for (parent_has_perm, verify_new_ex)."""
+        """True if the parent allows an exception of this group (parent_has_perm, verify_new_ex)."""
         parent = self.parent
         if not isinstance(parent, Devices):
             return True
@@ -120,7 +120,10 @@ def _number(number: int) -> str:
 
 
 def _parse(text: str) -> tuple[Device, frozenset[str]]:
-    """`b|c MAJOR:MINOR ACCESS`, the numbers decimal or `*`; what follows three letters of access is not looked at."""
+    """Parse `b|c MAJOR:MINOR ACCESS`, the numbers decimal or `*`. Text after three letters of access is ignored.
+
+    Raises EINVAL.
+    """
     rule = _RULE.match(text)
     if rule is None:
         raise refuse(EINVAL)
@@ -131,7 +134,10 @@ def _parse(text: str) -> tuple[Device, frozenset[str]]:
 
 
 def _begin(css: Devices, text: str, writer: Caller) -> str:
-    """The checks that both verbs share, in the kernel's order (devcgroup_update_access)."""
+    """The stripped text, after the checks that both verbs share, in the kernel's order (devcgroup_update_access).
+
+    Raises EPERM without CAP_SYS_ADMIN, EINVAL for `a` with children.
+    """
     if not writer.capable(Capability.SYS_ADMIN):
         raise refuse(EPERM)
     text = strstrip(text)
@@ -141,10 +147,10 @@ def _begin(css: Devices, text: str, writer: Caller) -> str:
 
 
 def write_allow(css: Devices, text: str, of: FileContext, writer: Caller) -> None:
-    """A rule that its parent grants, or `a` for all that the parent has (devcgroup_update_access).
+    """Allow what a rule names, or with `a` all that the parent allows (devcgroup_update_access).
 
-    Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children, EPERM for more than the
-    parent has.
+    Raises EPERM without CAP_SYS_ADMIN, EINVAL for text that is no rule and for `a` with children, EPERM for more than
+    the parent allows.
     """
     text = _begin(css, text, writer)
     if text[:1] == "a":
@@ -159,16 +165,16 @@ def write_allow(css: Devices, text: str, of: FileContext, writer: Caller) -> Non
             raise refuse(EPERM)
         css.add(device, access)
         return
-    # the rule then takes an exception away (parent_allows_removal)
+    # by default all is allowed, so the rule takes an exception away (parent_allows_removal)
     if isinstance(css.parent, Devices) and css.parent.excepts_part(device, access):
         raise refuse(EPERM)
     css.remove(device, access)
 
 
 def write_deny(css: Devices, text: str, of: FileContext, writer: Caller) -> None:
-    """A rule, which also goes down the tree, or `a` for everything (devcgroup_update_access, propagate_exception).
+    """Deny what a rule names, here and below, or with `a` everything (devcgroup_update_access, propagate_exception).
 
-    Raises EPERM without CAP_SYS_ADMIN, EINVAL for what is no rule and for `a` with children.
+    Raises EPERM without CAP_SYS_ADMIN, EINVAL for text that is no rule and for `a` with children.
     """
     text = _begin(css, text, writer)
     if text[:1] == "a":

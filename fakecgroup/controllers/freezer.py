@@ -1,4 +1,4 @@
-"""The v1 freezer (kernel/cgroup/legacy_freezer.c). A task of a frozen group counts as frozen at once."""
+"""The v1 freezer (kernel/cgroup/legacy_freezer.c). The tasks of a frozen group count as frozen at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def show_state(css: Css) -> str:
 
 
 def write_state(css: Css, text: str) -> None:
-    """FROZEN or THAWED, else EINVAL; below a frozen ancestor THAWED changes nothing yet (freezer_write)."""
+    """Take FROZEN or THAWED; below a frozen ancestor THAWED has no effect yet (freezer_write). Raises EINVAL."""
     freeze = _STATES.get(strstrip(text))
     if freeze is None:
         raise refuse(EINVAL)
@@ -26,12 +26,12 @@ def write_state(css: Css, text: str) -> None:
 
 
 def read_self_freezing(css: Css) -> int:
-    """Whether it was told to freeze itself (CGROUP_FREEZING_SELF)."""
+    """1 if FROZEN was written to this group (CGROUP_FREEZING_SELF)."""
     return int(css.cgroup.freeze)
 
 
 def read_parent_freezing(css: Css) -> int:
-    """Whether an ancestor was (CGROUP_FREEZING_PARENT)."""
+    """1 if an ancestor is frozen (CGROUP_FREEZING_PARENT)."""
     parent = css.cgroup.parent
     return int(parent is not None and parent.frozen)
 

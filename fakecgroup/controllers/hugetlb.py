@@ -1,6 +1,6 @@
-"""The hugetlb controller (mm/hugetlb_cgroup.c) for the sizes of huge pages of x86-64 and arm64. None is ever in use.
+"""The hugetlb controller (mm/hugetlb_cgroup.c), for the huge pages of x86-64 and arm64. None is ever in use.
 
-Limits are kept in base pages, as multiples of the huge page; each size has one for pages and one for reservations.
+Limits are kept in base pages, as multiples of the huge page. Each size has a limit of pages and one of reservations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SIZES = {"2MB": 2 << 20, "1GB": 1 << 30, "32MB": 32 << 20, "64KB": 64 << 10}  #
 
 
 class Hugetlb(Css):
-    """`limits` in base pages by the file's middle name (`2MB`, `2MB.rsvd`); those never set are absent."""
+    """`limits` in base pages, by the middle of the file's name (`2MB`, `2MB.rsvd`). Limits never set are absent."""
 
     limits: dict[str, int] | None = None
 
@@ -34,7 +34,7 @@ def _read_zero(css: Hugetlb) -> int:
 
 
 def _write_reset(css: Hugetlb, text: str) -> None:
-    """Any text resets the counter, which is 0 already."""
+    """Take any text, which resets the counter: it is 0 already."""
 
 
 def _show_events(css: Hugetlb) -> str:
@@ -48,7 +48,7 @@ def _show_numa_stat(css: Hugetlb) -> str:
 
 
 def _parse(css: Hugetlb, text: str, unlimited: str, size: int) -> int:
-    """Base pages, rounded down to the huge page."""
+    """Base pages of a size in bytes, rounded down to the huge page; `unlimited` is the word for no limit."""
     pages = size // PAGE_SIZE
     return parse_pages(text, unlimited, css.kernel) // pages * pages
 

@@ -1,4 +1,4 @@
-"""The misc controller (kernel/cgroup/misc.c) on a machine without a resource of that kind: every file is empty."""
+"""The misc controller (kernel/cgroup/misc.c) on a machine without misc resources: every file is empty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def show_resources(css: Css) -> str:
 
 
 def write_max(css: Css, text: str) -> None:
-    """EINVAL: no resource has that name (misc_cg_max_write)."""
+    """Refuse any text: no resource has that name (misc_cg_max_write). Raises EINVAL."""
     raise refuse(EINVAL)
 
 

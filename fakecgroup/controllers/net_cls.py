@@ -7,12 +7,12 @@ from ..core.css import Controller, Css
 
 
 class NetCls(Css):
-    """`classid`: a 32-bit tc handle, major number in the upper half."""
+    """`classid` is a 32-bit tc handle, with the major number in the upper half."""
 
     classid: int = 0
 
     def online(self) -> None:
-        """A child begins with its parent's (cgrp_css_online)."""
+        """Start with the parent's classid (cgrp_css_online)."""
         if isinstance(self.parent, NetCls) and self.parent.classid:
             self.classid = self.parent.classid
 
@@ -22,7 +22,7 @@ def read_classid(css: NetCls) -> int:
 
 
 def write_classid(css: NetCls, value: int) -> None:
-    """Any number; its low 32 bits are kept (write_classid)."""
+    """Take any number, of which the low 32 bits are kept (write_classid)."""
     css.classid = value & 0xFFFFFFFF
 
 

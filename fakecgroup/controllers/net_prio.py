@@ -19,7 +19,7 @@ _ID_MAX = 65535  # NETPRIO_ID_MAX
 
 
 class _Ids:
-    """Hands out the smallest number that is free (the kernel's css_idr)."""
+    """Ids, of which the smallest free one is taken (the kernel's css_idr)."""
 
     def __init__(self) -> None:
         self._next = 1
@@ -36,12 +36,12 @@ class _Ids:
 
 
 class NetPrio(Css):
-    """`prioidx` is the css's id, 1 in the root; `priority` that of `lo`."""
+    """`prioidx` is the id of the css, 1 in the root. `priority` is that of `lo`."""
 
     priority: int = 0
 
     def online(self) -> None:
-        """A child begins with its parent's priorities; ENOSPC for the cgroup after the 65535th (cgrp_css_online)."""
+        """Start with the parent's priority (cgrp_css_online). Raises ENOSPC after 65535 cgroups."""
         self._ids: _Ids = self.parent._ids if isinstance(self.parent, NetPrio) else _Ids()
         self.prioidx = self._ids.take()
         if self.prioidx > _ID_MAX:
@@ -62,8 +62,9 @@ def show_ifpriomap(css: NetPrio) -> str:
 
 
 def write_ifpriomap(css: NetPrio, text: str) -> None:
-    """`INTERFACE PRIORITY`, the priority's low 32 bits; EINVAL for no such line, ENODEV for no such interface
-    (write_priomap).
+    """Take `INTERFACE PRIORITY`, of which the low 32 bits are kept (write_priomap).
+
+    Raises EINVAL for any other text, ENODEV for an unknown interface.
     """
     name, rest = scan_word(text, _IFNAMSIZ)
     priority, _ = scan_decimal(rest, saturate=css.kernel.saturates)

@@ -1,4 +1,4 @@
-"""The pids controller (kernel/cgroup/pids.c): the same file set and state on both versions."""
+"""The pids controller (kernel/cgroup/pids.c): the same state and nearly the same files on both versions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..parse import kstrtos64, strstrip
 from ..refuse import refuse
 
 PIDS_LIMIT = 4194304  # PID_MAX_LIMIT on 64 bits
-_MAX = PIDS_LIMIT + 1  # stands for "max"
+_MAX = PIDS_LIMIT + 1  # "max"
 
 
 class Pids(Css):
-    """`current` tasks here and below, zombies included; `limit` in tasks.
+    """`current` and `limit` are tasks, here and below, zombies included.
 
-    `coming` tasks of real processes are about to be: they take room, but are counted in `current` once they are seen.
+    `coming` tasks of real processes are being forked: they take room, and count in `current` once they are seen.
     """
 
     limit: int = _MAX
@@ -28,11 +28,11 @@ class Pids(Css):
 
     @property
     def has_room(self) -> bool:
-        """One task more is within its own limit."""
+        """True if one more task is within its own limit."""
         return self.current + self.coming < self.limit
 
     def limited(self) -> list[Pids]:
-        """It and its ancestors, as far as they have a limit."""
+        """Those of this css and its ancestors that have a limit."""
         css: Css | None = self
         found = []
         while isinstance(css, Pids):
@@ -53,7 +53,7 @@ class Pids(Css):
             self.watermark = max(self.watermark, self.current)
 
     def can_fork(self) -> None:
-        """EAGAIN where this or an ancestor's limit is reached (pids_can_fork)."""
+        """Check the limits of this css and its ancestors (pids_can_fork). Raises EAGAIN."""
         css: Css | None = self
         while isinstance(css, Pids):
             if not css.has_room:
@@ -63,10 +63,10 @@ class Pids(Css):
             css = css.parent
 
     def _refused_by(self, over: Pids) -> None:
-        """Counts the refusal: up to 6.1, and on v1, where the fork was; later where the limit is, and above."""
+        """Count a refused fork: up to 6.1 and on v1 in the group that forked, later in the limit's group and above."""
         if not (self.on_dfl and self.kernel.at_least(6, 12)):
             self.events += 1
-            if self.kernel.version != (6, 18):  # which tells no poller on v1
+            if self.kernel.version != (6, 18):  # 6.18 wakes no poller on v1
                 self.cgroup.notify("pids.events")
             return
         over.events_local += 1
@@ -83,7 +83,7 @@ def show_max(css: Pids) -> str:
 
 
 def write_max(css: Pids, text: str) -> None:
-    """`max` or 0..4194304; raises EINVAL, ERANGE from 2^63 (pids_max_write)."""
+    """Take `max` or 0..4194304 (pids_max_write). Raises EINVAL, ERANGE from 2^63 on."""
     text = strstrip(text)
     if text == "max":
         css.limit = _MAX

@@ -25,7 +25,7 @@ def show_devices(css: Css) -> str:
 
 
 def write_max(css: Css, text: str) -> None:
-    """`DEVICE RESOURCE=COUNT|max ...`: EINVAL for what is no such line, then ENODEV (rdmacg_resource_set_max)."""
+    """Refuse `DEVICE RESOURCE=COUNT|max ...` with ENODEV, any other text with EINVAL (rdmacg_resource_set_max)."""
     _, _, options = strstrip(text).partition(" ")
     if css.kernel.at_least(7, 2):
         tokens = [token for token in re.split(r"[ \t\n]", options) if token]
@@ -39,8 +39,9 @@ def write_max(css: Css, text: str) -> None:
 
 
 def _is_limit(text: str, kernel: Personality) -> bool:
-    """A number from 0 to 2^31 - 1, or `max`; before 7.2 with anything after the number, and any beginning of `max`
-    (parse_resource, match_int).
+    """True for a number from 0 to 2^31 - 1 and for `max` (parse_resource, match_int).
+
+    Before 7.2 also for a number with text after it, and for the beginning of `max`.
     """
     exact = kernel.at_least(7, 2)
     if text == "max" or (not exact and "max".startswith(text)):

@@ -200,18 +200,18 @@ class Cgroup(Directory):
     def notify(self, name: str) -> None:
         """Notify of an event on one of its files, later if the last was just now (cgroup_file_notify)."""
         known = self.files.get(name)
-        if known is None or known.put_off:
+        if known is None or known.notify_pending:
             return
         wait = known.notified_at + NOTIFY_INTERVAL - self.hierarchy.now()
         if 0 < wait <= NOTIFY_INTERVAL:
-            known.put_off = True
+            known.notify_pending = True
             self.hierarchy.notify_later(known, wait)
         else:
             self.notify_now(known)
 
     def notify_now(self, file: CgroupFile) -> None:
         """Notify poll and inotify of an event on one of its files, unless that is removed by now (kernfs_notify)."""
-        file.put_off = False
+        file.notify_pending = False
         if not file.removed:
             file.notified_at = self.hierarchy.now()
             file.events += 1

@@ -19,7 +19,7 @@ class CgroupFile(Inode):
     """
 
     notified_at: int = -1 << 62  # ns: time of the last event
-    put_off: bool = False  # an event is pending
+    notify_pending: bool = False  # an event is pending
     has_trigger: bool = False  # a pressure trigger was set on it
 
     def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:

@@ -39,7 +39,7 @@ INO_STRIDE = 256  # inode numbers per cgroup: its own, then one per row of its t
 
 
 class TableEntry(NamedTuple):
-    """A row in a hierarchy's table, the controller it belongs to (None: the core) and its number."""
+    """A row in a hierarchy's table, its controller (None: the core) and its number."""
 
     row: CFType
     controller: str | None
@@ -47,7 +47,7 @@ class TableEntry(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A file in a directory's listing: what it is sorted by, its name and its number in the table."""
+    """A file in a directory's listing: its sort key, its name and its number in the table."""
 
     hash: tuple[int, bytes]
     name: str
@@ -55,7 +55,7 @@ class Listed(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """What all hierarchies of one kernel share."""
+    """What all hierarchies of one kernel share. Times are ns."""
 
     personality: Personality
     machine: Machine
@@ -64,7 +64,7 @@ class Environment(NamedTuple):
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
     notify_later: Callable[[CgroupFile, int], None]
-    release: Callable[[str, str, Caller], None]  # the agent, a cgroup's path, who set the agent
+    release: Callable[[str, str, Caller], None]  # agent, path of the cgroup, caller that set the agent
     next_ino: Callable[[int], int]
 
 
@@ -93,9 +93,9 @@ class Hierarchy:
         self.dfl = dfl
         self.mounted_with(options)
         self.name = name
-        self.taken = taken  # controllers of the unified hierarchy that v1 hierarchies have
+        self.taken = taken  # controllers that v1 hierarchies took from the unified one
         self.release_agent = ""
-        self.release_agent_of = ROOT  # who set it, with the privileges of that time
+        self.release_agent_of = ROOT  # the caller that set it, with its privileges of that time
         self.controllers = {controller.name: controller for controller in controllers}
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.counts_memory = "memory" in self.controllers
@@ -123,17 +123,17 @@ class Hierarchy:
         }
 
     def mounted_with(self, options: tuple[str, ...]) -> None:
-        """The options of the unified hierarchy from now on, in the order in which a kernel shows them."""
+        """Set the mount options of the unified hierarchy, in the kernel's order."""
         self.options = options
         self.nsdelegate = "nsdelegate" in options  # cgroup namespaces are boundaries of delegation
 
     @property
     def label(self) -> str:
-        """A v1 hierarchy as /proc/PID/cgroup names it: its controllers, or its own name."""
+        """The name of a v1 hierarchy in /proc/PID/cgroup: its controllers, or `name=NAME`."""
         return ",".join(c.legacy_name or c.name for c in self.controllers.values()) or f"name={self.name}"
 
     def table(self, cgroup: Cgroup) -> dict[str, TableEntry]:
-        """Every file that a cgroup of this hierarchy may have, by name."""
+        """All files that a cgroup of this hierarchy may have, by name."""
         return self.root_table if cgroup.parent is None else self.child_table
 
     def listing(self, cgroup: Cgroup) -> list[Listed]:
@@ -163,7 +163,7 @@ class Hierarchy:
             raise
 
     def _inherited(self, enabled: frozenset[str]) -> tuple[dict[str, Controller], list[Controller]]:
-        """The controllers that a new child gets of a parent that has these enabled: in time, and at once."""
+        """Controllers of a new child if its parent has these enabled: with a css on first access, and at once."""
         known = self._inheritance.get(enabled)
         if known is None:
             given = [c for c in self.controllers.values() if not self.dfl or c.name in enabled]
@@ -172,7 +172,7 @@ class Hierarchy:
         return known
 
     def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
-        """Gives `cgroup` a css; its files belong to whoever enables it."""
+        """Give `cgroup` a css. Its files belong to `caller`."""
         self._add_css(cgroup, controller, (caller.uid, caller.gid))
         css = cgroup.csses[controller.name]
         count = len(cgroup.tasks) + len(cgroup.zombies)
@@ -180,7 +180,7 @@ class Hierarchy:
         css.adopt_tasks(count + sum(len(c.tasks) + len(c.zombies) for c in below))
 
     def disable(self, cgroup: Cgroup, controller: Controller) -> None:
-        """Takes the css and its files away from `cgroup`."""
+        """Take the css and its files away from `cgroup`."""
         cgroup.csses[controller.name].offline()
         del cgroup.csses[controller.name]
         cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
@@ -192,8 +192,10 @@ class Hierarchy:
     # -- directories ------------------------------------------------------------------------------
 
     def mkdir(self, parent: Cgroup, name: str, mode: int, caller: Caller) -> Cgroup:
-        """A new cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir). Raises EINVAL, EAGAIN, EEXIST in this order, then
-        what a controller refuses it with (Css.online).
+        """Make a cgroup (kernel/cgroup/cgroup.c, cgroup_mkdir).
+
+        Raises in this order EINVAL for a newline in the name, EAGAIN over a limit, EEXIST, and what a controller
+        refuses it with (`Css.online`).
         """
         if "\n" in name:
             raise refuse(EINVAL)
@@ -227,13 +229,16 @@ class Hierarchy:
         return cgroup
 
     def _check_limits(self, parent: Cgroup) -> None:
-        """EAGAIN over cgroup.max.descendants or cgroup.max.depth of any ancestor (cgroup_check_hierarchy_limits)."""
+        """Check cgroup.max.descendants and cgroup.max.depth of every ancestor (cgroup_check_hierarchy_limits).
+
+        Raises EAGAIN.
+        """
         for level, cgroup in enumerate(parent.lineage(), start=1):
             if cgroup.nr_descendants >= cgroup.max_descendants or level > cgroup.max_depth:
                 raise refuse(EAGAIN)
 
     def rmdir(self, cgroup: Cgroup) -> None:
-        """Removes an empty cgroup; EBUSY for the root, one with live tasks, one with children."""
+        """Remove an empty cgroup. Raises EBUSY for the root, and for a cgroup with live tasks or children."""
         self.prune(cgroup)
         if cgroup.parent is None or cgroup.populated or cgroup.children:
             raise refuse(EBUSY)
@@ -250,15 +255,20 @@ class Hierarchy:
         parent.check_for_release()
 
     def release(self, cgroup: Cgroup) -> None:
-        """Has the agent run, if there is one (cgroup1_release_agent). 5.10 tells no path of 4096 bytes or more, later
-        kernels the beginning of it (kernfs_path_from_node).
+        """Run the release agent, if there is one (cgroup1_release_agent).
+
+        For a path of 4096 bytes or more 5.10 runs none; later kernels pass its beginning (kernfs_path_from_node).
         """
         path = os.fsencode(cgroup.path)
         if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
             self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]), self.release_agent_of)
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
-        """v1 renames a cgroup within its parent; the unified hierarchy renames nothing (cgroup1_rename)."""
+        """Rename a cgroup within its parent, on v1 (cgroup1_rename).
+
+        Raises in this order EINVAL for flags, EPERM on the unified hierarchy, EINVAL for a newline in the name, ENOTDIR
+        for a file, EIO for another parent, EEXIST.
+        """
         if flags:
             raise refuse(EINVAL)
         if self.dfl:
@@ -278,11 +288,11 @@ class Hierarchy:
     # -- tasks ------------------------------------------------------------------------------------
 
     def cgroup_of(self, tid: int) -> Cgroup:
-        """The cgroup a task is in; one that was never moved is in the root."""
+        """The cgroup of a task. A task that was never moved is in the root."""
         return self._where.get(tid, self.root)
 
     def locate(self, task: TaskInfo) -> Cgroup:
-        """The cgroup a task is in. A thread that nobody told of is where its process is."""
+        """The cgroup of a task. A new thread is adopted where its process is."""
         if task.tid != task.tgid and task.tid not in self._where:
             leaders = self.cgroup_of(task.tgid)
             if leaders.parent is not None:
@@ -290,13 +300,13 @@ class Hierarchy:
         return self.cgroup_of(task.tid)
 
     def adopt_threads(self, tgid: int, live: Iterable[int]) -> None:
-        """Threads that nobody told of are where their maker is."""
+        """Put new threads of a process where their maker is."""
         leaders = self.cgroup_of(tgid)
         if leaders.parent is not None or self.membership.maker(tgid) != tgid:
             self._adopt_threads(tgid, live, leaders)
 
     def pin_threads(self, tgid: int, live: Iterable[int]) -> list[int]:
-        """Threads that nobody told of are where their leader is, in the root too; returns those in the root."""
+        """Put new threads where their leader is, in the root too. Returns the threads that this put into the root."""
         leaders = self.cgroup_of(tgid)
         if leaders.parent is not None:
             self._adopt_threads(tgid, live, leaders)
@@ -311,7 +321,7 @@ class Hierarchy:
                 del self._where[tid]
 
     def _adopt_threads(self, tgid: int, live: Iterable[int], cgroup: Cgroup) -> None:
-        """They are where their leader is, in `cgroup`, but for one whose maker is known."""
+        """Put new threads where their maker is, if that is known, else into `cgroup`, where their leader is."""
         cgroup = self._where.get(self.membership.maker(tgid), cgroup)
         for tid in live:
             if tid != tgid and tid not in self._where:
@@ -320,16 +330,16 @@ class Hierarchy:
                 self._enter(tid, tgid, cgroup)
 
     def place_of(self, tid: int, tgid: int) -> Cgroup:
-        """The cgroup of a thread; one that nobody told of is where its leader is."""
+        """The cgroup of a thread. A new one is where its leader is."""
         return self._where.get(tid) or self.cgroup_of(tgid)
 
     def move(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
-        """Puts one task into `cgroup`."""
+        """Move one task into `cgroup`."""
         source = self.cgroup_of(tid)
         if source is cgroup:
             return
         if tid == tgid:
-            for other in self.processes.threads(tgid):  # they stay, unless they are moved too
+            for other in self.processes.threads(tgid):  # the other threads stay, unless they are moved too
                 if other != tid and other not in self._where:
                     if source.parent is not None:
                         self._charge(source, 1)
@@ -338,12 +348,13 @@ class Hierarchy:
             self.processes.watch(tgid)
         self._recharge(source, cgroup)
         self._where.pop(tid, None)
-        self._enter(tid, tgid, cgroup)  # before the source is empty (css_set_move_task)
+        self._enter(tid, tgid, cgroup)  # before it leaves the source (css_set_move_task)
         self._leave(tid, source)
 
     def can_attach(self, tids: Collection[int], cgroup: Cgroup, writer: Caller | None = None) -> None:
-        """Raises what moving these tasks to `cgroup` is refused with (cgroup_migrate_execute); `writer` moves them,
-        where they do not come by themselves.
+        """Check that these tasks may move to `cgroup` (cgroup_migrate_execute). Raises the refusal.
+
+        `writer` is the task that moves them; None if they come by themselves.
         """
         sources = list({id(source): source for source in map(self.cgroup_of, tids)}.values())
         for name in self.controllers:
@@ -354,7 +365,7 @@ class Hierarchy:
                     css.can_be_brought(tids, sources[0], writer)
 
     def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
-        """Raises what a fork by a task of `source` into `cgroup` is refused with."""
+        """Check that a task of `source` may fork into `cgroup`. Raises the refusal."""
         for name in self.controllers:
             css = cgroup.effective_css(name)
             if css is not None:
@@ -363,7 +374,7 @@ class Hierarchy:
                 css.can_fork()
 
     def fork(self, cgroup: Cgroup, tid: int, tgid: int) -> None:
-        """A new task starts in `cgroup`."""
+        """Start a new task in `cgroup`."""
         if cgroup.parent is not None:
             self._charge(cgroup, 1)
         self._enter(tid, tgid, cgroup)
@@ -388,7 +399,7 @@ class Hierarchy:
 
     def _enter(self, tid: int, tgid: int, cgroup: Cgroup) -> None:
         if cgroup.parent is None:
-            if tid != tgid:  # else it would be taken for a new thread of its process and follow the leader
+            if tid != tgid:  # else it would count as a new thread, and follow its leader
                 self._where[tid] = cgroup
         else:
             self._where[tid] = cgroup
@@ -402,9 +413,10 @@ class Hierarchy:
             cgroup.update_populated(False)
 
     def _recharge(self, source: Cgroup, target: Cgroup) -> None:
-        """A task moves. A css that accounts for both cgroups is told nothing (cgroup_migrate_execute).
+        """Charge a task that moves to its new csses. A css that accounts for both cgroups is left out
+        (cgroup_migrate_execute).
 
-        Another one is charged before the source is relieved: pids.peak sees both (pids_can_attach).
+        The new css is charged before the old one is relieved: pids.peak sees both (pids_can_attach).
         """
         for name in self.controllers:
             old, new = source.effective_css(name), target.effective_css(name)
@@ -416,16 +428,16 @@ class Hierarchy:
                 old.charge_task(-1)
 
     def _charge(self, cgroup: Cgroup, count: int) -> None:
-        """Tells each css that accounts for this cgroup's tasks: its own, or the nearest ancestor's."""
+        """Charge `count` tasks to each css that accounts for this cgroup: its own, or the nearest ancestor's."""
         for name in self.controllers:
             css = cgroup.effective_css(name)
             if css is not None:
                 css.charge_task(count)
 
     def task_exited(self, tid: int) -> None:
-        """The task is dead: it is listed no more, but is charged until it is reaped."""
+        """Note that a task is dead: it is no longer listed, but a leader is charged until it is reaped."""
         self.membership.css_sets.exited(tid)
-        self.membership.apart.discard(tid)
+        self.membership.moved_threads.discard(tid)
         cgroup = self._where.get(tid)
         if cgroup is None:
             return
@@ -443,14 +455,14 @@ class Hierarchy:
             self._charge(cgroup, -1)
 
     def task_reaped(self, tid: int) -> None:
-        """The dead task has been waited for."""
+        """Note that a dead task has been waited for."""
         self.membership.css_sets.freed(tid)
         cgroup = self._where.pop(tid, None)
         if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
             self._charge(cgroup, -1)
 
     def prune(self, *cgroups: Cgroup) -> None:
-        """Brings the tasks of cgroups up to date with what lives: children and threads come and go unannounced."""
+        """Bring the tasks of cgroups up to date: children and threads come and go without a report."""
         self.membership.adopt_forked()
         for cgroup in cgroups:
             self._prune(cgroup)
@@ -461,7 +473,7 @@ class Hierarchy:
         for tgid in self.processes.changing(dict.fromkeys(cgroup.tasks.values()).keys()):
             info = self.processes.find(tgid)
             live = set(self.processes.threads(tgid))
-            if cgroup.tasks.get(tgid) == tgid:  # they may outlive it
+            if cgroup.tasks.get(tgid) == tgid:  # new threads are adopted first: they may outlive their leader
                 self._adopt_threads(tgid, live, cgroup)
             for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
                 self.task_exited(tid)
@@ -469,7 +481,7 @@ class Hierarchy:
                     self.task_reaped(tid)
 
     def members(self, cgroup: Cgroup) -> list[tuple[int, int]]:
-        """(tid, tgid) of the live tasks in a cgroup, in order of arrival; on the unified hierarchy, set by set
+        """(tid, tgid) of the live tasks in a cgroup, in order of arrival; on the unified hierarchy set by set
         (css_task_iter_advance).
         """
         if cgroup.parent is not None:
@@ -494,9 +506,9 @@ class Hierarchy:
         return [(tid, members[tid]) for tid in self.membership.css_sets.threads(cgroup, members)]
 
     def leaders(self, cgroup: Cgroup) -> list[int]:
-        """The processes of a cgroup of the unified hierarchy by their leader, with those of the threaded cgroups that
-        it is the domain of. In each set of tasks those whose leader has ended before its threads come last
-        (css_task_iter_advance).
+        """The leaders of the processes in a cgroup of the unified hierarchy, and in the threaded cgroups of its domain.
+
+        In each set, processes whose leader has ended before its threads come last (css_task_iter_advance).
         """
         self.prune(*cgroup.threaded_below())
         members = self.members(cgroup)
@@ -509,15 +521,15 @@ class Hierarchy:
         return self.membership.css_sets.leaders(cgroup, initial, dict(members))
 
     def freeze_tasks(self, cgroup: Cgroup) -> None:
-        """Stops or continues the processes here and below after a change of what is frozen.
+        """Stop or continue the processes here and below after a change of what is frozen.
 
-        A process goes as its leader does: a single thread cannot be stopped.
+        All threads of a process follow its leader: a single thread cannot be stopped.
         """
         self.membership.adopt_forked()
         subtree = (cgroup, *cgroup.descendants())
         for tgid in [tgid for member in subtree for tid, tgid in member.tasks.items() if tid == tgid]:
             self.membership.freeze(tgid)
         known: set[int] = set()
-        while cgroup.frozen and known != (known := cgroup.processes()):  # what they forked before they stood still
+        while cgroup.frozen and known != (known := cgroup.processes()):  # they may fork until they have stopped
             self.processes.settle_stopped(known)
             self.membership.adopt_forked()

@@ -1,4 +1,4 @@
-"""Where a task is in all hierarchies at once (the kernel's css_set), and what follows from it for real processes."""
+"""Membership of tasks in all hierarchies at once, and the accounts that follow from it for real processes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .css import Css
     from .hierarchy import Hierarchy
 
-# Seconds between two looks at what processes use: while one runs, while none does, while somebody is to hear of it.
+# Seconds between two looks at what processes use: while one runs, while none does, while a listener waits.
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
 
 
 class Membership:
-    """What the hierarchies of one kernel share about their tasks."""
+    """What the hierarchies of one kernel share about their tasks: sets, accounts, threads, looks."""
 
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self.processes = processes
@@ -30,18 +30,18 @@ class Membership:
         self.css_sets = CssSets(processes)
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes)
-        self.awaited: set[Css] = set()  # what is to be looked at often
-        self.limits_tasks = False  # whether there ever was a pids.max
-        self.apart: set[int] = set()  # threads that were moved to other places than their leader's
-        self._makers: dict[int, int] = {}  # process -> the thread that is about to make another
-        self._pinned: dict[int, list[list[int]]] = {}  # process -> in each hierarchy, its threads in the root
+        self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
+        self.limits_tasks = False  # a pids.max was ever set
+        self.moved_threads: set[int] = set()  # threads in other cgroups than their leader
+        self._makers: dict[int, int] = {}  # process -> the thread that is about to make a new one
+        self._pinned: dict[int, list[list[int]]] = {}  # process -> its threads in the root of each hierarchy
         self._newest = 0
-        self._woken = 0.0  # in how many seconds at most the next look comes; 0: none does
+        self._woken = 0.0  # seconds in which the next look comes at the latest; 0: none is due
 
     def follow(self, tgid: int, cgroup: Cgroup) -> None:
-        """A process is about to move to `cgroup`: its children start there from now on.
+        """Note that a process is about to move to `cgroup`, where its children start from now on.
 
-        Whatever it forked before is where it was, so that is adopted first and the old cgroup does not look empty.
+        Children that it forked before are in the old cgroup. They are adopted first, so that it does not look empty.
         """
         places = tuple(
             cgroup if hierarchy is cgroup.hierarchy else hierarchy.cgroup_of(tgid) for hierarchy in self.hierarchies
@@ -56,7 +56,7 @@ class Membership:
         self.look_in(_RUNNING)
 
     def place_threads(self, tgid: int) -> None:
-        """Threads of the process have moved, all of them or not."""
+        """Update which threads of a process are in other cgroups than their leader, after some have moved."""
         threads = self.processes.threads(tgid)
         if threads == [tgid]:
             return
@@ -64,32 +64,32 @@ class Membership:
         for tid in threads:
             places = self.places(tid, tgid)
             if tid != tgid:
-                apart = None if places == home else places
-                (self.apart.discard if apart is None else self.apart.add)(tid)
-                self.processes.follow_thread(tid, apart)
-                self.cpu.move_thread(tid, tgid, apart)
+                moved = None if places == home else places
+                (self.moved_threads.discard if moved is None else self.moved_threads.add)(tid)
+                self.processes.follow_thread(tid, moved)
+                self.cpu.move_thread(tid, tgid, moved)
         self.look_in(_RUNNING)
 
     def maker(self, tgid: int) -> int:
-        """Who has made a thread of this process that is seen for the first time; the leader where nobody knows."""
+        """The thread that makes new threads of this process; the leader, if nobody knows."""
         return self._makers.get(tgid, tgid)
 
     def expect_thread(self, tgid: int, maker: int) -> set[int]:
-        """The next thread that is seen of a process is made by this one; returns those that there are."""
+        """Take the next new thread of a process to be made by `maker`. Returns the threads there are."""
         threads = self.processes.threads(tgid)
         self._pinned[tgid] = [hierarchy.pin_threads(tgid, threads) for hierarchy in self.hierarchies]
         self._makers[tgid] = maker
         return set(threads)
 
     def expect_no_thread(self, tgid: int) -> None:
-        """It was made, or will not be."""
+        """End `expect_thread`: the thread was made, or will not be."""
         self.adopt_threads(tgid)
         self._makers.pop(tgid, None)
         for hierarchy, pinned in zip(self.hierarchies, self._pinned.pop(tgid, ()), strict=False):
             hierarchy.unpin_threads(pinned)
 
     def adopt_threads(self, tgid: int) -> set[int]:
-        """Puts new threads of a process where their maker is; returns all of its threads."""
+        """Put new threads of a process where their maker is. Returns all its threads."""
         threads = self.processes.threads(tgid)
         for hierarchy in self.hierarchies:
             hierarchy.adopt_threads(tgid, threads)
@@ -107,7 +107,7 @@ class Membership:
             self.css_sets.entered(tid, tgid, self.places(tid, tgid))
 
     def adopt_forked(self) -> None:
-        """Puts the processes that nobody told of where their parents were when they forked them."""
+        """Put new processes where their parents were at the fork."""
         for task, places in self.processes.forked():
             self.processes.watch(task.tgid)
             for hierarchy, cgroup in zip(self.hierarchies, places, strict=True):
@@ -122,7 +122,7 @@ class Membership:
 
     def _take_ends(self) -> None:
         ends = self.processes.ended()
-        self.cpu.told_of_ends = ends is not None
+        self.cpu.ends_reported = ends is not None
         for end in ends or ():
             self.cpu.ended(end)
             if end.whole is None:
@@ -133,30 +133,30 @@ class Membership:
                     self.memory.passed(place, end.peak - end.inherited)
 
     def freeze(self, tgid: int) -> None:
-        """Stops or continues a process as the cgroups it is in now say."""
+        """Stop or continue a process, as the cgroups that it is in now are frozen or not."""
         self.processes.freeze(tgid, any(hierarchy.cgroup_of(tgid).frozen for hierarchy in self.hierarchies))
 
     # -- what they use ----------------------------------------------------------------------------
 
     def look_at(self, tgid: int) -> None:
-        """A process has exited, or is gone."""
+        """Count what a process has used, which has exited or is gone."""
         self.cpu.look(tgid)
         self.memory.look(tgid)
 
     @property
     def counts(self) -> bool:
-        """Whether there is any process to look at."""
+        """True if there is a process to look at."""
         return bool(self.cpu or self.memory)
 
     def knows(self, tgid: int) -> bool:
-        """Whether what a process uses, or waits for, is counted or known to be counted nowhere."""
+        """True if a process has an account, be it only as the parent of one in a cgroup."""
         return tgid in self.cpu
 
     def ends(self, told: Sequence[tuple[int, Places]], tgid: int, rest: int) -> None:
-        """A process is about to exit, which takes `rest` ns on CPUs at most.
+        """Count what a process has used, which is about to exit. The exit takes at most `rest` ns of CPU time more.
 
-        Those that are `told` of were forked in these cgroups, if they are not known yet: it, processes above it, the
-        topmost first, and its children.
+        `told` are processes with the places of their fork, which get an account if they have none: the process itself,
+        those above it, topmost first, and its children.
         """
         for forked, places in told:
             for place in places:
@@ -169,14 +169,14 @@ class Membership:
             self.look_in(_RUNNING)
 
     def count_cpu(self, cgroup: Cgroup) -> None:
-        """Brings `Cgroup.cpu` up to date, here and below."""
+        """Bring `Cgroup.cpu` up to date, here and below."""
         if self.cpu:
             self.adopt_forked()
             for tgid in cgroup.processes():
                 self.cpu.look(tgid)
 
     def count_memory(self, cgroup: Cgroup) -> None:
-        """Brings `Cgroup.memory` up to date, here and below."""
+        """Bring `Cgroup.memory` up to date, here and below."""
         if self.memory:
             self.adopt_forked()
             for tgid in cgroup.processes():
@@ -184,7 +184,7 @@ class Membership:
             self.memory.look_at_spread()
 
     def look(self) -> None:
-        """Notes what all processes use now, so that little is missed when one exits."""
+        """Count what all processes have used by now, so that little is missed when one exits."""
         newest = self.processes.newest()
         if newest != self._newest:
             self._newest = newest
@@ -201,13 +201,13 @@ class Membership:
             self.look_in(_RUNNING if self.cpu.busy else _IDLE)
 
     def look_in(self, seconds: float) -> None:
-        """Has `look` called in this time at most, if there is anything to look at."""
+        """Ask for a call of `look` within this time, if there is anything to look at."""
         if (self._woken and self._woken <= seconds) or not (self.cpu or self.memory):
             return
         self._woken = seconds
         self.processes.wake(seconds)
 
     def await_memory(self, css: Css) -> None:
-        """Somebody wants to hear when the memory that is used in this group changes."""
+        """Look often from now on: a listener waits for this group's memory to change."""
         self.awaited.add(css)
         self.look_in(_AWAITED)

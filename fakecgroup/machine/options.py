@@ -1,6 +1,6 @@
-"""Which kernel on which machine, in one vocabulary: `Kernel`, the command line and the pytest marker all read it here.
+"""The options of a `Kernel`: the command line, the pytest marker and `Kernel` itself all read them here.
 
-A value is what the command line takes as text, the same as a Python object, or what was read before.
+A value is text as on the command line, the same as a Python object, or a value that was read before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .size import parse_size
 def read(name: str, value: object, called: str = "") -> Any:
     """The value of an option as the model has it; None is the default.
 
-    Raises ValueError for a wrong one: one line that begins with the name, or with what it was `called`.
+    Raises ValueError for a wrong value: one line that begins with the option's name, or with the name it was `called`.
     """
     if value is None:
         return DEFAULTS[name]
@@ -28,9 +28,9 @@ def read(name: str, value: object, called: str = "") -> Any:
 
 
 def current(given: Mapping[str, object], stacklevel: int = 2) -> dict[str, object]:
-    """The options with today's names; a DeprecationWarning for each old one, as from `stacklevel` calls above.
+    """The options by their current names. Warns (DeprecationWarning) of each old name, from `stacklevel` calls above.
 
-    Raises ValueError for a name that no option has, and for one that is given by both its names.
+    Raises ValueError for an unknown name, and for an option that is given by both its names.
     """
     options = {name: value for name, value in given.items() if name not in _RENAMED}
     for name in options:
@@ -65,7 +65,7 @@ def _whole(value: object) -> int | str:
 
 
 def _count(most: int) -> Callable[[object], int]:
-    """A reader of a number that is this at most."""
+    """A reader of a whole number from 1 to `most`."""
 
     def count(value: object) -> int:
         number = _whole(value)
@@ -79,7 +79,7 @@ def _count(most: int) -> Callable[[object], int]:
 
 
 def _size(value: object) -> int:
-    """Bytes of a number or a text such as 8Gi."""
+    """Bytes of a number, or of a text such as 8Gi."""
     size = _whole(value)
     if isinstance(size, str):
         size = parse_size(size)
@@ -96,7 +96,7 @@ def _memory(value: object) -> int:
 
 
 def _hugepages(value: object) -> frozenset[int]:
-    """The sizes in bytes, of "2Mi=64,1Gi=0", of {"2Mi": 64, "1Gi": 0} or of sizes alone; how many shows in no file."""
+    """The sizes in bytes of "2Mi=64,1Gi=0", {"2Mi": 64, "1Gi": 0} or sizes alone. The counts show in no file."""
     if isinstance(value, str):
         return frozenset(map(_pages, value.split(",")))
     if isinstance(value, Mapping):
@@ -121,7 +121,7 @@ def _page(value: object) -> int:
 
 
 def _block_devices(value: object) -> tuple[str, ...]:
-    """The devices of "259:0,259:1" or of the single ones."""
+    """The devices of "259:0,259:1" or of a sequence of them."""
     if isinstance(value, str):
         value = value.split(",") if value else ()
     if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):

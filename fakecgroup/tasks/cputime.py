@@ -1,14 +1,16 @@
-"""Which cgroup the CPU time of real processes is counted in.
+"""Accounts of the CPU time that real processes use, by cgroup.
 
-Nobody tells of time that is spent: a process is looked at when it moves, when it exits, when somebody reads, and now
-and then. What it has used since the last look goes to the cgroups in which it was (and those above), for good. Children
-that came and went unseen are found in what their parent has waited for; so is what a child used between the last look
-at it and its end. That is how no time is counted twice: of what a parent has waited for, the part that was counted
-already is known for every child that was ever looked at. A child that outlived its parent may have been waited for by
-any process above; the first whose unexplained time it fits into is taken for it.
+Nobody reports CPU time as it is used. The model looks at a process when it moves, when it exits, when somebody reads a
+file, and at intervals. The time since the last look is counted in the cgroups that the process was in, and in those
+above, for good.
 
-Where processes `end` here before they exit, only deaths by signals are left to be found that way; and where all that
-have `ended` are told of with what they used, nothing is.
+A child that came and went between two looks shows only in the time of its parent, once that has waited for it (cutime).
+So does what a known child used after the last look at it. To count nothing twice, the account of a parent knows how
+much of its children's time is counted already. A child that outlived its parent may be waited for by any process above:
+it is matched with the first whose unexplained time it fits into.
+
+If processes `end` here before they exit, only deaths by signals are left to find that way. If every end is reported
+with its CPU time (`ended`), nothing is.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
     from .place import Places
     from .processes import End, Processes
 
-_COARSE = 20_000_000  # ns by which what was waited for may be shown too small: two numbers in 1/100 s
-_ATTEMPTS = 4  # to see a process and its children at one moment
-_BUSY = 1_000_000  # ns between two looks, from which on a process is not idle
+_COARSE = 20_000_000  # ns that children's time may be shown too small: two numbers in 1/100 s
+_ATTEMPTS = 4  # at one consistent view of a process and its children
+_BUSY = 1_000_000  # ns between two looks; a process that used less is idle
 
 
-class Gone(NamedTuple):
-    """A child that is there no more: the ns of it that are counted, where it was, when it was last looked at, and the
-    most ns that it used after that (None: as much as has passed).
+class GoneChild(NamedTuple):
+    """A child that is gone: the ns of it that are `counted`, its places, the time of the last look `at` it (ns), and
+    the most ns that it can have used since (`rest`; None: all the time that has passed).
     """
 
     counted: int
@@ -39,46 +41,47 @@ class Gone(NamedTuple):
     rest: int | None = None
 
 
-class Apart(NamedTuple):
-    """A thread that is in other cgroups than its leader, and the ns that it had run at the last look."""
+class MovedThread(NamedTuple):
+    """A thread in other cgroups than its leader, and the ns that it had run at the last look."""
 
     places: Places
     run: int
 
 
 class Account:
-    """A process: where it is (None: nowhere that counts), what was seen of it, and of what it has waited for, the ns
-    that are counted. One that has told its end uses `rest` ns at most from then on, and waits for nobody.
+    """One process: its places (None: no place that counts), the use `seen` at the last look, and the ns of its
+    children's time that are counted (`waited`). A process that is about to exit uses at most `rest` ns more, and waits
+    for no more children.
     """
 
-    __slots__ = ("apart", "at", "busy", "ended", "gone", "places", "rest", "seen", "waited")
+    __slots__ = ("at", "busy", "ended", "gone", "moved_threads", "places", "rest", "seen", "waited")
 
     def __init__(self, places: Places | None, seen: CpuUse, waited: int, at: int) -> None:
         self.places = places
         self.seen = seen
         self.waited = waited
         self.at = at
-        self.gone: list[Gone] = []
-        self.apart: dict[int, Apart] = {}
-        self.busy = False  # with its children
+        self.gone: list[GoneChild] = []
+        self.moved_threads: dict[int, MovedThread] = {}
+        self.busy = False  # its children are being looked at
         self.rest: int | None = None
-        self.ended = False  # whether nothing more will be told of it
+        self.ended = False  # its end was reported
 
 
 class CpuAccounts:
-    """The accounts of the processes that are or were in a cgroup, and of those that wait for them."""
+    """The accounts of the processes that are or were in a cgroup, and of the parents that wait for them."""
 
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self._processes = processes
         self._now = now
         self._accounts: dict[int, Account] = {}
-        self._children: dict[int, set[int]] = {}  # of those with an account, by their parent as it was seen last
-        self._orphans: list[Gone] = []  # whoever has waited for them
-        self._old_orphans = 0  # how many of the first were there at the last look at all
-        self.told_of_ends = False  # whether all are told to `ended`
-        self._missing: set[int] = set()  # of whom it is not told yet though they are gone
-        self.busy = False  # whether any ran since this was set to False
-        self._waiters: set[int] = set()  # those that are only waited by
+        self._children: dict[int, set[int]] = {}  # parent, as last seen -> its children with an account
+        self._orphans: list[GoneChild] = []  # gone, and waited for by an unknown process
+        self._old_orphans = 0  # how many of the orphans, from the start, are older than the last `look_at_all`
+        self.ends_reported = False  # every end is reported to `ended`
+        self._missing: set[int] = set()  # gone, with an end not reported yet
+        self.busy = False  # a process ran since this was last cleared
+        self._waiters: set[int] = set()  # parents that are in no cgroup themselves
 
     def __bool__(self) -> bool:
         return len(self._accounts) > len(self._waiters)
@@ -108,10 +111,10 @@ class CpuAccounts:
         account.seen = use
 
     def start(self, tgid: int, places: Places) -> None:
-        """A process was forked in these cgroups: all that it has used counts there."""
+        """Open the account of a process that was forked in these cgroups: all its time counts there."""
         use = self._processes.cpu(tgid)
         if use is None:
-            if self.told_of_ends:
+            if self.ends_reported:
                 self._open(tgid, Account(places, CpuUse(0, 0, CpuTime(), CpuTime()), 0, self._now()))
             return
         known = self._accounts.get(tgid)
@@ -127,8 +130,9 @@ class CpuAccounts:
         self.look(tgid)
 
     def end(self, tgid: int, rest: int) -> None:
-        """A process is about to exit, which takes `rest` ns at most: all that it has used by now is counted, and all
-        of those that it has waited for.
+        """Count all time so far of a process that is about to exit, and of the children that it has waited for.
+
+        The exit takes at most `rest` ns more.
         """
         account = self._accounts.get(tgid)
         if account is None:
@@ -143,13 +147,13 @@ class CpuAccounts:
         account.rest = rest
 
     def ended(self, end: End) -> None:
-        """Of a process that is known, what is not counted yet is; of others all, where they were forked."""
+        """Count the time of a thread that has ended: the rest of a known process, else all, where it was forked."""
         account = self._accounts.get(end.tgid)
         if account is None:
             if end.whole is not None:
                 _count(end.places, end.whole, 0)
             return
-        thread = account.apart.pop(end.tid, None)
+        thread = account.moved_threads.pop(end.tid, None)
         own = account.seen.own
         if thread is not None and end.run > thread.run:
             part = CpuTime(end.run - thread.run)
@@ -165,7 +169,7 @@ class CpuAccounts:
             self._drop(end.tgid)
 
     def move(self, tgid: int, places: Places | None) -> None:
-        """A process is about to be in these cgroups; what it used before stays where it was."""
+        """Note that a process is about to be in these cgroups. Its time so far stays where it was."""
         if tgid in self._accounts:
             self.look(tgid)
         account = self._accounts.get(tgid)
@@ -179,22 +183,22 @@ class CpuAccounts:
         account.places = places
 
     def move_thread(self, tid: int, tgid: int, places: Places | None) -> None:
-        """A thread is in other cgroups than its leader from now on; with None it is not."""
+        """Note that a thread is in other cgroups than its leader from now on (None: no longer)."""
         account = self._accounts.get(tgid)
         if account is None:
             use = self._processes.cpu(tgid) if places is not None else None
             if use is None:
                 return
             account = self._open(tgid, Account(None, use, _waited(use), self._now()))
-        elif (None if tid not in account.apart else account.apart[tid].places) == places:
+        elif (None if tid not in account.moved_threads else account.moved_threads[tid].places) == places:
             return
         self.look(tgid)
-        account.apart.pop(tid, None)
+        account.moved_threads.pop(tid, None)
         if places is not None:
-            account.apart[tid] = Apart(places, self._processes.thread_cpu(tid))
+            account.moved_threads[tid] = MovedThread(places, self._processes.thread_cpu(tid))
 
     def look_at_all(self) -> set[int]:
-        """Returns those that have run since they were looked at last, or are gone."""
+        """Look at every process. Returns those that have run since the last look, or are gone."""
         missing, self._missing = self._missing, set()
         ran = {tgid for tgid in list(self._accounts) if self.look(tgid)}
         for tgid in missing & self._missing & self._accounts.keys():
@@ -209,21 +213,22 @@ class CpuAccounts:
         return ran
 
     def look(self, tgid: int, *, exact: bool = False) -> bool:
-        """Counts what a process has used since the last look, if anything; `exact` as in `Processes.cpu`. One that is
-        gone is looked for in what its parent has waited for.
+        """Count what a process has used since the last look; `exact` as in `Processes.cpu`. True if it ran or is gone.
+
+        The last time of a process that is gone is found in its parent's.
         """
         account = self._accounts.get(tgid)
         if account is None or account.busy:
             return False
         use = self._processes.cpu(tgid, exact=exact or bool(account.gone))
-        if self.told_of_ends:
+        if self.ends_reported:
             return self._look_at_one(tgid, account, use)
         if use is account.seen and not account.gone:
             account.at = self._now()
             return False
-        # A child that is being looked at further up may be gone and not known to be: there is a later look.
-        put_off = any(self._accounts[child].busy for child in self._children.get(tgid, ()))
-        if use is not None and put_off:
+        # A child whose own look is under way (it led here) may be gone, which is not known yet: a later look finds out.
+        deferred = any(self._accounts[child].busy for child in self._children.get(tgid, ()))
+        if use is not None and deferred:
             use = use._replace(children=account.seen.children)
         elif use is not None and use.children.run != account.seen.children.run:
             use = self._look_at_children(tgid, account, use)
@@ -234,7 +239,7 @@ class CpuAccounts:
         self._see(tgid, account, use)
         if use is not seen:
             self._count_own(account, use.own.less(seen.own))
-        if not put_off and (use is not seen or account.gone):
+        if not deferred and (use is not seen or account.gone):
             self._count_children(account, use.children.less(seen.children))
         account.at = self._now()
         if account.places is not None and tgid not in self._waiters:
@@ -242,7 +247,7 @@ class CpuAccounts:
         return True
 
     def _look_at_one(self, tgid: int, account: Account, use: CpuUse | None) -> bool:
-        """Where what others used need not be found in it."""
+        """`look` where every end is reported: the time of children need not be found in a parent."""
         seen = account.seen
         if use is None or use.start != seen.start:
             if account.ended:
@@ -252,7 +257,7 @@ class CpuAccounts:
             return True
         if use is seen:
             return False
-        own = CpuTime(*map(max, use.own, seen.own))  # a thread that is told of as ended may be missing in its clock
+        own = CpuTime(*map(max, use.own, seen.own))  # an ended thread may be missing in the clock of its process
         self._see(tgid, account, use if own == use.own else use._replace(own=own))
         if own == seen.own:
             return False
@@ -260,8 +265,9 @@ class CpuAccounts:
         return True
 
     def _look_at_children(self, tgid: int, account: Account, use: CpuUse) -> CpuUse | None:
-        """Finds which of its known children a process has waited for, before that is taken for the time of others;
-        returns what it has used by then.
+        """Look at the known children of a process, before new children's time is taken for that of unknown ones.
+
+        Returns what the process has used by then.
         """
         account.busy = True
         for _ in range(_ATTEMPTS):
@@ -275,8 +281,8 @@ class CpuAccounts:
         return again
 
     def _know_parent(self, parent: int) -> None:
-        """Notes what the parent of a process in a cgroup has waited for until now, if that is not known anyway."""
-        if self.told_of_ends:
+        """Open an account for the parent of a process in a cgroup, to know what it has waited for until now."""
+        if self.ends_reported:
             return
         if parent not in self._accounts:
             use = self._processes.cpu(parent)
@@ -290,23 +296,23 @@ class CpuAccounts:
     def _count_own(self, account: Account, used: CpuTime) -> None:
         if used.run >= _BUSY:
             self.busy = True
-        for tid, thread in list(account.apart.items()):
+        for tid, thread in list(account.moved_threads.items()):
             run = self._processes.thread_cpu(tid)
             if not run:
-                del account.apart[tid]  # the rest of it counts where the leader is
+                del account.moved_threads[tid]  # the rest of its time counts where the leader is
                 continue
             share = min(max(0, run - thread.run), used.run)  # its clock was read after that of the process
             part = _part(used, share)
             used = used.less(part)
-            account.apart[tid] = thread._replace(run=thread.run + share)
+            account.moved_threads[tid] = thread._replace(run=thread.run + share)
             _count(thread.places, part, account.seen.cpu)
         _count(account.places, used, account.seen.cpu)
 
     def _count_children(self, account: Account, new: CpuTime) -> None:
-        """Counts what is new of what was waited for.
+        """Count `new` time of children.
 
-        It is the end of the children that are gone, as far as they had the time for it, and else children that nobody
-        ever saw, which were where their parent is.
+        It belongs to the children that are gone, up to what each can have used since the last look. The rest belongs
+        to children that nobody saw, which were where their parent is.
         """
         total = account.seen.children.run
         if total > account.waited + sum(child.counted for child in account.gone):
@@ -331,7 +337,7 @@ class CpuAccounts:
         _count(account.places, _part(new, fresh), account.seen.cpu)
 
     def _look_at_orphans(self) -> None:
-        """Finds those that are gone and had parents which cannot have waited for them."""
+        """Look at the children of parents that are gone or zombies, and so cannot have waited for them."""
         for parent, children in list(self._children.items()):
             if parent in self._accounts:
                 use = self._processes.cpu(parent, exact=True)
@@ -340,7 +346,7 @@ class CpuAccounts:
                         self.look(child, exact=True)
 
     def _without_orphans(self, fresh: int) -> int:
-        """What is left of the time that a process has waited for and nobody explains, without those that fit in."""
+        """The unexplained ns of children's time that are left after the orphans that fit into it, which are removed."""
         left = []
         for number, orphan in enumerate(self._orphans):
             if orphan.counted <= fresh + _COARSE:
@@ -351,8 +357,8 @@ class CpuAccounts:
         self._orphans = left
         return fresh
 
-    def _cannot_have_waited(self, tgid: int, parent: Account, end: Gone) -> bool:
-        """Whether a process was a zombie before it could wait for a child that is gone."""
+    def _cannot_have_waited(self, tgid: int, parent: Account, end: GoneChild) -> bool:
+        """True if a process became a zombie before it could wait for a child that is gone."""
         use = self._processes.cpu(tgid, exact=True)
         if use is None or not use.zombie:
             return False
@@ -360,7 +366,7 @@ class CpuAccounts:
         return use.children.run < known + end.counted
 
     def _close(self, tgid: int, account: Account) -> None:
-        """A process is gone. What of its children was counted is in what its parent has waited for, like itself."""
+        """Close the account of a process that is gone. What its parent has waited for includes it and its children."""
         account.busy = True
         for child in list(self._children.get(tgid, ())):
             self.look(child, exact=True)
@@ -368,7 +374,7 @@ class CpuAccounts:
         waiter = tgid in self._waiters
         self._waiters.discard(tgid)
         known = account.waited + sum(child.counted for child in account.gone)
-        end = Gone(account.seen.own.run + known, account.places, account.at, account.rest)
+        end = GoneChild(account.seen.own.run + known, account.places, account.at, account.rest)
         parent = self._accounts.get(account.seen.parent)
         if parent is None or parent.rest is not None or self._cannot_have_waited(account.seen.parent, parent, end):
             self._orphans.append(end)
@@ -381,7 +387,7 @@ class CpuAccounts:
 
 
 def _waited(use: CpuUse) -> int:
-    """ns that a process has waited for, halfway between the least and the most that is shown that way."""
+    """ns of children's time, halfway between the least and the most that the shown number can stand for."""
     return use.children.run + (_COARSE // 2 if use.children.run else 0)
 
 
@@ -390,7 +396,7 @@ def _cpus(places: Places | None) -> int:
 
 
 def _part(time: CpuTime, run: int) -> CpuTime:
-    """`run` ns, user and system as they are in `time`."""
+    """`run` ns, split into user, system and nice as in `time`."""
     whole = time.user + time.system
     if not whole:
         return CpuTime(run, 0, 0, 0)
@@ -398,7 +404,7 @@ def _part(time: CpuTime, run: int) -> CpuTime:
 
 
 def _count(places: Places | None, time: CpuTime, cpu: int) -> None:
-    """Adds to the cgroups of each hierarchy that counts CPU time, and to those above them. Roots show the machine's."""
+    """Add time to the cgroups of hierarchies that count it, and to those above. Roots show the machine's instead."""
     if places is None or not any(time):
         return
     for place in places:
@@ -422,7 +428,7 @@ def total(times: Iterable[CpuTime]) -> CpuTime:
 
 
 def adjusted(time: CpuTime, shown: tuple[int, int]) -> tuple[int, int]:
-    """User and system time that make up `run`, neither ever less than it was `shown` (cputime_adjust)."""
+    """User and system time with the sum `run`, neither ever less than it was `shown` (cputime_adjust)."""
     user, system = shown
     if user + system >= time.run:
         return shown

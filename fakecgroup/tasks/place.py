@@ -22,7 +22,7 @@ class PlaceHierarchy(Protocol):
 
 
 class Place(Protocol):
-    """A cgroup (`Cgroup`), for code below the tree. `Processes` keeps places as keys and hands them back."""
+    """A cgroup (`Cgroup`) for the modules below `core`. `Processes` keeps places as keys and hands them back."""
 
     cpu: Mapping[int, CpuTime]
     memory: MemoryUse

@@ -1,7 +1,7 @@
 """System calls on inodes: the checks of the VFS, then those of kernfs, in the kernel's order.
 
-Transports call these with inodes, `Kernel` with inodes found by path. Everything is refused with an
-``OSError`` that carries the kernel's errno. Names are str as ``os.fsdecode`` makes them.
+Transports call these with inodes, `Kernel` with inodes that it finds by path. A refusal is an ``OSError`` with the
+kernel's errno. Names are str as ``os.fsdecode`` makes them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _ACCESS = {os.O_RDONLY: MAY_READ, os.O_WRONLY: MAY_WRITE, os.O_RDWR: MAY_READ | 
 
 
 class StatFs(NamedTuple):
-    """What statfs(2) shows, as far as it does not depend on the transport."""
+    """The values of statfs(2) that do not depend on the transport."""
 
     type: int
     bsize: int = 4096
@@ -70,7 +70,7 @@ class StatFs(NamedTuple):
 
 
 class Vfs:
-    """The system calls over one tree, `root` being what is mounted."""
+    """The system calls on one tree. `root` is the mounted directory."""
 
     def __init__(self, root: Directory) -> None:
         self.root = root
@@ -85,7 +85,7 @@ class Vfs:
         return found
 
     def find(self, parent: Inode, name: str, caller: Caller) -> Inode | None:
-        """As `lookup`, with None where there is no such entry."""
+        """As `lookup`, but None if there is no such entry."""
         if not isinstance(parent, Directory):
             raise refuse(ENOTDIR)
         require(parent, MAY_EXEC, caller)
@@ -95,7 +95,7 @@ class Vfs:
         return inode.stat()
 
     def access(self, inode: Inode, mask: int, caller: Caller) -> None:
-        """Raises EROFS, EACCES for MAY_ bits that the caller has not."""
+        """Check the MAY_ bits of `mask`. Raises EROFS, EACCES."""
         if mask & MAY_WRITE and inode.read_only and not isinstance(inode, Symlink):
             raise refuse(EROFS)
         if mask & MAY_EXEC and isinstance(inode, CgroupFile):
@@ -129,11 +129,11 @@ class Vfs:
         handle: OpenFile | None = None,
         chown: bool = False,
     ) -> Stat:
-        """chmod, chown, truncate and utimens (times in ns); with `handle`, ftruncate on that open file; `chown`
-        where it is one, even of no id.
+        """chmod, chown, truncate and utimens, all or nothing. Times are ns.
 
-        Nothing is changed unless all is allowed: EPERM to anyone but the owner (chown of the uid: to anyone) without
-        the capability for it, EACCES for a truncate without write permission.
+        With `handle`, the size is that of an ftruncate on this open file. `chown` marks a chown that changes no id.
+        Raises EROFS, EPERM without ownership or the capability for it, EACCES for a truncate without write permission,
+        and what a truncate of this inode raises.
         """
         if inode.read_only:
             raise refuse(EROFS)
@@ -161,7 +161,7 @@ class Vfs:
         return inode.stat()
 
     def _lose_setid(self, inode: Inode, caller: Caller) -> None:
-        """A truncate takes the bits of setuid and setgid away, without CAP_FSETID (dentry_needs_remove_privs)."""
+        """Drop the setuid and setgid bits on a truncate without CAP_FSETID (dentry_needs_remove_privs)."""
         if inode.mode & (stat.S_ISUID | stat.S_ISGID) and not caller.capable(Capability.FSETID):
             inode.mode &= ~setid_bits(inode, caller)
 
@@ -181,23 +181,23 @@ class Vfs:
     # -- making and removing ----------------------------------------------------------------------
 
     def mkdir(self, parent: Inode, name: str, mode: int, caller: Caller) -> Inode:
-        """A new cgroup. Raises EEXIST, ENOENT below a removed one, EACCES, then what cgroup_mkdir raises."""
+        """Make a cgroup. Raises EEXIST, ENOENT below a removed one, EACCES, then what `Hierarchy.mkdir` raises."""
         directory = self._may_create(parent, name, caller)
         return directory.hierarchy.mkdir(directory, name, mode, caller)
 
     def create(self, parent: Inode, name: str, mode: int, caller: Caller) -> None:
-        """open(O_CREAT) of a new name: always refused, EACCES."""
+        """Refuse open(O_CREAT) of a new name: EACCES, after the checks of the path."""
         self._may_create(parent, name, caller)
         raise refuse(EACCES)
 
     def mknod(self, parent: Inode, name: str, mode: int, rdev: int, caller: Caller) -> None:
-        """Always refused: EACCES for a regular file, EPERM for the rest."""
+        """Refuse mknod(2): EACCES for a regular file, EPERM for all else, after the checks of the path."""
         self.check_node_type(mode)
         self._may_create(parent, name, caller)
         raise refuse(EACCES if stat.S_IFMT(mode) in (0, stat.S_IFREG) else EPERM)
 
     def check_node_type(self, mode: int) -> None:
-        """What mknod(2) looks at before it looks at the path: EPERM for a directory, EINVAL for no node (may_mknod)."""
+        """Check the mode of mknod(2), before the path (may_mknod). Raises EPERM for a directory, EINVAL for no node."""
         kind = stat.S_IFMT(mode)
         if kind == stat.S_IFDIR:
             raise refuse(EPERM)
@@ -205,12 +205,15 @@ class Vfs:
             raise refuse(EINVAL)
 
     def symlink(self, parent: Inode, name: str, target: str, caller: Caller) -> None:
-        """Always refused: EPERM."""
+        """Refuse symlink(2): EPERM, after the checks of the path."""
         self._may_create(parent, name, caller)
         raise refuse(EPERM)
 
     def link(self, inode: Inode, parent: Inode, name: str, caller: Caller) -> None:
-        """Always refused: EEXIST, EPERM for a file that the caller could not write (may_linkat), EACCES, EPERM."""
+        """Refuse link(2).
+
+        In this order EEXIST, EXDEV, EPERM for a file that the caller may not write (may_linkat), EACCES, EPERM.
+        """
         if self.find(parent, name, caller) is not None:
             raise refuse(EEXIST)
         if _filesystem(inode) is not _filesystem(parent):
@@ -222,7 +225,7 @@ class Vfs:
         raise refuse(EPERM)
 
     def rmdir(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Removes a cgroup. Raises ENOENT, EACCES, EPERM (sticky), ENOTDIR, EBUSY (mounted; cgroup_destroy_locked)."""
+        """Remove a cgroup. Raises ENOENT, EACCES, EPERM (sticky), ENOTDIR, EBUSY (mounted; cgroup_destroy_locked)."""
         victim = self._may_delete(parent, name, caller)
         if not isinstance(victim, Cgroup):
             raise refuse(ENOTDIR)
@@ -231,7 +234,7 @@ class Vfs:
         victim.hierarchy.rmdir(victim)
 
     def unlink(self, parent: Inode, name: str, caller: Caller) -> None:
-        """Always refused: EISDIR for a directory, EPERM for a file, EROFS for a link of the top directory."""
+        """Refuse unlink(2): EISDIR for a directory, EPERM for a file, EROFS for a link of the top directory."""
         victim = self._may_delete(parent, name, caller)
         if victim.is_dir:
             raise refuse(EISDIR)
@@ -239,7 +242,7 @@ class Vfs:
 
     @staticmethod
     def check_rename_flags(flags: int) -> None:
-        """EINVAL for flags that rename(2) has not, before it looks at a path (fs/namei.c, do_renameat2)."""
+        """Check the flags of rename(2), before any path (fs/namei.c, do_renameat2). Raises EINVAL."""
         if flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT):
             raise refuse(EINVAL)
         if flags & RENAME_EXCHANGE and flags & (RENAME_NOREPLACE | RENAME_WHITEOUT):
@@ -247,12 +250,12 @@ class Vfs:
 
     @staticmethod
     def check_same_filesystem(parent: Inode, new_parent: Inode) -> None:
-        """EXDEV for a rename from one hierarchy to another, before it looks at a name."""
+        """Check that a rename stays in one hierarchy, before any name. Raises EXDEV."""
         if _filesystem(parent) is not _filesystem(new_parent):
             raise refuse(EXDEV)
 
     def rename(self, parent: Inode, name: str, new_parent: Inode, new_name: str, flags: int, caller: Caller) -> None:
-        """rename(2) with flags that it has; what may be renamed where is the hierarchy's (Hierarchy.rename)."""
+        """rename(2) with checked flags: the checks of the VFS, then those of `Hierarchy.rename`."""
         self.check_same_filesystem(parent, new_parent)
         source = self.find(parent, name, caller)
         target = self.find(new_parent, new_name, caller)
@@ -283,7 +286,7 @@ class Vfs:
         parent.hierarchy.rename(source, parent, new_parent, new_name, flags)
 
     def _may_create(self, parent: Inode, name: str, caller: Caller) -> Cgroup:
-        """filename_create and may_create: the name is free, the directory lives and is writable."""
+        """Check that the name is free, the directory alive and writable (filename_create, may_create)."""
         if self.find(parent, name, caller) is not None:
             raise refuse(EEXIST)
         return self._check_create(parent, caller)
@@ -308,7 +311,7 @@ class Vfs:
     # -- contents ---------------------------------------------------------------------------------
 
     def open(self, inode: Inode, flags: int, caller: Caller) -> OpenFile:
-        """Opens an interface file. Raises EISDIR, ELOOP, ENOTDIR, EACCES, EINVAL (O_DIRECT) or ENODEV."""
+        """Open an interface file. Raises EISDIR, ELOOP, ENOTDIR, EACCES, EPERM (O_NOATIME), EINVAL (O_DIRECT)."""
         if inode.is_dir:
             raise refuse(EISDIR)
         if not isinstance(inode, CgroupFile):
@@ -331,13 +334,13 @@ class Vfs:
         return OpenFile(inode, flags, caller)
 
     def opendir(self, inode: Inode, caller: Caller) -> None:
-        """Raises ENOTDIR, EACCES without read permission."""
+        """Check that a directory may be listed. Raises ENOTDIR, EACCES without read permission."""
         if not inode.is_dir:
             raise refuse(ENOTDIR)
         require(inode, MAY_READ, caller)
 
     def readdir(self, inode: Inode) -> list[tuple[str, int, int]]:
-        """(name, ino, S_IFMT >> 12) of every entry but `.` and `..`; nothing for a removed directory."""
+        """(name, ino, S_IFMT >> 12) of every entry but `.` and `..`; none for a removed directory."""
         assert isinstance(inode, Directory)
         return inode.entries()
 
@@ -366,7 +369,7 @@ class Vfs:
             xattrs.refuse_access_list(value)
         if value and name == xattrs.CAPABILITY:
             raise refuse(EINVAL)  # only a capability set would do, and no file here is executable
-        if name != xattrs.CAPABILITY:  # an empty one is anybody's to set: the check is made on the set it holds
+        if name != xattrs.CAPABILITY:  # anybody may set an empty one: the kernel checks only the set that it holds
             self._may_set_xattr(inode, name, caller)
         if inode.xattrs is None:
             inode.xattrs = xattrs.Xattrs(xattrs.Order.of(kernel))
@@ -385,8 +388,10 @@ class Vfs:
         return [name for name in names if not _hidden_from(name, caller)]
 
     def _may_set_xattr(self, inode: Inode, name: str, caller: Caller, security: Capability = _SYS_ADMIN) -> None:
-        """Permission comes before the name (fs/xattr.c, xattr_permission; security/commoncap.c, cap_inode_setxattr).
-        `security` is what security.* takes.
+        """Check the right to set or remove an attribute: permission first, then the name.
+
+        `security` is the capability for security.* (fs/xattr.c, xattr_permission; security/commoncap.c,
+        cap_inode_setxattr). Raises ERANGE, EPERM, EACCES, EOPNOTSUPP, EINVAL.
         """
         xattrs.check_length(name)
         if _hidden_from(name, caller):
@@ -408,13 +413,13 @@ def _hidden_from(name: str, caller: Caller) -> bool:
 
 
 def _personality(inode: Inode) -> Personality | None:
-    """The kernel that an inode of a hierarchy belongs to."""
+    """The kernel of an inode in a hierarchy; None for the top directory and its links."""
     cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
     return cgroup.hierarchy.personality if isinstance(cgroup, Cgroup) else None
 
 
 def _filesystem(inode: Inode) -> object:
-    """What decides EXDEV: the hierarchy, or the top directory."""
+    """The file system of an inode: its hierarchy, or the top directory."""
     cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
     if isinstance(cgroup, Cgroup):
         return cgroup.hierarchy

@@ -1,7 +1,8 @@
 """The cpuset controller: sets of CPUs and nodes per cgroup, v1's exclusive ones and v2's partitions.
 
-`state` is what a cgroup keeps, `validate` what its relatives allow, `rules` what both versions do. Partitions were
-thought out anew several times: `partition_v5_10` and so on, each by the first kernel here that goes about them so.
+`state` has the state per cgroup, `validate` the changes that its relatives allow, `rules` the effects of a write.
+Kernels redesigned partitions several times: each `partition_vX_Y` has the name of the first kernel here with that
+design.
 """
 
 from ...core.css import Controller

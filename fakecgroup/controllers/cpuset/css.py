@@ -1,4 +1,4 @@
-"""The life of a cpuset: what it starts with, who may come in, what happens when it goes."""
+"""The life of a cpuset: its start, checks of tasks that come in, its end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
-    """How this kernel goes about CPUs, for a writer with or without CAP_SYS_ADMIN."""
+    """The rules of this kernel for CPUs, for a writer with or without CAP_SYS_ADMIN."""
     if not css.on_dfl:
         return WholeTree(privileged)
     if css.kernel.at_least(7, 2):
@@ -33,10 +33,10 @@ def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
 
 
 class Cpuset(CpusetState):
-    """One cgroup's cpuset. The root has all CPUs and nodes."""
+    """The cpuset of one cgroup. The root's has all CPUs and nodes."""
 
     def online(self) -> None:
-        """A v2 child has its parent's effective sets; a v1 child nothing, unless it is a clone (cpuset_css_online)."""
+        """Start with the parent's effective sets on v2; on v1 with none, but for clone_children (cpuset_css_online)."""
         if self.parent is None:
             self.cpus = self.effective_cpus = self.exclusive_effective = (1 << self.machine.cpus) - 1
             self.mems = self.effective_mems = (1 << self.machine.numa_nodes) - 1
@@ -59,23 +59,24 @@ class Cpuset(CpusetState):
             self.mems = self.effective_mems = parent.mems
 
     def offline(self) -> None:
-        """A partition gives its CPUs back (cpuset_css_killed; before 6.12 cpuset_css_offline)."""
+        """Give a partition's CPUs back (cpuset_css_killed; before 6.12 cpuset_css_offline)."""
         self.alive = self.kernel.at_least(6, 12)
         if self.partition.valid:
             rules_of(self).set_partition(self, "member")
         self.alive = False
 
     def can_attach(self) -> None:
-        """ENOSPC where a task would have no CPU, on v1 also where it would have no node (cpuset_can_attach)."""
+        """Check that a task would have a CPU, and on v1 a node (cpuset_can_attach). Raises ENOSPC."""
         if not self.on_dfl and not (self.cpus and self.mems):
             raise refuse(ENOSPC)
         if self.on_dfl and self.kernel.at_least(6, 1) and not self.effective_cpus:
             raise refuse(ENOSPC)
 
     def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
-        """EPERM for tasks that are permitted capabilities which the writer is not, without CAP_SYS_NICE over them
-        (cpuset_can_attach, security/commoncap.c, cap_safe_nice). On v2 6.12 and later ask only where the CPUs or nodes
-        change.
+        """Check that the writer may move these tasks (cpuset_can_attach; security/commoncap.c, cap_safe_nice).
+
+        Raises EPERM for a task with a permitted capability that the writer lacks, without CAP_SYS_NICE over it. On v2
+        kernels from 6.12 on check only moves that change the CPUs or nodes.
         """
         if self.on_dfl and self.kernel.at_least(6, 12):
             left = source.effective_css("cpuset")

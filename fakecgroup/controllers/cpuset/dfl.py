@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def show_partition(css: Cpuset) -> str:
-    """`member`, `root`, `isolated`, or `root invalid (why)`."""
+    """`member`, `root` or `isolated`, for an invalid one as in `root invalid (REASON)`."""
     kind = css.partition.kind
     if css.partition.invalid:
         kind += f" invalid ({css.reason})" if css.reason else " invalid"
@@ -36,7 +36,10 @@ def show_partition(css: Cpuset) -> str:
 
 
 def write_partition(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
-    """`root`, `member` or, from 6.1 on, `isolated`, else EINVAL; 5.10 refuses what cannot be, later kernels do not."""
+    """Take `root`, `member` or, from 6.1 on, `isolated`. Raises EINVAL.
+
+    5.10 refuses an impossible partition, too; later kernels make it invalid.
+    """
     kind = strstrip(text)
     if kind not in ("root", "member") and not (kind == "isolated" and css.kernel.at_least(6, 1)):
         raise refuse(EINVAL)
@@ -48,7 +51,7 @@ def show_exclusive(css: Cpuset) -> str:
 
 
 def write_exclusive(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
-    """CPUs as a list (update_exclusive_cpumask); raises EINVAL for some that a sibling holds."""
+    """Take a list of CPUs (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
     cpus = parse_cpus(css, text)
     if cpus != css.exclusive:
         rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_exclusive(css, cpus)

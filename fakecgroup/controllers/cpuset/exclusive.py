@@ -1,4 +1,4 @@
-"""Exclusive CPUs, from 6.12 on: who claims them, who holds them, and whether tasks can do without."""
+"""Exclusive CPUs, from 6.12 on: claims, grants, and tasks that would lose their last CPU."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from .state import CpusetState
 
 
 def claimed(css: CpusetState) -> int:
-    """The CPUs it would have for itself (user_xcpus)."""
+    """The CPUs that a cpuset claims for itself (user_xcpus)."""
     return css.exclusive or css.cpus
 
 
 def granted(css: CpusetState) -> int:
-    """What a partition gets of its claim (compute_effective_exclusive_cpumask; compute_excpus on 7.2).
+    """The claimed CPUs that a partition gets (compute_effective_exclusive_cpumask; compute_excpus on 7.2).
 
-    That is what its parent may give; without cpuset.cpus.exclusive also only what no sibling holds.
+    These are the parent's exclusive ones; without cpuset.cpus.exclusive, only those that no sibling holds.
     """
     cpus = claimed(css) & css.above.exclusive_effective
     return cpus if css.exclusive else without_siblings(css, cpus)[0]
 
 
 def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
-    """`cpus` less what the siblings hold, and whether that took any away."""
+    """`cpus` without those that siblings hold, and whether there were any."""
     conflict = False
     for sibling in css.siblings():
         held = sibling.exclusive if cpus & sibling.exclusive else sibling.exclusive_effective
@@ -30,9 +30,10 @@ def without_siblings(css: CpusetState, cpus: int) -> tuple[int, bool]:
 
 
 def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
-    """Tasks here or below, but for those of partitions below and of `leaving` itself (partition_is_populated).
+    """True if there are tasks here or below, outside of partitions below and of `leaving` itself
+    (partition_is_populated).
 
-    6.12 looks no further where no child is a local partition, so that the tasks of a remote one count.
+    If no child is a local partition, 6.12 counts all tasks below, those of a remote partition too.
     """
     if css.has_own_tasks():
         return True
@@ -49,6 +50,6 @@ def partition_populated(css: CpusetState, leaving: CpusetState | None = None) ->
 
 
 def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -> bool:
-    """With `cpus` in the partition `css`, it or its parent would have tasks and no CPU (tasks_nocpu_error)."""
+    """True if with `cpus` in the partition `css`, it or its parent would have tasks but no CPU (tasks_nocpu_error)."""
     takes_all = not parent.effective_cpus & ~cpus
     return (takes_all and partition_populated(parent, css)) or (not cpus and partition_populated(css))

@@ -1,4 +1,4 @@
-"""Readers and writers of files that are the same on both versions."""
+"""Readers and writers of the files that both versions have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEMS_MAX_WRITE = 100 + 6 * _MAX_NODES
 
 
 def parse_cpus(css: Cpuset, text: str) -> int:
-    """A list of CPUs; raises EINVAL, EOVERFLOW, ERANGE."""
+    """The CPUs of a list. Raises EINVAL, EOVERFLOW, ERANGE."""
     return parse_bitlist(strstrip(text), css.machine.cpus, words=css.kernel.at_least(5, 12))
 
 
@@ -31,7 +31,10 @@ def show_cpus(css: Cpuset) -> str:
 
 
 def write_cpus(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
-    """CPUs as a list (update_cpumask). Raises EACCES in the root, then what the list and `validate_change` raise."""
+    """Take a list of CPUs (update_cpumask).
+
+    Raises EACCES in the root, then what the list and `validate_change` raise.
+    """
     if css.parent is None:
         raise refuse(EACCES)
     cpus = parse_cpus(css, text)
@@ -44,7 +47,10 @@ def show_mems(css: Cpuset) -> str:
 
 
 def write_mems(css: Cpuset, text: str) -> None:
-    """Nodes as a list (update_nodemask). Raises EACCES in the root, EINVAL for a node that the machine has not."""
+    """Take a list of nodes (update_nodemask).
+
+    Raises EACCES in the root, EINVAL for a node that the machine lacks, then what `validate_change` raises.
+    """
     if css.parent is None:
         raise refuse(EACCES)
     mems = parse_bitlist(strstrip(text), _MAX_NODES, words=css.kernel.at_least(5, 12))

@@ -24,7 +24,7 @@ _U32 = 0xFFFFFFFF
 
 
 def _flag_row(name: str, attribute: str) -> CFType:
-    """A flag; the lower 32 bits of what is written decide."""
+    """A flag. The low 32 bits of the written number decide."""
 
     def read(css: Cpuset) -> int:
         return int(getattr(css, attribute))
@@ -40,9 +40,9 @@ def read_relax_domain_level(css: Cpuset) -> int:
 
 
 def _relax_domain_level_max(css: Cpuset) -> int:
-    """How many levels of scheduling domains there are on a machine whose CPUs share nothing but their node.
+    """The number of levels of scheduling domains on a machine whose CPUs share nothing but their node.
 
-    So many has one with a CPU, with CPUs in a node, and with CPUs in several nodes; 6.1 knows clusters too.
+    It depends on whether there is one CPU, one node, or several nodes. Kernels from 6.1 on have a level of clusters.
     """
     if css.machine.cpus == 1:
         return 1
@@ -51,14 +51,14 @@ def _relax_domain_level_max(css: Cpuset) -> int:
 
 
 def write_relax_domain_level(css: Cpuset, value: int) -> None:
-    """-1 to the number of levels of scheduling domains, else EINVAL (update_relax_domain_level)."""
+    """Take -1 to the number of levels of scheduling domains (update_relax_domain_level). Raises EINVAL."""
     if not -1 <= value <= _relax_domain_level_max(css):
         raise refuse(EINVAL)
     css.relax_domain_level = value
 
 
 def read_memory_pressure(css: Cpuset) -> int:
-    """No task of a fake cgroup ever has to reclaim."""
+    """Always 0: no task of a fake cgroup ever has to reclaim."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Partitions on 5.10: what cannot be is refused, and nothing is isolated (kernel/cgroup/cpuset.c)."""
+"""Partitions on 5.10: an impossible partition is refused, and none is isolated (kernel/cgroup/cpuset.c)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ INVALID_ROOT = Partition("root", False)
 
 
 class RefusedPartitions(SetAside):
-    """5.10."""
+    """The rules of 5.10."""
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus (update_cpumask). Raises what `validate_change` does, EINVAL for a partition that cannot be."""
+        """Set cpuset.cpus (update_cpumask). Raises what `validate_change` does, EINVAL for an impossible partition."""
         trial = copy(css)
         trial.cpus = cpus
         validate_change(css, trial)
@@ -33,10 +33,10 @@ class RefusedPartitions(SetAside):
             self._update_followers(css)
 
     def set_partition(self, css: CpusetState, kind: str) -> None:
-        """cpuset.cpus.partition (update_prstate).
+        """Set cpuset.cpus.partition (update_prstate).
 
-        Raises EINVAL for a partition without CPUs, with all that the parent has or with a sibling's, below a member,
-        and for one that is invalid; EBUSY with children.
+        Raises EINVAL for a partition without CPUs, with all CPUs of its parent, with a sibling's, below a member, and
+        for one that is invalid; EBUSY with children.
         """
         new = MEMBER if kind == "member" else Partition(kind, True)
         if css.partition == new:
@@ -74,14 +74,14 @@ class RefusedPartitions(SetAside):
 
     @staticmethod
     def _require(css: CpusetState) -> None:
-        """What a partition is turned on or off with: a parent that is one, and no children."""
+        """Check that the parent is a valid partition and that there are no children. Raises EINVAL, EBUSY."""
         if not css.above.partition.valid or not css.cpus:
             raise refuse(EINVAL)
         if any(css.children()):
             raise refuse(EBUSY)
 
     def _resize(self, css: CpusetState, cpus: int) -> None:
-        """Other CPUs for the partition (partcmd_update with a new mask). Raises EINVAL."""
+        """Give the partition other CPUs (partcmd_update with a new mask). Raises EINVAL."""
         parent = css.above
         if not parent.partition.valid:
             raise refuse(EINVAL)
@@ -95,7 +95,7 @@ class RefusedPartitions(SetAside):
         self._move(parent, taken=taken, given=given)
 
     def _revise(self, css: CpusetState) -> None:
-        """The parent has changed: can the partition live on, or live again? (partcmd_update without a mask)"""
+        """Make the partition valid or invalid after a change of its parent (partcmd_update without a mask)."""
         parent = css.above
         if not parent.partition.valid or not css.cpus:
             return

@@ -1,4 +1,4 @@
-"""Partitions on 6.1: what cannot be is invalid, and says why (kernel/cgroup/cpuset.c)."""
+"""Partitions on 6.1: an impossible partition is invalid, with a reason (kernel/cgroup/cpuset.c)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY = "cpuset.cpus is empty"
 
 
 def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
-    """Tasks here, or in a child that is no partition and not `leaving` (partition_is_populated)."""
+    """True if there are tasks here, or in a child that is no partition and not `leaving` (partition_is_populated)."""
     if css.has_own_tasks():
         return True
     if leaving is None and not css.subparts:
@@ -28,19 +28,19 @@ def partition_populated(css: CpusetState, leaving: CpusetState | None = None) ->
 
 
 def parent_fault(css: CpusetState) -> str:
-    """Why nothing can be had from the parent."""
+    """Why the parent can give no CPUs; "" if it can."""
     if css.above.partition.valid:
         return ""
     return INVALID_PARENT if css.above.partition.invalid else NO_PARTITION_PARENT
 
 
 class InvalidPartitions(SetAside):
-    """6.1."""
+    """The rules of 6.1."""
 
     # -- the partition and its parent (update_parent_subparts_cpumask) ------------------------------
 
     def _enable(self, css: CpusetState) -> str:
-        """Sets CPUs aside; returns the reason where that cannot be."""
+        """Set CPUs of the parent aside. Returns the reason why not, or ""."""
         parent = css.above
         fault = parent_fault(css)
         if fault:
@@ -57,13 +57,13 @@ class InvalidPartitions(SetAside):
             self._move(css.above, taken=0, given=css.cpus & css.above.subparts)
 
     def _invalidate(self, css: CpusetState) -> None:
-        """Others have its CPUs now."""
+        """Make a partition invalid whose CPUs others have now."""
         if parent_fault(css) or not css.cpus or css.partition.invalid:
             return
         self._settle(css, NOT_EXCLUSIVE, given=css.cpus & css.above.subparts)
 
     def _resize(self, css: CpusetState, cpus: int) -> None:
-        """The partition is to have `cpus`; it becomes valid or invalid as they suffice (partcmd_update)."""
+        """Give the partition `cpus`, which makes it valid or invalid (partcmd_update)."""
         parent = css.above
         if parent_fault(css) or not cpus:
             return
@@ -75,7 +75,7 @@ class InvalidPartitions(SetAside):
             self._settle(css, "", given=given, taken=taken)
 
     def _revise(self, css: CpusetState) -> None:
-        """The parent has changed: can the partition live on, or live again?"""
+        """Make the partition valid or invalid after a change of its parent."""
         parent = css.above
         if parent_fault(css) or not css.cpus:
             return
@@ -87,7 +87,7 @@ class InvalidPartitions(SetAside):
             self._settle(css, "", taken=taken)
 
     def _settle(self, css: CpusetState, reason: str, *, given: int = 0, taken: int = 0) -> None:
-        """Moves CPUs between the parent and the partition, which is valid without a reason against it."""
+        """Move CPUs between the parent and the partition, and make it invalid with a `reason`, valid without."""
         old = css.partition
         if reason:
             css.reason = reason
@@ -133,7 +133,7 @@ class InvalidPartitions(SetAside):
     # -- what is written --------------------------------------------------------------------------
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus (update_cpumask): CPUs that a sibling has alone invalidate both partitions."""
+        """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""
         trial = copy(css)
         trial.cpus = cpus
         collision = False
@@ -161,7 +161,7 @@ class InvalidPartitions(SetAside):
             self._update_followers(css)
 
     def set_partition(self, css: CpusetState, kind: str) -> None:
-        """cpuset.cpus.partition: never refused, an impossible partition is invalid (update_prstate)."""
+        """Set cpuset.cpus.partition, which is never refused: an impossible partition is invalid (update_prstate)."""
         old = css.partition
         new = MEMBER if kind == "member" else Partition(kind, True)
         if old == new:
@@ -187,7 +187,7 @@ class InvalidPartitions(SetAside):
         notify_partition(css, old)
 
     def _start(self, css: CpusetState) -> str:
-        """A member becomes a partition; returns why it cannot."""
+        """Turn a member into a partition. Returns the reason why not, or ""."""
         if not css.cpus:
             return EMPTY
         if not become_exclusive(css, True):

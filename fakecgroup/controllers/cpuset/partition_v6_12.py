@@ -1,6 +1,6 @@
-"""Partitions on 6.12: a partition holds exclusive CPUs, its parent's or, as a remote one, the root's.
+"""Partitions on 6.12: a partition holds exclusive CPUs, of its parent or, if it is remote, of the root.
 
-The kernel functions are those of kernel/cgroup/cpuset.c.
+The kernel functions named here are in kernel/cgroup/cpuset.c.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ REMOTE_BELOW = "Have remote partition underneath"
 
 
 class ExclusivePartitions(PartitionRules):
-    """6.12.
+    """The rules of 6.12.
 
-    `last` is the set of CPUs that was worked out last (tmpmasks.new_cpus). The kernel keeps it in one place for all, so
-    that a partition that takes or returns CPUs while its parent is updated ends up with what its last sibling has.
+    `last` is the set of CPUs that was computed last (tmpmasks.new_cpus). The kernel has one such variable for all. So a
+    partition that takes or returns CPUs while its parent is updated ends up with the CPUs of its last sibling.
     """
 
     last: int = 0
     rebuilds: bool = False  # the write ends with a rebuild of the scheduler's domains (force_sd_rebuild)
-    taken_by_others = INVALID_CPUS  # why a remote partition cannot have CPUs of another partition
+    taken_by_others = INVALID_CPUS  # the reason against a remote partition with CPUs of another partition
 
     # -- CPUs change hands ------------------------------------------------------------------------
 
     @staticmethod
     def _isolate(css: CpusetState, kind: str, cpus: int) -> None:
-        """`cpus` now belong to a partition of this kind."""
+        """Note that `cpus` belong to a partition of this kind now."""
         top = css.top
         top.isolated = top.isolated | cpus if kind == "isolated" else top.isolated & ~cpus
 
     def _take(self, new: Partition, parent: CpusetState, cpus: int) -> None:
-        """The parent's tasks lose CPUs to a partition below (partition_xcpus_add)."""
+        """Take CPUs from the parent's tasks for a partition below (partition_xcpus_add)."""
         if new != parent.partition:
             self._isolate(parent, new.kind, cpus)
         parent.effective_cpus &= ~cpus
 
     def _give_back(self, old: Partition, parent: CpusetState, cpus: int) -> None:
-        """And get them back (partition_xcpus_del)."""
+        """Give CPUs of a partition back to the parent's tasks (partition_xcpus_del)."""
         if old != parent.partition:
             self._isolate(parent, parent.partition.kind, cpus)
         parent.effective_cpus |= cpus
 
     @staticmethod
     def _in_partitions(css: CpusetState) -> int:
-        """The root's CPUs that partitions have (subpartitions_cpus)."""
+        """The CPUs of the root that partitions have (subpartitions_cpus)."""
         return css.top.cpus & ~css.top.effective_cpus
 
     @staticmethod
     def _reset(css: CpusetState) -> None:
-        """It is no working partition (any more) (reset_partition_data)."""
+        """Reset a cpuset that is no valid partition (reset_partition_data)."""
         css.nr_subparts = 0
         if not css.exclusive:
             css.exclusive_effective = 0
@@ -72,7 +72,7 @@ class ExclusivePartitions(PartitionRules):
     # -- the local partition and its parent (update_parent_effective_cpumask) ---------------------
 
     def _enable(self, css: CpusetState, kind: str) -> str:
-        """Takes the CPUs from the parent; returns the reason where that cannot be."""
+        """Take the CPUs from the parent. Returns the reason why not, or ""."""
         cpus = granted(css)
         if not cpus:
             return INVALID_CPUS
@@ -92,11 +92,11 @@ class ExclusivePartitions(PartitionRules):
         self._settle(css, css.partition.turned() if css.partition.valid else css.partition, given=given)
 
     def _held(self, css: CpusetState) -> int:
-        """The CPUs that a working partition is taken to have from its parent."""
+        """The CPUs that a valid partition counts as taken from its parent."""
         return claimed(css)
 
     def _resize(self, css: CpusetState, cpus: int) -> None:
-        """The partition is to have `cpus`; it becomes valid or invalid as they suffice (partcmd_update)."""
+        """Give the partition `cpus`, which makes it valid or invalid (partcmd_update)."""
         parent = css.above
         if not parent.partition.valid:
             return
@@ -117,7 +117,7 @@ class ExclusivePartitions(PartitionRules):
             self._settle_update(css, "", given=given, taken=taken)
 
     def _revise(self, css: CpusetState) -> None:
-        """The parent has changed: can the partition live on, or live again?"""
+        """Make the partition valid or invalid after a change of its parent."""
         parent, cpus = css.above, claimed(css)
         if not parent.partition.valid or not cpus:
             return
@@ -153,7 +153,10 @@ class ExclusivePartitions(PartitionRules):
         update: bool = False,
         revised: bool = False,
     ) -> str:
-        """Moves CPUs between the parent and the partition, and takes the siblings along."""
+        """Move CPUs between the parent and the partition, then update the siblings.
+
+        Returns the reason why not, or "".
+        """
         old, parent = css.partition, css.above
         if not given and not taken and new == old:
             return ""
@@ -179,7 +182,10 @@ class ExclusivePartitions(PartitionRules):
 
     @staticmethod
     def _mark_exclusive(css: CpusetState, state: Partition) -> bool:
-        """Only for a working partition (update_partition_exclusive). False where siblings are in the way."""
+        """Set cpu_exclusive for a valid partition, clear it for any other (update_partition_exclusive).
+
+        False if siblings are in the way.
+        """
         if state.valid == css.cpu_exclusive:
             return True
         return become_exclusive(css, state.valid) or not state.valid
@@ -211,7 +217,7 @@ class ExclusivePartitions(PartitionRules):
         self._update_all(css.top)
 
     def _resize_remote(self, css: CpusetState, cpus: int, exclusive: int | None = None) -> None:
-        """Another set of CPUs for it, or none any more (remote_cpus_update)."""
+        """Give a remote partition other CPUs, or end it (remote_cpus_update)."""
         added, removed = cpus & ~css.exclusive_effective, css.exclusive_effective & ~cpus
         top = css.top
         if not cpus:
@@ -233,7 +239,7 @@ class ExclusivePartitions(PartitionRules):
         self._update_all(top, rebuilds=bool(added or removed))
 
     def _update_all(self, top: CpusetState, *, rebuilds: bool = True) -> None:
-        """The root's CPUs have changed hands."""
+        """Update all cpusets after a change of the root's effective CPUs."""
         self.rebuilds |= rebuilds
         self.last = top.effective_cpus
         self._update_children(top, None)
@@ -241,24 +247,24 @@ class ExclusivePartitions(PartitionRules):
     # -- down the tree ----------------------------------------------------------------------------
 
     def _update_children(self, parent: CpusetState, but: CpusetState | None) -> None:
-        """The parent's effective CPUs have changed (update_sibling_cpumasks)."""
+        """Update the children after a change of the parent's effective CPUs (update_sibling_cpumasks)."""
         for child in parent.children():
             if child is not but and self._concerned(child):
                 self._update_tree(child)
 
     def _concerned(self, child: CpusetState) -> bool:
-        """A local partition always, a remote one never, another cpuset if it is to have other CPUs than it has."""
+        """True if a child must be updated: a local partition always, a remote one never, else if its CPUs change."""
         if child.partition.valid:
             return not child.remote
         self.last = self._shared(child)
         return self.last != child.effective_cpus
 
     def _shared(self, css: CpusetState) -> int:
-        """What the tasks of no partition share with the parent's (compute_effective_cpumask)."""
+        """The CPUs of a cpuset that is no partition, shared with its parent (compute_effective_cpumask)."""
         return css.cpus & css.above.effective_cpus
 
     def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
-        """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
+        """Update one cpuset; `changed`: it was written to. False if nothing changes from here down."""
         parent, old, remote = css.above, css.partition, css.remote
         if remote and not changed:
             cpus = self.last = granted(css)
@@ -301,7 +307,7 @@ class ExclusivePartitions(PartitionRules):
         return True
 
     def _update_exclusive(self, css: CpusetState, changed: bool) -> None:
-        """What the cpuset has for itself, now that its effective CPUs are known."""
+        """Update the exclusive CPUs of a cpuset whose effective CPUs are known."""
         if css.exclusive and not changed:
             css.exclusive_effective = granted(css)
         if css.partition.valid and not css.exclusive:
@@ -310,8 +316,10 @@ class ExclusivePartitions(PartitionRules):
             self._reset(css)
 
     def _left_over(self, css: CpusetState) -> int:
-        """A partition's CPUs without those of the partitions below; one that cannot be any more becomes invalid
-        (compute_partition_effective_cpumask)."""
+        """A partition's CPUs without those of the partitions below (compute_partition_effective_cpumask).
+
+        A partition below that is no longer possible becomes invalid.
+        """
         populated = partition_populated(css)
         cpus = granted(css)
         for child in css.children():
@@ -335,8 +343,9 @@ class ExclusivePartitions(PartitionRules):
     # -- the scheduler's domains ------------------------------------------------------------------
 
     def _balance(self, css: CpusetState, old: Partition) -> None:
-        """Whether the scheduler balances load among its CPUs: a partition decides, others follow the parent
-        (update_partition_sd_lb).
+        """Set whether the scheduler balances load among its CPUs (update_partition_sd_lb).
+
+        A partition decides by its kind; any other cpuset follows its parent.
         """
         new = css.partition.kind != "isolated" if css.partition.valid else css.above.sched_load_balance
         self.rebuilds |= css.partition.valid or old.valid or new != css.sched_load_balance
@@ -350,7 +359,7 @@ class ExclusivePartitions(PartitionRules):
     # -- what is written --------------------------------------------------------------------------
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus (update_cpumask): CPUs that a sibling has alone invalidate both partitions."""
+        """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""
         trial = copy(css)
         trial.cpus = cpus
         if not cpus and not css.exclusive:
@@ -386,7 +395,7 @@ class ExclusivePartitions(PartitionRules):
         self._finish(css, old)
 
     def set_exclusive(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
+        """Set cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
         trial = copy(css)
         trial.exclusive = cpus
         if self._claim(css, trial):
@@ -406,13 +415,13 @@ class ExclusivePartitions(PartitionRules):
         self._rebuild_domains(css)
 
     def _claim(self, css: CpusetState, trial: CpusetState) -> bool:
-        """What the cpuset would get with its new sets; True where siblings hold some of it."""
+        """Set the exclusive CPUs that the trial would get. True if siblings hold some that it claims."""
         claim = claimed(trial) if trial.exclusive == css.exclusive else trial.exclusive
         trial.exclusive_effective, conflict = without_siblings(css, claim & css.above.exclusive_effective)
         return conflict
 
     def _change_partition(self, css: CpusetState, trial: CpusetState) -> None:
-        """The partition gets the CPUs of the trial, or works no more (partition_cpus_change)."""
+        """Give the partition the CPUs of the trial, or make it invalid (partition_cpus_change)."""
         if css.partition == MEMBER:
             return
         fault = ""
@@ -431,14 +440,14 @@ class ExclusivePartitions(PartitionRules):
             self._resize(css, trial.exclusive_effective)
 
     def _adopt(self, css: CpusetState, trial: CpusetState, old: Partition) -> None:
-        """The trial's sets are the cpuset's from now on."""
+        """Take the sets of the trial over."""
         css.cpus, css.exclusive = trial.cpus, trial.exclusive
         css.exclusive_effective = trial.exclusive_effective
         if old.valid and not css.partition.valid:
             self._reset(css)
 
     def set_partition(self, css: CpusetState, kind: str) -> None:
-        """cpuset.cpus.partition: never refused, an impossible partition is invalid (update_prstate)."""
+        """Set cpuset.cpus.partition, which is never refused: an impossible partition is invalid (update_prstate)."""
         new = MEMBER if kind == "member" else Partition(kind, True)
         if css.partition == new:
             return
@@ -469,7 +478,7 @@ class ExclusivePartitions(PartitionRules):
         self._rebuild_domains(css)
 
     def _start(self, css: CpusetState, kind: str) -> str:
-        """A member becomes a partition; returns why it cannot."""
+        """Turn a member into a partition. Returns the reason why not, or ""."""
         if not claimed(css):
             return EMPTY
         if css.above is css.top and css.exclusive & self._in_partitions(css):

@@ -1,4 +1,4 @@
-"""Partitions on 7.2: a partition has what no sibling holds, overlapping cpuset.cpus harm none."""
+"""Partitions on 7.2: a partition gets the CPUs that no sibling holds. Overlapping cpuset.cpus do no harm."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .validate import validate_change
 
 
 class UnclaimedPartitions(ExclusivePartitions):
-    """7.2."""
+    """The rules of 7.2."""
 
     taken_by_others = NO_CPUS
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """cpuset.cpus (update_cpumask)."""
+        """Set cpuset.cpus (update_cpumask). Raises what `validate_change` does."""
         trial = copy(css)
         trial.cpus = cpus
         self._claim(css, trial)

@@ -1,4 +1,4 @@
-"""What a written set or flag brings about, but for partitions: each generation of kernels has its own way with them."""
+"""The effects of a written set or flag. Partitions are in `partition_vX_Y`: each generation of kernels has its own."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .validate import validate_change
 
 
 class Rules:
-    """One kernel generation's handling of CPUs. `privileged`: the writer has CAP_SYS_ADMIN."""
+    """The rules of one generation of kernels. `privileged`: the writer has CAP_SYS_ADMIN."""
 
     def __init__(self, privileged: bool = True) -> None:
         self.privileged = privileged
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        """A new cpuset.cpus that differs from the old one. Raises what `validate_change` does."""
+        """Set cpuset.cpus to other CPUs. Raises what `validate_change` does."""
         raise NotImplementedError
 
     def set_exclusive(self, css: CpusetState, cpus: int) -> None:
-        """A new cpuset.cpus.exclusive that differs from the old one. Raises what `validate_change` does, EINVAL."""
+        """Set cpuset.cpus.exclusive to other CPUs. Raises what `validate_change` does, EINVAL."""
         raise refuse(EINVAL)
 
     def set_partition(self, css: CpusetState, kind: str) -> None:
-        """`member`, `root` or `isolated`. Raises EINVAL, EBUSY where a kernel refuses."""
+        """Set the kind of the partition: `member`, `root` or `isolated`. Raises EINVAL, EBUSY if the kernel refuses."""
         raise refuse(EINVAL)
 
 
 class PartitionRules(Rules):
-    """v2: what holds is worked out down the tree."""
+    """v2: effective CPUs are computed down the tree."""
 
     def _update_tree(self, css: CpusetState, force: bool = False) -> None:
-        """Effective CPUs of a cpuset and of those below it (update_cpumasks_hier)."""
+        """Update the effective CPUs of a cpuset and of those below (update_cpumasks_hier)."""
         stack = [css]
         while stack:
             member = stack.pop()
@@ -41,12 +41,12 @@ class PartitionRules(Rules):
                 stack.extend(reversed(list(member.children())))
 
     def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
-        """One of them; `changed` is the one that was written to. False where nothing changes from here on."""
+        """Update one cpuset; `changed`: it was written to. False if nothing changes from here down."""
         raise NotImplementedError
 
 
 class WholeTree(Rules):
-    """v1: what is written is what holds, because a child never has more than its parent."""
+    """v1: written CPUs are effective, because a child never has more than its parent."""
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         trial = copy(css)
@@ -56,7 +56,7 @@ class WholeTree(Rules):
 
 
 def set_mems(css: CpusetState, mems: int) -> None:
-    """A new cpuset.mems that differs from the old one (update_nodemask). Raises what `validate_change` does."""
+    """Set cpuset.mems to other nodes (update_nodemask). Raises what `validate_change` does."""
     trial = copy(css)
     trial.mems = mems
     validate_change(css, trial)
@@ -73,7 +73,7 @@ def set_mems(css: CpusetState, mems: int) -> None:
 
 
 def set_flag(css: CpusetState, name: str, value: bool) -> None:
-    """Sets one of the flags (update_flag). Raises what `validate_change` does."""
+    """Set a flag (update_flag). Raises what `validate_change` does."""
     trial = copy(css)
     setattr(trial, name, value)
     validate_change(css, trial)
@@ -81,7 +81,7 @@ def set_flag(css: CpusetState, name: str, value: bool) -> None:
 
 
 def become_exclusive(css: CpusetState, exclusive: bool) -> bool:
-    """Tries to set the flag that keeps a partition's CPUs from its siblings; False where they have some of them."""
+    """Set or clear cpu_exclusive, which keeps CPUs from siblings. False if `validate_change` refuses it."""
     try:
         set_flag(css, "cpu_exclusive", exclusive)
     except OSError:
@@ -90,7 +90,7 @@ def become_exclusive(css: CpusetState, exclusive: bool) -> bool:
 
 
 def notify_partition(css: CpusetState, before: Partition) -> None:
-    """An event on cpuset.cpus.partition if its state is another now (notify_partition_change)."""
+    """Notify of cpuset.cpus.partition if its state has changed (notify_partition_change)."""
     if css.partition != before:
         css.cgroup.notify("cpuset.cpus.partition")
         if css.partition.valid:

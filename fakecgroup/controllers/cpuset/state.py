@@ -1,7 +1,7 @@
-"""What the cpuset controller keeps per cgroup (kernel/cgroup/cpuset.c, struct cpuset).
+"""The state that the cpuset controller keeps per cgroup (kernel/cgroup/cpuset.c, struct cpuset).
 
-Sets of CPUs and of memory nodes are ints, one bit each. Every CPU and node of the machine is online, and where a set of
-tasks may run is not carried over to the tasks.
+Sets of CPUs and of memory nodes are ints, one bit each. Every CPU and node of the machine is online. The sets are not
+applied to tasks.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class Partition(NamedTuple):
-    """The state of cpuset.cpus.partition: what was asked for, and whether it holds."""
+    """The state of cpuset.cpus.partition: the kind that was written, and whether it is valid."""
 
     kind: str
     valid: bool
 
     @property
     def invalid(self) -> bool:
-        """A partition root that does not work."""
+        """True for an invalid partition root; a member is neither valid nor invalid."""
         return not self.valid and self.kind != "member"
 
     def turned(self) -> Partition:
-        """Valid becomes invalid and the other way round; a member stays one."""
+        """The same kind with the opposite validity; a member stays one."""
         return self if self.kind == "member" else Partition(self.kind, not self.valid)
 
 
@@ -37,27 +37,27 @@ ROOT = Partition("root", True)
 
 
 class CpusetState(Css):
-    """The sets and flags of one cpuset, and where it is among the others."""
+    """The sets and flags of one cpuset, and its relatives."""
 
     cpus: int = 0  # as written to cpuset.cpus
     mems: int = 0
     effective_cpus: int = 0
     effective_mems: int = 0
-    cpu_exclusive: bool = False  # v1's flag; on v2, that of a working partition
+    cpu_exclusive: bool = False  # v1's flag; on v2, set in valid partitions
     alive: bool = True
     sched_load_balance: bool = True  # v1's flag; on v2, cleared in isolated partitions
     # partitions
     partition: Partition = MEMBER
-    reason: str = ""  # why it is invalid, in the words of the kernel
+    reason: str = ""  # why it is invalid, in the kernel's words
     isolated: int = 0  # the root's: all CPUs in isolated partitions
     # up to 6.1
     subparts: int = 0  # CPUs given to partitions among the children
-    follows_parent: bool = False  # nothing of its own is effective
+    follows_parent: bool = False  # none of its own CPUs is effective
     # from 6.12 on
     exclusive: int = 0  # as written to cpuset.cpus.exclusive
     exclusive_effective: int = 0
     remote: bool = False
-    nr_subparts: int = 0  # local partitions among the children, as the kernel counts them
+    nr_subparts: int = 0  # local partitions among the children, by the kernel's count
     domains: SchedulerDomains  # the root's
     # v1
     mem_exclusive: bool = False
@@ -76,7 +76,7 @@ class CpusetState(Css):
 
     @property
     def above(self) -> CpusetState:
-        """The parent of any but the root."""
+        """The parent; not for the root."""
         assert self.parent is not None
         return self.parent
 
@@ -87,7 +87,7 @@ class CpusetState(Css):
         return css
 
     def children(self) -> Iterator[CpusetState]:
-        """Those that are alive, the oldest first."""
+        """The cpusets of the child cgroups that are alive, oldest first."""
         for child in list(self.cgroup.children.values()):
             css = child.csses.get("cpuset")
             if isinstance(css, CpusetState) and css.alive:
@@ -101,7 +101,7 @@ class CpusetState(Css):
         return self.cgroup.is_root or bool(self.cgroup.tasks)
 
     def populated(self) -> bool:
-        """Live tasks in its cgroup or below (cgroup_is_populated)."""
+        """True if there are live tasks in its cgroup or below (cgroup_is_populated)."""
         subtree = (self.cgroup, *self.cgroup.descendants())
         self.cgroup.hierarchy.prune(*(cgroup for cgroup in subtree if cgroup.tasks))
         return self.cgroup.is_root or self.cgroup.populated

@@ -1,4 +1,4 @@
-"""What the partitions of kernels up to 6.1 share: a partition root sets CPUs aside for those below it."""
+"""Partitions of kernels up to 6.1, the common part: a partition root sets CPUs aside for partitions below it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from .state import CpusetState
 
 
 def effective_within(css: CpusetState, cpus: int) -> int:
-    """Those of `cpus` that the parent has, be they set aside for partitions or not (compute_effective_cpumask)."""
+    """Those of `cpus` that the parent has, set aside for partitions or not (compute_effective_cpumask)."""
     return cpus & (css.above.effective_cpus | css.above.subparts)
 
 
 class SetAside(PartitionRules):
-    """The parts of 5.10 and 6.1 that are alike."""
+    """The common part of 5.10 and 6.1."""
 
     @staticmethod
     def _move(parent: CpusetState, *, taken: int, given: int) -> None:
-        """The parent sets CPUs aside, and takes others back for its own tasks."""
+        """Set CPUs of the parent aside (`taken`), and give others back to its tasks (`given`)."""
         parent.subparts |= taken
         parent.effective_cpus &= ~taken
         parent.subparts &= ~given
         parent.effective_cpus |= given
 
     def _update_followers(self, css: CpusetState) -> None:
-        """Siblings without CPUs of their own follow the parent (update_sibling_cpumasks)."""
+        """Update the siblings without CPUs of their own, which follow the parent (update_sibling_cpumasks)."""
         for sibling in css.siblings():
             if sibling.follows_parent:
                 self._update_tree(sibling)

@@ -1,6 +1,6 @@
-"""Which change of a cpuset its parent, children and siblings allow (kernel/cgroup/cpuset.c, validate_change).
+"""Checks of a change against the parent, children and siblings (kernel/cgroup/cpuset.c, validate_change).
 
-`trial` is a copy of the cpuset with the change made. The order of the checks is that of each kernel.
+`trial` is a copy of the cpuset with the change. The checks are in the order of each kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .state import ROOT, CpusetState
 
 
 def contains(outer: CpusetState, inner: CpusetState) -> bool:
-    """All that `inner` has, `outer` has: CPUs, nodes and exclusive flags (is_cpuset_subset)."""
+    """True if `outer` has all CPUs, nodes and exclusive flags of `inner` (is_cpuset_subset)."""
     return (
         not inner.cpus & ~outer.cpus
         and not inner.mems & ~outer.mems
@@ -22,11 +22,11 @@ def contains(outer: CpusetState, inner: CpusetState) -> bool:
 
 
 def validate_change(css: CpusetState, trial: CpusetState) -> None:
-    """Raises what the change is refused with.
+    """Check a change.
 
-    EBUSY if a child has what is taken away (v1; on v2 only before 6.1), EACCES for more than a v1 parent has,
-    ENOSPC for emptying a set that tasks use (not from 7.2 on), EBUSY for emptying a partition (from 6.12 on),
-    EINVAL for CPUs or nodes that a sibling has for itself alone.
+    Raises EBUSY if a child has what is taken away (on v1; on v2 before 6.1), EACCES for more than a v1 parent has,
+    ENOSPC to empty a set that tasks use (before 7.2), EBUSY to empty a partition (from 6.12 on), EINVAL for CPUs or
+    nodes that a sibling has exclusively.
     """
     kernel, on_dfl = css.kernel, css.on_dfl
     if (not on_dfl or not kernel.at_least(6, 1)) and not all(contains(trial, child) for child in css.children()):
@@ -50,7 +50,7 @@ def _check_tasks(css: CpusetState, trial: CpusetState) -> None:
 
 
 def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
-    """A partition's deadline servers cannot do without a CPU (cpuset_cpumask_can_shrink)."""
+    """Check that a partition's deadline servers keep a CPU (cpuset_cpumask_can_shrink). Raises EBUSY."""
     if not css.on_dfl or not css.kernel.at_least(6, 12) or not css.cpu_exclusive:
         return
     if css.kernel.at_least(7, 2):
@@ -77,7 +77,7 @@ def _cpus_collide(css: CpusetState, trial: CpusetState, sibling: CpusetState) ->
         return bool(trial.exclusive & sibling.exclusive)
     if trial.cpu_exclusive or sibling.cpu_exclusive or (trial.exclusive and sibling.exclusive):
         return bool((trial.exclusive or trial.cpus) & (sibling.exclusive or sibling.cpus))
-    # one of the two claims CPUs: the other must keep some of its own
+    # one of the two claims exclusive CPUs: the other must keep some of its own
     if trial.exclusive:
         return sibling.cpus != 0 and not sibling.cpus & ~trial.exclusive
     if sibling.exclusive:

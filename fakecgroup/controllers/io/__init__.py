@@ -1,7 +1,7 @@
-"""The io controller, blkio on v1: one css, the files of the unified hierarchy and those of v1.
+"""The io controller, called blkio on v1: one css, the files of the unified hierarchy and those of v1.
 
-Nothing is read or written in a fake cgroup: limits and weights are kept, counters stay as they are on an idle disk.
-io.latency and io.prio.class belong to policies that Debian leaves out, bfq is a module there.
+Nothing is read or written in a fake cgroup. Limits and weights are kept; counters show an idle disk. Debian's kernels
+lack the policies of io.latency and io.prio.class, and have bfq only as a module.
 """
 
 from ...core.css import Controller

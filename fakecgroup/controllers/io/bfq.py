@@ -1,4 +1,4 @@
-"""The bfq scheduler's files on v1, where it is built in (block/bfq-cgroup.c). No disk of a fake uses it."""
+"""The bfq scheduler's files on v1, in kernels that have it built in (block/bfq-cgroup.c). No disk uses it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_weight(css: Io) -> int:
 
 
 def write_weight(css: Io, value: int) -> None:
-    """1..1000, else ERANGE (bfq_io_set_weight_legacy)."""
+    """Take 1..1000 (bfq_io_set_weight_legacy). Raises ERANGE."""
     if not _MIN <= value <= _MAX:
         raise refuse(ERANGE)
     css.bfq_weight = value
@@ -34,7 +34,10 @@ def show_weights(css: Io) -> str:
 
 
 def write_weights(css: Io, text: str) -> None:
-    """`WEIGHT`, or `default WEIGHT` in decimal; for a disk EINVAL, ENODEV, then EOPNOTSUPP (bfq_io_set_weight)."""
+    """Take `WEIGHT`, or `default WEIGHT` in decimal (bfq_io_set_weight).
+
+    Raises ERANGE for the weight; for any other text EINVAL, ENODEV for the disk, then EOPNOTSUPP.
+    """
     text = strstrip(text)
     base, skip = radix(text)
     value, length = digits(text[skip:], base)

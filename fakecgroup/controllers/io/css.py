@@ -1,4 +1,4 @@
-"""What the io controller keeps: per cgroup its disks, per disk what its policies are set to (block/blk-cgroup.c)."""
+"""The state of the io controller: per cgroup its disks, per disk the settings of its policies (block/blk-cgroup.c)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def _no_limits() -> dict[str, int]:
 
 @dataclass(slots=True)
 class Group:
-    """One disk as one cgroup has it (struct blkcg_gq): limits by their io.max key, its io.cost weight (0: none)."""
+    """One disk in one cgroup (struct blkcg_gq): limits by their io.max key, and the io.cost weight (0: none)."""
 
     limits: dict[str, int] = field(default_factory=_no_limits)
     weight: int = 0
 
 
 class Io(Css):
-    """`weight` is io.weight's default; `groups` are the disks this cgroup knows of, oldest first.
+    """`weight` is the default of io.weight. `groups` are the disks that this cgroup knows, oldest first.
 
-    The root knows every disk of the machine, another cgroup those that were configured in it or below.
-    `throttled` and `costs`, of the root, are the disks on which a policy is active.
+    The root knows every disk of the machine, any other cgroup those that were configured in it or below. In the root,
+    `throttled` and `costs` are the disks with an active policy.
     """
 
     weight: int = 100
@@ -62,7 +62,7 @@ class Io(Css):
         yield from reversed(list(self.groups.items()))
 
     def group(self, disk: str) -> Group:
-        """The group for a disk, made here and in every cgroup above where it is missing (blkg_conf_prep)."""
+        """The group of a disk. Missing groups are made here and in every cgroup above (blkg_conf_prep)."""
         css: Css | None = self
         while isinstance(css, Io) and disk not in css.groups:
             css.groups = {**css.groups, disk: Group()}
@@ -70,9 +70,9 @@ class Io(Css):
         return self.groups[disk]
 
     def open_disk(self, text: str) -> tuple[str, str]:
-        """The disk that a write names and the text after it (blkg_conf_open_bdev).
+        """The disk that a write names, and the text after it (blkg_conf_open_bdev).
 
-        Raises EINVAL for anything but `MAJOR:MINOR` and white space, ENODEV for what is no whole disk of the machine.
+        Raises EINVAL for anything but `MAJOR:MINOR` and white space, ENODEV if the machine has no such whole disk.
         """
         saturate = self.kernel.saturates
         major, rest = scan_decimal(text, saturate=saturate)
@@ -93,7 +93,7 @@ def _number(disk: str) -> int:
 
 
 def _name(number: int) -> str:
-    """A dev_t as files show it; numbers that do not fit it have wrapped by then (MKDEV)."""
+    """A dev_t as files show it. Numbers that do not fit have wrapped by then (MKDEV)."""
     return f"{number >> _MINOR_BITS}:{number % (1 << _MINOR_BITS)}"
 
 
@@ -110,7 +110,7 @@ _MODEL = {
 
 @dataclass(slots=True)
 class IoCost:
-    """io.cost of one disk (block/blk-iocost.c, struct ioc), at first as the kernel has it for an SSD.
+    """io.cost of one disk (block/blk-iocost.c, struct ioc). The defaults are the kernel's for an SSD.
 
     `qos`: percentages and the scaling range in ppm, latencies in µs. `model`: bytes/s and operations/s.
     """

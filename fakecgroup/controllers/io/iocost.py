@@ -1,5 +1,4 @@
-"""io.cost: a weight per cgroup, and per disk what service it shall give and what an operation costs it
-(block/blk-iocost.c)."""
+"""io.cost: a weight per cgroup, and per disk its quality of service and its cost model (block/blk-iocost.c)."""
 
 from __future__ import annotations
 
@@ -35,9 +34,9 @@ def show_weight(css: Io) -> str:
 
 
 def write_weight(css: Io, text: str) -> None:
-    """`[default] WEIGHT`, or `MAJOR:MINOR WEIGHT|default`, 1..10000 of 32 bits (ioc_weight_write).
+    """Take `[default] WEIGHT`, or `MAJOR:MINOR WEIGHT|default`, 1..10000 in the low 32 bits (ioc_weight_write).
 
-    Raises EINVAL, ENODEV for the disk, EOPNOTSUPP where io.cost was never set up on it, EINVAL for the weight.
+    Raises EINVAL, ENODEV for the disk, EOPNOTSUPP if io.cost was never set up on it, EINVAL for the weight.
     """
     if ":" not in text:
         css.weight = _scan_weight(css, text.removeprefix("default"))
@@ -53,14 +52,14 @@ def write_weight(css: Io, text: str) -> None:
 
 
 def _cost(css: Io, disk: str) -> IoCost:
-    """io.cost of a disk, set up by the first write that names it, even if the rest of the write is bad."""
+    """io.cost of a disk. The first write that names a disk sets it up, even if the rest of the write is bad."""
     if disk not in css.costs:
         css.costs = {**css.costs, disk: IoCost()}
     return css.costs[disk]
 
 
 def _words(text: str) -> list[tuple[str, str]]:
-    """`KEY=ARGUMENT` words; EINVAL for one without an argument."""
+    """The `KEY=ARGUMENT` words of a text. Raises EINVAL for a word without an argument."""
     words = [word.partition("=") for word in re.split("[ \t\n]", text) if word]
     if not all(argument for _, _, argument in words):
         raise refuse(EINVAL)
@@ -68,9 +67,9 @@ def _words(text: str) -> list[tuple[str, str]]:
 
 
 def _number(css: Io, text: str) -> int | None:
-    """64 bits in base 0 and nothing after them; None beyond 64 bits (lib/parser.c, `%u` and match_u64).
+    """The number of a text, in base 0; None for one beyond 64 bits (lib/parser.c, `%u` and match_u64).
 
-    Raises EINVAL for anything else; since 6.12 also for more than 23 characters.
+    Raises EINVAL for any other text, from 6.12 on also for more than 23 characters.
     """
     base, prefix = radix(text)
     value, count = digits(text[prefix:], base)
@@ -86,7 +85,10 @@ def _required(number: int | None) -> int:
 
 
 def _hundredths(css: Io, text: str) -> int:
-    """A decimal fraction in hundredths, rounded, not negative; what follows it is ignored (cgroup_parse_float)."""
+    """A decimal fraction in hundredths, rounded (cgroup_parse_float). Text after it is ignored.
+
+    Raises EINVAL for any other text and for a negative number.
+    """
     if len(text) >= _FLOAT_BUFFER:
         raise refuse(EINVAL)
     whole, rest = scan_signed(text, saturate=css.kernel.saturates)
@@ -111,7 +113,7 @@ def _hundredths(css: Io, text: str) -> int:
 
 
 def _ctrl(argument: str) -> bool:
-    """True for `user`, False for `auto`."""
+    """True for `user`, False for `auto`. Raises EINVAL for any other text."""
     if argument not in ("auto", "user"):
         raise refuse(EINVAL)
     return argument == "user"
@@ -136,9 +138,10 @@ def show_qos(css: Io) -> str:
 
 
 def write_qos(css: Io, text: str) -> None:
-    """`MAJOR:MINOR` and any of enable, ctrl, rpct, wpct, min, max (%), rlat, wlat (µs) (ioc_qos_write).
+    """Take `MAJOR:MINOR` and any of enable, ctrl, rpct, wpct, min, max (%), rlat, wlat (µs), all or nothing
+    (ioc_qos_write).
 
-    All or nothing. Raises EINVAL, ENODEV. Any value makes the disk `ctrl=user`, `ctrl=auto` after it takes that back.
+    A value sets `ctrl=user`; a `ctrl=auto` after it takes that back. Raises EINVAL, ENODEV.
     """
     disk, rest = css.open_disk(text)
     cost = _cost(css, disk)
@@ -183,9 +186,10 @@ def show_model(css: Io) -> str:
 
 
 def write_model(css: Io, text: str) -> None:
-    """`MAJOR:MINOR` and any of ctrl, model=linear, [rw]bps, [rw]seqiops, [rw]randiops (ioc_cost_model_write).
+    """Take `MAJOR:MINOR` and any of ctrl, model=linear, [rw]bps, [rw]seqiops, [rw]randiops, all or nothing
+    (ioc_cost_model_write).
 
-    All or nothing. Raises EINVAL, ENODEV.
+    Raises EINVAL, ENODEV.
     """
     disk, rest = css.open_disk(text)
     cost = _cost(css, disk)

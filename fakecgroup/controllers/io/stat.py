@@ -5,14 +5,14 @@ from __future__ import annotations
 from ...core.cftype import CFType
 from .css import Io
 
-# What a disk has seen once the machine is up: its first page was read to look for partitions.
+# The counters of a disk after boot: its first page was read to look for partitions.
 _DISK = "rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0"
 
 
 def show_stat(css: Io) -> str:
-    """A line per disk: its counters in the root, none elsewhere, and what io.cost adds (blkcg_print_one_stat).
+    """A line per disk: its counters, in the root alone, and what io.cost adds (blkcg_print_one_stat).
 
-    5.10 leaves out a disk about which there is nothing to say.
+    5.10 leaves a disk without either out.
     """
     lines = []
     for disk, _ in css.newest_first():
@@ -27,7 +27,7 @@ def show_stat(css: Io) -> str:
 
 
 def write_reset_stats(css: Io, value: int) -> None:
-    """Any number resets the counters, which are 0 already."""
+    """Take any number, which resets the counters: they are 0 already."""
 
 
 DFL = (CFType("io.stat", show=show_stat),)

@@ -10,22 +10,22 @@ from ...refuse import refuse
 from .css import BPS_MAX, IOPS_MAX, Io
 
 _MOST = {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
-_TOKEN = 26  # characters: a longer word is read as several
+_TOKEN = 26  # characters: a longer word is read as several words
 
 
 def lazy(css: Io) -> bool:
-    """Kernels that throttle a disk only after its first limit was written anywhere."""
+    """True for kernels that start to throttle a disk when its first limit is written."""
     return css.kernel.at_least(6, 12)
 
 
 def _activate(css: Io, disk: str) -> None:
-    """Later errors in the same write do not undo it (blk_throtl_init)."""
+    """Start to throttle a disk (blk_throtl_init). A later error in the same write does not undo it."""
     if disk not in css.root.throttled:
         css.root.throttled |= {disk}
 
 
 def show_max(css: Io) -> str:
-    """A line per disk that has any limit."""
+    """A line per disk with a limit."""
     lines = []
     for disk, group in css.newest_first():
         if group.limits != _MOST:
@@ -35,9 +35,9 @@ def show_max(css: Io) -> str:
 
 
 def write_max(css: Io, text: str) -> None:
-    """`MAJOR:MINOR KEY=VALUE ...`, bytes/s and operations/s or `max` (tg_set_limit).
+    """Take `MAJOR:MINOR KEY=VALUE ...`, bytes/s and operations/s or `max`, all or nothing (tg_set_limit).
 
-    All or nothing. Raises EINVAL, ENODEV for the disk, then at the first bad word ERANGE for 0, else EINVAL.
+    Raises EINVAL, ENODEV for the disk, then for the first bad word ERANGE if it is 0, else EINVAL.
     """
     disk, rest = css.open_disk(text)
     _activate(css, disk)
@@ -68,7 +68,10 @@ def _device_row(name: str, key: str) -> CFType:
         return "".join(f"{disk} {limit}\n" for disk, limit in limits if limit != _MOST[key])
 
     def write(css: Io, text: str) -> None:
-        """`MAJOR:MINOR VALUE`, 0 for no limit (tg_set_conf); operations/s are cut to 32 bits. EINVAL, ENODEV."""
+        """Take `MAJOR:MINOR VALUE`, 0 for no limit (tg_set_conf); operations/s are cut to 32 bits.
+
+        Raises EINVAL, ENODEV.
+        """
         disk, rest = css.open_disk(text)
         _activate(css, disk)
         group = css.group(disk)
@@ -81,7 +84,7 @@ def _device_row(name: str, key: str) -> CFType:
 
 
 def show_counters(css: Io) -> str:
-    """Six lines per throttled disk and their sum; nothing was ever read or written (tg_print_rwstat)."""
+    """Six lines per throttled disk and their sum, all 0 (tg_print_rwstat)."""
     disks = [disk for disk, _ in css.newest_first() if not lazy(css) or disk in css.root.throttled]
     kinds = ("Read", "Write", "Sync", "Async", "Discard", "Total")
     return "".join(f"{disk} {kind} 0\n" for disk in disks for kind in kinds) + "Total 0\n"

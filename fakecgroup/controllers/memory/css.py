@@ -1,7 +1,7 @@
-"""What the memory controller keeps per cgroup, for both versions (mm/memcontrol.c).
+"""The state that the memory controller keeps per cgroup, for both versions (mm/memcontrol.c).
 
-Limits are in pages as the kernel's page counters have them. What is charged in a fake cgroup is the kernel's own memory
-for the groups below it, and what its real processes are seen to have. A limit holds back the first alone.
+Limits are in pages, as in the kernel's page counters. Two things are charged to a fake cgroup: the kernel's own memory
+for the groups below it, and the memory that its real processes are seen to have. A limit restrains only the first.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from .watermark import Peak, Threshold
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
-# Pages that a group pays for its first, second ... child, and round again (seen with 4 CPUs and 2 NUMA nodes; 6.18
-# with 2 CPUs and 1 node).
+# Pages that a group is charged for its first, second ... child, and so on in turn (seen with 4 CPUs and 2 NUMA nodes;
+# on 6.18 with 2 CPUs and 1 node).
 _CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (6, 18): (3, 2), (7, 2): (7, 4)}
-# The limits on what is charged, in the order in which they are tried, by the beginning of their file's v1 name.
+# The limits on charges, in the order in which they are tried, by the beginning of their file's v1 name.
 _LIMITS = (("memory.memsw.", "memsw_max"), ("memory.", "max"), ("memory.kmem.", "kmem_max"))
 
 
 class Memory(Css):
-    """Limits in pages, `PAGE_COUNTER_MAX` for none; `usage` in pages, for `nr_children` groups with this controller."""
+    """Limits and `usage` in pages, `PAGE_COUNTER_MAX` for no limit.
+
+    `usage` is the kernel's memory for the groups below, `nr_children` of which have this controller.
+    """
 
     min: int = 0
     low: int = 0
@@ -42,7 +45,7 @@ class Memory(Css):
     zswap_writeback: bool = True
     usage: int = 0
     nr_children: int = 0
-    charged: bool = False  # to its parent
+    charged: bool = False  # its parent was charged for it
     events: Mapping[str, int] = MappingProxyType({})  # here and below
     events_local: Mapping[str, int] = MappingProxyType({})
     oom_group: bool = False
@@ -58,14 +61,16 @@ class Memory(Css):
     event_fds: tuple[EventFd, ...] = ()
     oom_event_fds: tuple[EventFd, ...] = ()
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
-    # what was seen of usage
-    watermark: Mapping[str, int] = MappingProxyType({})  # the most, in bytes, by the beginning of the file's v1 name
+    # marks of the usage
+    watermark: Mapping[str, int] = MappingProxyType({})  # peak in bytes, by the beginning of the file's v1 name
     peaks: Iterable[Peak] = ()  # of open files
     thresholds: tuple[Threshold, ...] = ()
 
     def online(self) -> None:
-        """The parent pays for a new child: ENOMEM where it, or a group above it, has no room. A v1 child takes over
-        swappiness, oom_kill_disable and use_hierarchy (mem_cgroup_css_alloc).
+        """Charge the parent for this child; on v1 inherit swappiness, oom_kill_disable and use_hierarchy
+        (mem_cgroup_css_alloc).
+
+        Raises ENOMEM if the parent, or a group above it, has no room.
         """
         parent = self.parent
         if not isinstance(parent, Memory):
@@ -79,7 +84,7 @@ class Memory(Css):
             self.use_hierarchy = parent.use_hierarchy
 
     def offline(self) -> None:
-        """Every eventfd hears of it (memcg_event_remove)."""
+        """Signal every eventfd (memcg_event_remove), and uncharge the parent."""
         for event in self.event_fds:
             event.signal()
         self.cgroup.hierarchy.membership.awaited.discard(self)
@@ -88,12 +93,12 @@ class Memory(Css):
             self.parent.uncharge(self.parent.child_pages(self.parent.nr_children))
 
     def child_pages(self, number: int) -> int:
-        """What the kernel allocates for the child after `number` others."""
+        """Pages that the kernel allocates for a child after `number` others."""
         costs = _child_costs(self.kernel.version)
         return costs[number % len(costs)]
 
     def counters(self) -> Iterator[Memory]:
-        """This and the groups above that are charged with it: not the root, and none that is not hierarchical."""
+        """This group and those above that are charged with it: up to the root or to use_hierarchy 0, both excluded."""
         css: Css | None = self
         while isinstance(css, Memory) and css.parent is not None:
             yield css
@@ -102,14 +107,14 @@ class Memory(Css):
                 return
 
     def charge(self, pages: int) -> None:
-        """ENOMEM where a limit is in the way: nobody is there to be killed for it (try_charge)."""
+        """Charge pages (try_charge). Raises ENOMEM over a limit: there is no process to kill."""
         if self.parent is None:
             return
         counters = list(self.counters())
         for prefix, attribute in _LIMITS:
             for css in counters:
                 if css.usage + pages > getattr(css, attribute):
-                    if prefix != "memory.memsw." or not self.kernel.at_least(6, 18):  # which counts these no more
+                    if prefix != "memory.memsw." or not self.kernel.at_least(6, 18):  # 6.18 no longer counts these
                         css.failcnt = {**css.failcnt, prefix: css.failcnt.get(prefix, 0) + 1}
                     if prefix != "memory.kmem.":
                         css.note_event("max")
@@ -127,52 +132,52 @@ class Memory(Css):
 
     @property
     def takes_memory(self) -> int:  # type: ignore[override]
-        """memory.move_charge_at_immigrate (mem_cgroup_can_attach)."""
+        """The bits of memory.move_charge_at_immigrate (mem_cgroup_can_attach)."""
         return self.move_charge
 
     def used(self) -> MemoryUse:
-        """What processes have in memory here and below now; in the root, all of the machine."""
+        """Memory of the processes here and below now; in the root, of the whole machine."""
         if self.parent is None:
             return self.cgroup.hierarchy.processes.machine_memory()
         self.cgroup.hierarchy.membership.count_memory(self.cgroup)
         return self.last_used
 
     def used_here(self) -> MemoryUse:
-        """What processes have in memory, not that of the groups below."""
+        """Memory of the processes here now, without the groups below; in the root, of the whole machine."""
         used = self.used()
         return used if self.parent is None else self.cgroup.memory_here
 
     def faults(self) -> Faults:
-        """The page faults here and below up to the last look; in the root, all of the machine's."""
+        """Page faults here and below up to the last look; in the root, of the whole machine."""
         if self.parent is None:
             return self.cgroup.hierarchy.processes.machine_faults()
         return self.cgroup.faults if self.use_hierarchy else self.cgroup.faults_here
 
     def faults_here(self) -> Faults:
-        """The page faults up to the last look, not those of the groups below."""
+        """Page faults here up to the last look, without the groups below; in the root, of the whole machine."""
         return self.faults() if self.parent is None else self.cgroup.faults_here
 
     @property
     def last_used(self) -> MemoryUse:
-        """As they were looked at last."""
+        """Memory of the processes at the last look."""
         return self.cgroup.memory if self.use_hierarchy else self.cgroup.memory_here
 
     def bytes_used(self) -> int:
-        """With what the kernel has for the groups below."""
+        """Bytes used by processes, and by the kernel for the groups below."""
         return self.used().total + self.usage * PAGE_SIZE
 
     def kernel_bytes(self) -> int:
-        """Of these, the kernel's memory."""
+        """Bytes of `bytes_used` that are the kernel's."""
         return self.used().kernel + self.usage * PAGE_SIZE
 
     def pages_held(self) -> int:
-        """What no reclaim gets back: not what is mapped from files, and with swap nothing of the processes' own."""
+        """Pages that reclaim cannot free: all but file pages; with swap, only the kernel's."""
         used = self.used()
         held = used.kernel if self.machine.swap else used.total - used.file
         return self.usage + -(-held // PAGE_SIZE)
 
     def memory_changed(self, spike: int) -> None:
-        """The most that there was is noted, and who set a threshold that is crossed hears of it."""
+        """Update the peaks, and signal thresholds that are crossed."""
         if self.parent is None:
             return
         kernel = self.last_used.kernel + self.usage * PAGE_SIZE
@@ -186,7 +191,7 @@ class Memory(Css):
             threshold.compare(usage)
 
     def note_event(self, name: str) -> None:
-        """Counts for memory.events of this group and those above it (memcg_memory_event)."""
+        """Count an event in memory.events of this group and those above it (memcg_memory_event)."""
         self.events_local = {**self.events_local, name: self.events_local.get(name, 0) + 1}
         self.cgroup.notify("memory.events.local")
         for css in self.counters():
@@ -194,7 +199,7 @@ class Memory(Css):
             css.cgroup.notify("memory.events")
 
     def note_oom(self) -> None:
-        """Nothing could be reclaimed: v1 signals who listens here and below, unless oom_kill_disable is set
+        """Count an out-of-memory event; on v1 signal listeners here and below, unless oom_kill_disable is set
         (mem_cgroup_oom_notify).
         """
         self.note_event("oom")
@@ -213,9 +218,9 @@ def _child_costs(version: Version) -> tuple[int, ...]:
 
 
 def parse_pages(text: str, unlimited: str, kernel: Personality) -> int:
-    """Pages of a size in bytes, rounded down; `unlimited` is the word for none (page_counter_memparse).
+    """Pages of a size in bytes, rounded down; `unlimited` is the word for no limit (page_counter_memparse).
 
-    Raises EINVAL for what follows a size.
+    Raises EINVAL for text after the size.
     """
     text = strstrip(text)
     if text == unlimited:

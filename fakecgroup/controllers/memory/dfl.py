@@ -23,7 +23,7 @@ _SWAPPINESS_MAX = 200
 
 
 def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
-    """A file that shows and takes one limit; no relation to other limits is checked."""
+    """A file with one limit, which is not compared with other limits."""
 
     def show(css: Memory) -> str:
         pages: int = getattr(css, attribute)
@@ -33,7 +33,7 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
         pages = parse_pages(text, "max", css.kernel)
         setattr(css, attribute, pages)
         if attribute == "max" and pages < css.pages_held():
-            css.note_oom()  # memory_max_write; nobody is killed
+            css.note_oom()  # memory_max_write; no process is killed
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
 
@@ -52,13 +52,13 @@ def show_peak(css: Memory) -> str:
 
 
 def show_peak_of(css: Memory, of: FileContext) -> list[str]:
-    """The most since this open file was written to, or ever (memory_peak_show)."""
+    """The peak since a write to this open file, or ever (memory_peak_show)."""
     ever = _peak(css)
     return [f"{of.peak.value if isinstance(of.peak, Peak) else ever}\n"]
 
 
 def write_peak(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
-    """Any text starts a new peak for that open file."""
+    """Take any text, which starts a new peak for this open file."""
     of.peak = Peak(css.bytes_used())
     css.peaks = WeakSet([*css.peaks, of.peak])
 
@@ -68,7 +68,7 @@ def show_swap_peak(css: Memory) -> str:
 
 
 def write_swap_peak(css: Memory, text: str) -> None:
-    """Any text starts a new peak for that open file; it is 0 in any case."""
+    """Take any text, which starts a new peak for this open file: it is 0 anyway."""
 
 
 def show_oom_group(css: Memory) -> str:
@@ -76,7 +76,7 @@ def show_oom_group(css: Memory) -> str:
 
 
 def write_oom_group(css: Memory, text: str) -> None:
-    """0 or 1, else EINVAL; ERANGE for what is no int (memory_oom_group_write)."""
+    """Take 0 or 1 (memory_oom_group_write). Raises EINVAL, ERANGE for a number that is no int."""
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
         raise refuse(EINVAL)
@@ -88,7 +88,7 @@ def show_zswap_writeback(css: Memory) -> str:
 
 
 def write_zswap_writeback(css: Memory, text: str) -> None:
-    """0 or 1, else EINVAL; ERANGE for what is no int."""
+    """Take 0 or 1. Raises EINVAL, ERANGE for a number that is no int."""
     value = kstrtoint(strstrip(text))
     if value not in (0, 1):
         raise refuse(EINVAL)
@@ -96,9 +96,9 @@ def write_zswap_writeback(css: Memory, text: str) -> None:
 
 
 def write_reclaim(css: Memory, text: str) -> None:
-    """`SIZE [swappiness=0..200]`: EAGAIN unless that much could be reclaimed, EINVAL else (memory_reclaim).
+    """Take `SIZE [swappiness=0..200]` (memory_reclaim). Before 6.12 there are no options, and no text means all memory.
 
-    Before 6.12 there are no options, and no size at all means everything.
+    Raises EINVAL for any other text, EAGAIN for a page or more: nothing can be reclaimed.
     """
     text = strstrip(text)
     if not css.kernel.at_least(6, 12):
@@ -115,7 +115,7 @@ def write_reclaim(css: Memory, text: str) -> None:
 
 
 def _check_reclaim_option(option: str, takes_max: bool) -> None:
-    """`swappiness=` and an int in base 0, to the end of the word (match_token, match_int), or `max`."""
+    """Check that an option is `swappiness=` and an int in base 0, or `max` (match_token, match_int). Raises EINVAL."""
     key, _, value = option.partition("=")
     if takes_max and option == "swappiness=max":
         return
@@ -147,13 +147,13 @@ def show_swap_events(css: Memory) -> str:
 
 
 def show_stat(css: Memory) -> str:
-    """Bytes here and below; events are not counted."""
+    """Bytes here and below, and page faults; other events are 0."""
     amounts = stat_amounts(css.used(), css.usage * PAGE_SIZE) | fault_counts(css.faults())
     return "".join(f"{name} {amounts.get(name, 0)}\n" for name in stat_items(css.kernel))
 
 
 def show_numa_stat(css: Memory) -> str:
-    """As if all were on the first node."""
+    """Bytes here and below, all on the first node."""
     amounts = stat_amounts(css.used(), 0)
     others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
     return "".join(f"{name} N0={amounts.get(name, 0)}{others}\n" for name in numa_stat_items(css.kernel))

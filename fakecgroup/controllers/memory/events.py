@@ -1,4 +1,4 @@
-"""v1's cgroup.event_control: eventfds that hear of what happens in a group (mm/memcontrol.c)."""
+"""v1's cgroup.event_control: eventfds for events in a group (mm/memcontrol.c)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _MODES = ("default", "hierarchy", "local")
 
 
 def write_event_control(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
-    """`EVENT_FD CONTROL_FD [ARGS]`, both descriptors of the writer; removal of the group signals the eventfd too
-    (memcg_write_event_control).
+    """Take `EVENT_FD CONTROL_FD [ARGS]`, both descriptors of the writer (memcg_write_event_control).
 
-    Raises EINVAL for what is no such line, then EBADF and EINVAL for the first descriptor, EBADF, EACCES without read
-    permission and EINVAL for the second, EINVAL for arguments that its file does not take.
+    The removal of the group signals the eventfd, too. Raises EINVAL for any other text, then EBADF and EINVAL for the
+    first descriptor, EBADF, EACCES without read permission and EINVAL for the second, EINVAL for the arguments.
     """
     text = strstrip(text)
     event_fd, rest = _descriptor(text)
@@ -55,13 +54,13 @@ def write_event_control(css: Memory, text: str, of: FileContext, writer: Caller)
 
 
 def _descriptor(text: str) -> tuple[int, str]:
-    """The number at the start, 0 where there is none, and what follows (simple_strtoul)."""
+    """The number at the start, 0 if there is none, and the text that follows (simple_strtoul)."""
     value, count = digits(text, 10)
     return value & 0xFFFFFFFF, text[count:]
 
 
 def _register_threshold(css: Memory, args: str, event: EventFd) -> None:
-    """A size (__mem_cgroup_usage_register_event). No swap is seen to be used, so the two files have the same usage."""
+    """Take a size (__mem_cgroup_usage_register_event). Use of swap is not seen, so both files have the same usage."""
     if args != strstrip(args):
         raise refuse(EINVAL)
     limit = parse_pages(args, "-1", css.kernel) * PAGE_SIZE
@@ -70,12 +69,12 @@ def _register_threshold(css: Memory, args: str, event: EventFd) -> None:
 
 
 def _register_oom(css: Memory, args: str, event: EventFd) -> None:
-    """Any arguments; hears of a lack of memory in this group or one above it."""
+    """Take any arguments. The event is out of memory in this group or one above it."""
     css.oom_event_fds = (*css.oom_event_fds, event)
 
 
 def _register_pressure(css: Memory, args: str, event: EventFd) -> None:
-    """`low`, `medium` or `critical`, then perhaps a comma and a mode (vmpressure_register_event)."""
+    """Take `low`, `medium` or `critical`, with an optional comma and mode (vmpressure_register_event)."""
     level, *mode = args.split(",")
     if level not in _LEVELS or (mode and mode[0] not in _MODES):
         raise refuse(EINVAL)

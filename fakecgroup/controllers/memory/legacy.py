@@ -20,7 +20,10 @@ _MOVE_MASK = 3
 
 
 def _resize(css: Memory, pages: int) -> None:
-    """EINVAL above memory.memsw.limit_in_bytes, EBUSY below the usage (mem_cgroup_resize_max)."""
+    """Set the limit of memory (mem_cgroup_resize_max).
+
+    Raises EINVAL above memory.memsw.limit_in_bytes, EBUSY below the usage.
+    """
     if pages > css.memsw_max:
         raise refuse(EINVAL)
     if pages < css.pages_held():
@@ -29,7 +32,7 @@ def _resize(css: Memory, pages: int) -> None:
 
 
 def _resize_memsw(css: Memory, pages: int) -> None:
-    """EINVAL below memory.limit_in_bytes, EBUSY below what processes use."""
+    """Set the limit of memory and swap. Raises EINVAL below memory.limit_in_bytes, EBUSY below the processes' usage."""
     if pages < css.max:
         raise refuse(EINVAL)
     if pages < css.pages_held() - css.usage:
@@ -42,7 +45,7 @@ def _set_tcp(css: Memory, pages: int) -> None:
 
 
 def _set_kmem(css: Memory, pages: int) -> None:
-    """EBUSY below the usage; without effect from 6.1 on."""
+    """Set the limit of kernel memory; from 6.1 on without effect. Raises EBUSY below the usage."""
     if css.kernel.at_least(6, 1):
         return
     if pages * PAGE_SIZE < css.kernel_bytes():
@@ -51,7 +54,7 @@ def _set_kmem(css: Memory, pages: int) -> None:
 
 
 def _limit_row(name: str, read: Callable[[Memory], int], resize: Callable[[Memory, int], None]) -> CFType:
-    """A limit in bytes, `-1` for none. The root has none to set: EINVAL, after the parser's own."""
+    """A file with a limit in bytes, `-1` for none. In the root a write is EINVAL, after the parser's errors."""
 
     def write(css: Memory, text: str) -> None:
         pages = parse_pages(text, "-1", css.kernel)
@@ -82,14 +85,14 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
         return max(read(css), css.watermark.get(prefix, 0))
 
     def reset_max(css: Memory, text: str) -> None:
-        """Any text sets the greatest usage to the present one (mem_cgroup_reset)."""
+        """Take any text, which sets the peak to the usage now (mem_cgroup_reset)."""
         css.watermark = {**css.watermark, prefix: read(css)}
 
     def read_failcnt(css: Memory) -> int:
         return css.failcnt.get(prefix, 0)
 
     def reset_failcnt(css: Memory, text: str) -> None:
-        """Any text will do (mem_cgroup_reset)."""
+        """Take any text, which resets the counter (mem_cgroup_reset)."""
         css.failcnt = {**css.failcnt, prefix: 0}
 
     return (
@@ -100,7 +103,7 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
 
 
 def write_force_empty(css: Memory, text: str) -> None:
-    """Reclaims all there is; EINVAL in the root."""
+    """Take any text: there is nothing to reclaim. Raises EINVAL in the root."""
     if css.parent is None:
         raise refuse(EINVAL)
 
@@ -121,7 +124,7 @@ def _stat_names(css: Memory) -> list[str]:
 
 
 def show_stat(css: Memory) -> str:
-    """The items, the least limits on the way up in bytes, and the items of the whole subtree."""
+    """The items of this group, the least limits on the way up in bytes, and the items of the subtree."""
     memory = memsw = PAGE_COUNTER_MAX
     level: Css | None = css
     while isinstance(level, Memory):
@@ -137,7 +140,7 @@ def show_stat(css: Memory) -> str:
 
 
 def _amounts(use: MemoryUse) -> dict[str, int]:
-    """The items that are known, in bytes."""
+    """The known items, in bytes."""
     return {
         "cache": use.file + use.shmem,
         "rss": use.anon,
@@ -149,7 +152,7 @@ def _amounts(use: MemoryUse) -> dict[str, int]:
 
 
 def show_numa_stat(css: Memory) -> str:
-    """Pages, as if all were on the first node."""
+    """Pages, all on the first node."""
     others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
     lines = []
     for prefix, use in (("", css.used_here()), ("hierarchical_", css.used())):
@@ -172,7 +175,7 @@ def read_swappiness(css: Memory) -> int:
 
 
 def write_swappiness(css: Memory, value: int) -> None:
-    """0..200 (before 5.14 0..100), else EINVAL."""
+    """Take 0..200, before 5.14 0..100. Raises EINVAL."""
     if value > (200 if css.kernel.at_least(5, 14) else 100):
         raise refuse(EINVAL)
     css.swappiness = value
@@ -183,7 +186,7 @@ def show_oom_control(css: Memory) -> str:
 
 
 def write_oom_control(css: Memory, value: int) -> None:
-    """0 or 1, else EINVAL, as in the root."""
+    """Take 0 or 1. Raises EINVAL for any other number, and in the root."""
     if css.parent is None or value not in (0, 1):
         raise refuse(EINVAL)
     css.oom_kill_disable = bool(value)
@@ -194,7 +197,7 @@ def read_move_charge(css: Memory) -> int:
 
 
 def write_move_charge(css: Memory, value: int) -> None:
-    """Bits 0 and 1; the kernel tests only the low 32 bits, EINVAL for others there. 6.18 moves nothing: only 0."""
+    """Take bits 0 and 1; 6.18 moves no charges and takes 0 alone. Raises EINVAL for other bits of the low 32."""
     if css.kernel.at_least(6, 18) and value:
         raise refuse(EINVAL)
     if value & ~_MOVE_MASK & 0xFFFFFFFF:
@@ -207,9 +210,9 @@ def read_use_hierarchy(css: Memory) -> int:
 
 
 def write_use_hierarchy(css: Memory, value: int) -> None:
-    """1 for good from 5.11 on, EINVAL for anything else.
+    """Take 0 or 1; from 5.11 on 1 alone. The old value is always taken.
 
-    Before, 0 or 1 where the parent has 0 (else EINVAL) and there are no children (EBUSY).
+    Raises EINVAL for any other number, and if the parent has 1, EBUSY with children.
     """
     if value == int(css.use_hierarchy):
         return

@@ -1,5 +1,7 @@
-"""The items of memory.stat and memory.numa_stat, in each kernel's order (mm/memcontrol.c, memory_stats and
-memcg_vm_event_stat). Added items and changed orders are the most frequent difference between kernels, so they are data.
+"""The items of memory.stat and memory.numa_stat in the order of each kernel (mm/memcontrol.c, memory_stats and
+memcg_vm_event_stat).
+
+Kernels differ most often in added items and in their order.
 """
 
 from __future__ import annotations
@@ -80,17 +82,17 @@ _NUMA_STAT: dict[Version, list[str]] = {
 
 
 def stat_items(kernel: Personality) -> list[str]:
-    """What memory.stat lists."""
+    """The items of memory.stat."""
     return _STAT[kernel.version]
 
 
 def numa_stat_items(kernel: Personality) -> list[str]:
-    """What memory.numa_stat lists."""
+    """The items of memory.numa_stat."""
     return _NUMA_STAT[kernel.version]
 
 
 def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
-    """The items of both that are known, in bytes; `groups` is what the kernel has for the groups below."""
+    """The known items of both files, in bytes. `groups` is the kernel's memory for the groups below."""
     return {
         "anon": use.anon,
         "file": use.file + use.shmem,
@@ -105,9 +107,9 @@ def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
 
 
 def lists(use: MemoryUse) -> dict[str, int]:
-    """On which list pages are, in bytes: new ones of a process are inactive, its program and libraries are in use.
+    """Bytes on each LRU list. Anonymous pages of a process count as inactive, pages of its files as active.
 
-    Locked pages are on none of these but unevictable; anonymous ones are taken to be locked first.
+    Locked pages are unevictable, and on no other list. Anonymous pages count as locked first.
     """
     anon = use.anon + use.shmem
     locked = min(use.locked, anon + use.file)
@@ -120,5 +122,5 @@ def lists(use: MemoryUse) -> dict[str, int]:
 
 
 def fault_counts(faults: Faults) -> dict[str, int]:
-    """The events that are known."""
+    """The known events."""
     return {"pgfault": faults.total, "pgmajfault": faults.major}

@@ -1,4 +1,4 @@
-"""What remembers or awaits an amount of memory, in bytes."""
+"""Peaks and thresholds of memory, in bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...credentials.caller import EventFd
 
 
 class Peak:
-    """The most since an open memory.peak was written to (peak_write)."""
+    """The peak since a write to an open memory.peak (peak_write)."""
 
     __slots__ = ("__weakref__", "value")
 
@@ -15,7 +15,7 @@ class Peak:
 
 
 class Threshold:
-    """A registered threshold: its eventfd hears when the usage comes to it or falls below (__mem_cgroup_threshold)."""
+    """A registered threshold, whose eventfd is signalled at each crossing (__mem_cgroup_threshold)."""
 
     __slots__ = ("_event", "_limit", "_reached")
 

@@ -19,7 +19,7 @@ class ThreadCgroups:
         self._child_marks = child_marks
 
     def has(self, tid: int) -> bool:
-        return tid in self._tree.kernel.membership.apart
+        return tid in self._tree.kernel.membership.moved_threads
 
     def start(self, call: Call, flags: int) -> Answer:
         """Lets the call of such a thread go on. Raises OSError."""
