@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -15,27 +17,27 @@ PARTS = yaml.safe_load((HERE / "kustomization.yaml").read_text())["resources"]
 OBJECTS = [each for part in PARTS for each in yaml.safe_load_all((HERE / part).read_text())]
 
 
-def _one(kind):
+def _one(kind: str) -> dict[str, Any]:
     [found] = [each for each in OBJECTS if each["kind"] == kind]
     return found
 
 
 @pytest.fixture
-def pod():
+def pod() -> dict[str, Any]:
     return _one("DaemonSet")["spec"]["template"]["spec"]
 
 
 @pytest.fixture
-def container(pod):
+def container(pod: dict[str, Any]) -> dict[str, Any]:
     [found] = pod["containers"]
     return found
 
 
-def test_every_manifest_is_in_the_kustomization():
+def test_every_manifest_is_in_the_kustomization() -> None:
     assert {path.name for path in HERE.glob("*.yaml")} == {"kustomization.yaml", *PARTS}
 
 
-def test_every_field_is_one_that_kubernetes_knows():
+def test_every_field_is_one_that_kubernetes_knows() -> None:
     models = pytest.importorskip("kubernetes.client.models")
     for each in OBJECTS:
         group, _, version = each["apiVersion"].rpartition("/")
@@ -43,7 +45,7 @@ def test_every_field_is_one_that_kubernetes_knows():
         _check(models, f"{version.capitalize()}{each['kind']}", each, each["kind"])
 
 
-def _check(models, name, value, where):
+def _check(models: ModuleType, name: str, value: Any, where: str) -> None:
     """Does a value have the type that the API gives it, all the way down? ``name``: as the client names types."""
     if inner := re.fullmatch(r"list\[(.*)\]", name, re.IGNORECASE):
         assert isinstance(value, list), where
@@ -62,7 +64,7 @@ def _check(models, name, value, where):
             _check(models, fields[key], one, f"{where}.{key}")
 
 
-def test_it_may_look_at_pods_and_nothing_else():
+def test_it_may_look_at_pods_and_nothing_else() -> None:
     assert _one("ClusterRole")["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
     ]
@@ -73,14 +75,14 @@ def test_it_may_look_at_pods_and_nothing_else():
     assert not [each for each in OBJECTS if each["kind"] in ("Role", "RoleBinding")]
 
 
-def test_beside_a_kubelet_it_only_looks(pod, container):
+def test_beside_a_kubelet_it_only_looks(pod: dict[str, Any], container: dict[str, Any]) -> None:
     assert "--dry-run" in container["args"]
     assert "--take-over" not in container["args"]
     [mount] = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/sys/fs/cgroup"]
     assert mount["readOnly"] is True
 
 
-def test_it_has_no_privilege(pod, container):
+def test_it_has_no_privilege(pod: dict[str, Any], container: dict[str, Any]) -> None:
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
@@ -90,13 +92,13 @@ def test_it_has_no_privilege(pod, container):
     assert not {"hostPID", "hostNetwork", "hostIPC"} & set(pod)
 
 
-def test_every_path_of_the_node_is_read_only(pod, container):
+def test_every_path_of_the_node_is_read_only(pod: dict[str, Any], container: dict[str, Any]) -> None:
     of_node = {volume["name"] for volume in pod["volumes"] if "hostPath" in volume}
     assert of_node == {mount["name"] for mount in container["volumeMounts"] if mount.get("readOnly")}
 
 
 @pytest.mark.parametrize("ip", ["10.1.2.3", "fd00::1"])
-def test_its_arguments_are_accepted(container, ip):
+def test_its_arguments_are_accepted(container: dict[str, Any], ip: str) -> None:
     values = {"NODE_NAME": "node-1", "POD_IP": ip}
     assert {each["name"] for each in container["env"]} == set(values)
     arguments = [re.sub(r"\$\((\w+)\)", lambda found: values[found[1]], each) for each in container["args"]]
@@ -106,7 +108,7 @@ def test_its_arguments_are_accepted(container, ip):
     assert (options.listen.host, options.listen.port) == (ip, 9753)
 
 
-def test_probes_ask_where_it_listens(container):
+def test_probes_ask_where_it_listens(container: dict[str, Any]) -> None:
     [port] = container["ports"]
     assert f":{port['containerPort']}" in next(each for each in container["args"] if each.startswith("--listen"))
     probes = {name: container[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,24 +35,24 @@ EVENTS = [
 ]
 
 
-def _metrics():
+def _metrics() -> Iterator[tuple[str, str]]:
     for metric in Metrics("1", "1.36").registry.collect():
         if metric.name.startswith("cgroup_engine_"):
             end = {"counter": "_total", "info": "_info"}.get(metric.type, "")
             yield metric.name + end, metric.documentation
 
 
-def test_every_metric_is_in_the_table_with_its_help():
+def test_every_metric_is_in_the_table_with_its_help() -> None:
     for name, text in _metrics():
         assert re.search(rf"^\| `{name}` \| [a-z_, ]*\| {re.escape(text)} \|$", PAGE, re.MULTILINE), name
 
 
-def test_no_metric_is_named_that_is_not_there():
+def test_no_metric_is_named_that_is_not_there() -> None:
     assert set(re.findall(r"cgroup_engine_[a-z_]+", PAGE)) == {name for name, _ in _metrics()}
 
 
 @pytest.fixture
-def logged():
+def logged() -> list[dict[str, Any]]:
     stream = io.StringIO()
     log = Log(stream, "json")
     for event in EVENTS:
@@ -58,7 +60,7 @@ def logged():
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_every_event_is_in_the_table_with_its_fields(logged):
+def test_every_event_is_in_the_table_with_its_fields(logged: list[dict[str, Any]]) -> None:
     rows = {found[1]: found[2] for found in re.finditer(r"^\| (\w+) \| (?:[^|]*) \| ([^|]*) \|$", PAGE, re.MULTILINE)}
     for event in logged:
         fields = [name for name in event if name not in ("time", "level", "event")]

@@ -6,22 +6,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
-from cgroup_engine.change.apply import execute
+from cgroup_engine.change.apply import Outcome, execute
 from cgroup_engine.inputs.config import feature_gates, node_config
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.cpu_weight import with_weight
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.cpu_list import cpu_list, parse_cpu_list
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.names import Driver
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.step import Plan
 from cgroup_engine.plan.steps import settings_of
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import CPUS as CPU_LIST
 from cgroup_engine.tree.knobs import KNOBS, MEMORY_AND_SWAP, hugetlb_knob
-from cgroup_engine.tree.layout import detect
+from cgroup_engine.tree.layout import Layout, detect
 from fakecgroup import Kernel, ProcessTable
 
 from .model_fs import ModelFs
@@ -37,7 +43,7 @@ HUGE = (2 << 20, 1 << 30)
 class Machine(ModelFs):
     """A model with the engine on it. ``log``: the operations that succeeded, as those of a conformance case."""
 
-    def __init__(self, layout, version):
+    def __init__(self, layout: str, version: str) -> None:
         self.table = ProcessTable()
         super().__init__(Kernel(layout, version, cpus=CPUS, numa_nodes=NODES, memory=MEMORY, processes=self.table))
         self.series = version
@@ -45,30 +51,30 @@ class Machine(ModelFs):
         self.processes = {}
         self.layout = detect(self, "model")
 
-    def mkdir(self, path):
+    def mkdir(self, path: str) -> None:
         super().mkdir(path)
         self.log.append(("mkdir", path))
 
-    def rmdir(self, path):
+    def rmdir(self, path: str) -> None:
         super().rmdir(path)
         self.log.append(("rmdir", path))
 
-    def write(self, path, data):
+    def write(self, path: str, data: str) -> None:
         super().write(path, data)
         is_pid = path.endswith("/cgroup.procs")
         self.log.append(("write", path, self.processes.get(data, data) if is_pid else data))
 
-    def found(self):
+    def found(self) -> FoundTree:
         return FoundTree(self, self.layout)
 
-    def run(self, plan, tell=lambda step: None):
+    def run(self, plan: Plan, tell: Callable[..., Any] = lambda step: None) -> Outcome:
         return execute(plan, self, tell)
 
-    def cgroups(self, path=""):
+    def cgroups(self, path: str = "") -> list[str]:
         """Every cgroup below a path, parents first."""
         return [cgroup.path for cgroup in self.found().below(path) if cgroup.path]
 
-    def values(self, wanted):
+    def values(self, wanted: Iterable[WantedCgroup]) -> Any:
         """What is in the files that are wanted: path -> text."""
         files = {
             self.layout.file(knob.controller, cgroup.path, file)
@@ -78,7 +84,7 @@ class Machine(ModelFs):
         }
         return {path: self.read(path) for path in sorted(files)}
 
-    def process_in(self, path):
+    def process_in(self, path: str) -> bool:
         """A process that lives in a cgroup, in every tree that has it; False where the kernel lets none in."""
         pid = str(self.table.add())
         name = f"p{len(self.processes)}"
@@ -97,7 +103,7 @@ class Machine(ModelFs):
 # -- a kubelet's trees ------------------------------------------------------------------------------------------
 
 
-def kubelet_node(chance, machine, driver="cgroupfs", cgroup_root=""):
+def kubelet_node(chance: Any, machine: Machine, driver: Driver = "cgroupfs", cgroup_root: str = "") -> NodeConfig:
     minor = chance.choice([24, 27, 30, 31, 32, 34, 36])
     fields = {
         "evictionHard": {"memory.available": "0"},
@@ -137,11 +143,11 @@ def kubelet_node(chance, machine, driver="cgroupfs", cgroup_root=""):
     return replace(node, cgroup_version=machine.layout.version, cpu_list=machine.layout.cpus)
 
 
-def kubelet_pods(chance, node, numbers):
+def kubelet_pods(chance: Any, node: NodeConfig, numbers: range) -> list[Pod]:
     return [_pod(chance, number, node) for number in numbers if chance.random() < 0.7]
 
 
-def _pod(chance, number, node):
+def _pod(chance: Any, number: int, node: NodeConfig) -> Pod:
     containers = [_container(chance, number, n, node) for n in range(chance.randint(1, 3))]
     spec = {"containers": containers}
     metadata = {"name": f"p{number}", "namespace": "default", "uid": UID.format(number)}
@@ -149,7 +155,7 @@ def _pod(chance, number, node):
     return pod_from_object(pod, "random", node.version)
 
 
-def _container(chance, number, n, node):
+def _container(chance: Any, number: int, n: int, node: NodeConfig) -> dict[str, Any]:
     limits, requests = {}, {}
     for name, amounts in (("cpu", ("15m", "100m", "250m", "1", "1500m", "2")), ("memory", ("8Mi", "16Mi", "64Mi"))):
         limit, request = sorted(chance.choice(range(len(amounts))) for _ in range(2))[::-1]
@@ -162,7 +168,7 @@ def _container(chance, number, n, node):
     return {"name": f"c{n}", "image": "i", "resources": {"limits": limits, "requests": requests}}
 
 
-def kubelet_tree(chance, machine, numbers=range(1, 4)):
+def kubelet_tree(chance: Any, machine: Machine, numbers: range = range(1, 4)) -> list[WantedCgroup]:
     node = kubelet_node(chance, machine)
     return list(wanted_tree(node, kubelet_pods(chance, node, numbers)))
 
@@ -170,7 +176,7 @@ def kubelet_tree(chance, machine, numbers=range(1, 4)):
 # -- trees of any values ------------------------------------------------------------------------------------------
 
 
-def any_tree(chance, machine, paths):
+def any_tree(chance: Any, machine: Machine, paths: list[str]) -> list[WantedCgroup]:
     """Values as a kernel accepts them together: no child over its parent in quota or CPUs."""
     # before 6.1 a v2 cgroup keeps its parent from giving up a CPU, so that there all have a list or none
     lists = chance.random() < 0.7
@@ -202,7 +208,7 @@ def any_tree(chance, machine, paths):
     return tree
 
 
-def _quota(chance, above):
+def _quota(chance: Any, above: tuple[int, int] | None) -> tuple[int, int] | None:
     if chance.random() < 0.4:
         return None
     period = chance.choice(PERIODS)
@@ -216,11 +222,11 @@ def _quota(chance, above):
     return quota, period
 
 
-def _ratio(quota, period):
+def _ratio(quota: int, period: int) -> int:
     return (quota << 20) // period
 
 
-def any_paths(chance):
+def any_paths(chance: Any) -> list[str]:
     """Deeper than a kubelet's: kubepods, classes, pods, containers, and cgroups of theirs."""
     paths = ["kubepods"]
     for parent in ("kubepods", "kubepods/burstable", "kubepods/besteffort"):
@@ -253,7 +259,9 @@ NASTY = {
 }
 
 
-def drift(chance, machine, paths, times, files=_FILES):
+def drift(
+    chance: Any, machine: Machine, paths: list[str], times: int, files: dict[str, tuple[str, ...]] = _FILES
+) -> None:
     """Writes that the kernel accepts, to any files of some cgroups."""
     for _ in range(times):
         path = chance.choice(paths)
@@ -265,14 +273,14 @@ def drift(chance, machine, paths, times, files=_FILES):
             continue
 
 
-def processes(chance, machine, paths):
+def processes(chance: Any, machine: Machine, paths: list[str]) -> None:
     """Processes in some cgroups."""
     for path in paths:
         if chance.random() < 0.3:
             machine.process_in(path)
 
 
-def extra_children(chance, machine, parents, times):
+def extra_children(chance: Any, machine: Machine, parents: list[str], times: int) -> list[str]:
     """Cgroups of strangers; they get CPUs where they can, as tasks could not enter otherwise."""
     made = []
     for n in range(times):
@@ -286,7 +294,7 @@ def extra_children(chance, machine, parents, times):
     return made
 
 
-def _value(chance, file):
+def _value(chance: Any, file: str) -> str:
     if file == "cpu.shares":
         return str(chance.choice([2, 10, 1024, 5000]))
     if file == "cpu.weight":
@@ -315,12 +323,12 @@ def _value(chance, file):
 # -- what can be said of a plan ---------------------------------------------------------------------------------------
 
 
-def sizes_of(knob):
+def sizes_of(knob: Any) -> list[str]:
     """The names of what counts of a knob's values: its files, and one for quota and period."""
     return ["quota"] if knob.field == "quota" else list(knob.files)
 
 
-def sizes(machine, path, *knobs):
+def sizes(machine: Machine, path: str, *knobs: Any) -> dict[str, Any]:
     """What counts of each value of a cgroup: how much it allows; of cpuset.cpus the set."""
     result = {}
     for knob in knobs or _readable_knobs(machine.layout):
@@ -333,13 +341,13 @@ def sizes(machine, path, *knobs):
     return result
 
 
-def _readable_knobs(layout):
+def _readable_knobs(layout: Layout) -> list[Any]:
     pair = [MEMORY_AND_SWAP] if layout.version == 1 else []
     every = [*KNOBS[layout.version], *pair, *(hugetlb_knob(layout.version, size) for size in HUGE), CPU_LIST]
     return [knob for knob in every if knob.controller in layout.hierarchy_of]
 
 
-def _sizes(knob, texts):
+def _sizes(knob: Any, texts: list[str]) -> list[Any]:
     if knob.field in ("cpus", "mems"):
         return [parse_cpu_list(texts[0])]
     if knob.field == "quota":

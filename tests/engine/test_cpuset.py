@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from cgroup_engine.change.apply import execute
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.step import Step
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
@@ -19,29 +24,31 @@ from .model_fs import ModelFs
 
 
 @pytest.fixture
-def machine():
+def machine() -> Callable[..., Any]:
     """A kernel with 4 CPUs and 2 NUMA nodes, and what the engine finds there."""
 
-    def machine(layout, version):
+    def machine(layout: str, version: str) -> tuple[ModelFs, Callable[..., Any]]:
         fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, numa_nodes=2))
         return fs, lambda: FoundTree(fs, detect(fs, "model"))
 
     return machine
 
 
-def _on(node, found):
+def _on(node: NodeConfig, found: Callable[..., Any]) -> NodeConfig:
     layout = found().layout
     return replace(node, cgroup_version=layout.version, cpu_list=layout.cpus)
 
 
-def _apply(node, pods, found):
+def _apply(node: NodeConfig, pods: list[Pod], found: Callable[..., Any]) -> list[Step]:
     outcome = execute(make_plan(wanted_tree(node, pods), found(), node.driver), found().fs)
     assert outcome.failed == []
     return outcome.done
 
 
 @pytest.mark.parametrize("minor", [31, 32, 36])
-def test_kubepods_has_all_cpus_on_v2_since_1_32(machine, make_node, make_pod, minor):
+def test_kubepods_has_all_cpus_on_v2_since_1_32(
+    machine: Callable[..., Any], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], minor: int
+) -> None:
     fs, found = machine("v2", "6.12")
     node = _on(make_node(minor=minor), found)
     _apply(node, [make_pod(minor=minor)], found)
@@ -50,13 +57,17 @@ def test_kubepods_has_all_cpus_on_v2_since_1_32(machine, make_node, make_pod, mi
     assert "cpuset" in fs.read("kubepods/besteffort/cgroup.controllers")
 
 
-def test_with_a_cpu_manager_the_list_is_not_the_node_levels(machine, make_node):
+def test_with_a_cpu_manager_the_list_is_not_the_node_levels(
+    machine: Callable[..., Any], make_node: Callable[..., NodeConfig]
+) -> None:
     fs, found = machine("v2", "6.12")
     _apply(_on(make_node(cpuManagerPolicy="static"), found), [], found)
     assert fs.read("kubepods/cpuset.cpus") == "\n"
 
 
-def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(machine, make_node, make_pod):
+def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(
+    machine: Callable[..., Any], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     fs, found = machine("v1", "6.1")
     node = _on(make_node(minor=30, cgroupRoot="/a"), found)
     fs.mkdir("cpuset/a")
@@ -70,7 +81,7 @@ def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(machine, make_node, m
     assert _apply(node, pods, found) == []
 
 
-def test_kubepods_has_all_cpus_on_v1_too(machine, make_node):
+def test_kubepods_has_all_cpus_on_v1_too(machine: Callable[..., Any], make_node: Callable[..., NodeConfig]) -> None:
     fs, found = machine("v1", "6.1")
     node = _on(make_node(), found)
     _apply(node, [], found)
@@ -78,7 +89,9 @@ def test_kubepods_has_all_cpus_on_v1_too(machine, make_node):
     assert {row.state for row in compare(wanted_tree(node, []), found(), node.driver)} == {"ok"}
 
 
-def test_a_reserved_cgroup_gets_its_default_back_on_v2(machine, make_node):
+def test_a_reserved_cgroup_gets_its_default_back_on_v2(
+    machine: Callable[..., Any], make_node: Callable[..., NodeConfig]
+) -> None:
     fs, found = machine("v2", "6.12")
     fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
     fs.mkdir("kube")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ ROOT = Path("/sys/fs/cgroup")
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--kubelet-version", "1.28"]
 
 
-def _hierarchies():
+def _hierarchies() -> list[Path]:
     return [ROOT / name for name in ("cpu,cpuacct", "cpu", "memory", "pids") if (ROOT / name / "cgroup.procs").exists()]
 
 
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def config(tmp_path):
+def config(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """A KubeletConfiguration with a cgroupRoot of its own; whatever is left of it is removed."""
     name = f"fcg-test-{secrets.token_hex(4)}"
     path = tmp_path / "kubelet.yaml"
@@ -40,11 +42,13 @@ def config(tmp_path):
             os.rmdir(directory)
 
 
-def _trees(name):
+def _trees(name: str) -> list[Any]:
     return [hierarchy / name for hierarchy in ROOT.iterdir() if (hierarchy / name).exists()]
 
 
-def test_apply_status_and_down_on_a_real_kernel(config, example, capsys):
+def test_apply_status_and_down_on_a_real_kernel(
+    config: tuple[str, str], example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, name = config
     arguments = ["--root", str(ROOT), "--config", path, *NODE]
     pods = str(example / "three-pods.yaml")
@@ -62,7 +66,9 @@ def test_apply_status_and_down_on_a_real_kernel(config, example, capsys):
     assert _trees(name) == []
 
 
-def test_a_quota_that_a_stranger_lowered_is_raised_again(config, example, capsys):
+def test_a_quota_that_a_stranger_lowered_is_raised_again(
+    config: tuple[str, str], example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, name = config
     arguments = ["--root", str(ROOT), "--config", path, *NODE]
     pods = str(example / "three-pods.yaml")
@@ -75,7 +81,9 @@ def test_a_quota_that_a_stranger_lowered_is_raised_again(config, example, capsys
     assert (pod / "cpu.cfs_quota_us").read_text() == "300000\n"
 
 
-def test_down_refuses_while_a_process_lives_there(config, example, capsys):
+def test_down_refuses_while_a_process_lives_there(
+    config: tuple[str, str], example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, name = config
     arguments = ["--root", str(ROOT), "--config", path, *NODE]
     main(["apply", *arguments, str(example / "three-pods.yaml")])
@@ -92,7 +100,9 @@ def test_down_refuses_while_a_process_lives_there(config, example, capsys):
     assert _trees(name) == []
 
 
-def test_a_process_that_one_hierarchy_refuses_stays_where_it_was(config, example, capsys):
+def test_a_process_that_one_hierarchy_refuses_stays_where_it_was(
+    config: tuple[str, str], example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, name = config
     main(["apply", "--root", str(ROOT), "--config", path, *NODE, str(example / "three-pods.yaml")])
     pod = ROOT / "cpuset" / name / "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000003"

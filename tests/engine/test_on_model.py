@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cgroup_engine.change.apply import execute
+from cgroup_engine.change.apply import Outcome, execute
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config
 from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import parse
+from cgroup_engine.model.names import Driver
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.down import down_plan
-from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.status import Row, compare
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
@@ -28,7 +34,7 @@ KERNELS = [("v1", "5.10"), *(("v2", version) for version in ("5.10", "6.1", "6.1
 class Node:
     """An example on a kernel: its node, its pods, and the reserved cgroups its operator made."""
 
-    def __init__(self, example, name, layout, version):
+    def __init__(self, example: Path, name: str, layout: str, version: str) -> None:
         self.expected = json.loads((example / "expected.json").read_text())[name]
         size = {"cpus": self.expected["cpus"], "memory": self.expected["memory"]}
         self.fs = ModelFs(Kernel(layout=layout, kernel=version, **size))
@@ -46,19 +52,19 @@ class Node:
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):
                     self.fs.mkdir(f"{tree}/{path}".lstrip("/"))
 
-    def found(self):
+    def found(self) -> FoundTree:
         return FoundTree(self.fs, detect(self.fs, "model"))
 
-    def apply(self):
+    def apply(self) -> Outcome:
         return execute(make_plan(wanted_tree(self.node, self.pods), self.found(), self.node.driver), self.fs)
 
-    def down(self):
+    def down(self) -> Outcome:
         return execute(down_plan(wanted_tree(self.node, []), self.found(), self.node.driver), self.fs)
 
-    def status(self):
+    def status(self) -> list[Row]:
         return compare(wanted_tree(self.node, self.pods), self.found(), self.node.driver)
 
-    def snapshot(self, path=""):
+    def snapshot(self, path: str = "") -> dict[str, str | None]:
         """Every directory, and every file that this engine could have written."""
         tree = {}
         for name in self.fs.listdir(path):
@@ -73,7 +79,7 @@ class Node:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_v1_holds_the_published_values(example, name):
+def test_v1_holds_the_published_values(example: Path, name: str) -> None:
     node = Node(example, name, "v1", "6.1")
     assert node.apply().failed == []
     files = {path: node.fs.read(path).strip() for path in node.expected["files"]}
@@ -82,7 +88,7 @@ def test_v1_holds_the_published_values(example, name):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
-def test_a_second_apply_writes_nothing(example, name, layout, version):
+def test_a_second_apply_writes_nothing(example: Path, name: str, layout: str, version: str) -> None:
     node = Node(example, name, layout, version)
     assert node.apply().failed == []
     again = node.apply()
@@ -92,7 +98,7 @@ def test_a_second_apply_writes_nothing(example, name, layout, version):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
-def test_down_leaves_the_tree_as_before(example, name, layout, version):
+def test_down_leaves_the_tree_as_before(example: Path, name: str, layout: str, version: str) -> None:
     node = Node(example, name, layout, version)
     before = node.snapshot()
     assert node.apply().failed == []
@@ -101,7 +107,7 @@ def test_down_leaves_the_tree_as_before(example, name, layout, version):
 
 
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
-def test_a_changed_value_is_found_and_repaired(example, layout, version):
+def test_a_changed_value_is_found_and_repaired(example: Path, layout: str, version: str) -> None:
     node = Node(example, "three-pods", layout, version)
     node.apply()
     file = "memory/kubepods/memory.limit_in_bytes" if layout != "v2" else "kubepods/memory.max"
@@ -111,7 +117,7 @@ def test_a_changed_value_is_found_and_repaired(example, layout, version):
     assert {row.state for row in node.status()} == {"ok"}
 
 
-def test_a_pod_can_shrink_and_grow_on_v1(example):
+def test_a_pod_can_shrink_and_grow_on_v1(example: Path) -> None:
     node = Node(example, "three-pods", "v1", "6.1")
     node.apply()
     pods = node.pods
@@ -123,7 +129,9 @@ def test_a_pod_can_shrink_and_grow_on_v1(example):
 
 @pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
-def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_apply(make_node, driver, layout, version):
+def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_apply(
+    make_node: Callable[..., NodeConfig], driver: Driver, layout: str, version: str
+) -> None:
     names = ("fcg.slice", "fcg-sys.slice", "fcg-kube.slice") if driver == "systemd" else ("fcg", "sys", "kube")
     root, system, kube = names[0], f"{names[0]}/{names[1]}", f"{names[0]}/{names[2]}"
     reserved = {"cpu": "1", "memory": "1Gi", "pid": "9"}
@@ -151,7 +159,14 @@ def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_ap
 
 @pytest.mark.parametrize("minor", [28, 36])
 @pytest.mark.parametrize(("layout", "version"), KERNELS)
-def test_huge_pages_swap_and_memory_qos_grow_and_shrink(make_node, make_pod, make_container, layout, version, minor):
+def test_huge_pages_swap_and_memory_qos_grow_and_shrink(
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+    layout: str,
+    version: str,
+    minor: int,
+) -> None:
     gates = {"MemoryQoS": True} if minor == 36 else {"MemoryQoS": True, "NodeSwap": True}
     policy = {"memoryReservationPolicy": "TieredReservation"} if minor == 36 else {}
     node = make_node(

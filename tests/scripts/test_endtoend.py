@@ -12,6 +12,8 @@ import pytest
 
 from end_to_end import report
 
+from ..engine.conftest import StubKernel
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 ROOT = Path("/sys/fs/cgroup")
 KERNELS = os.environ.get("FAKECGROUP_END_TO_END", "").split()
@@ -37,7 +39,7 @@ def failures(done: subprocess.CompletedProcess[str]) -> list[object]:
     reason="needs root and cgroup v1 with cpu, cpuacct, cpuset, memory and pids",
 )
 @pytest.mark.timeout(240)  # ten seconds on an idle machine
-def test_on_this_machine_the_hierarchy_holds_what_it_promises():
+def test_on_this_machine_the_hierarchy_holds_what_it_promises() -> None:
     # a short window on a machine with other things to do
     assert failures(endtoend("host", "--window", "2", "--tolerance", "25", "-o", "json")) == []
     assert not list(ROOT.glob("*/fcg-end-to-end-*"))
@@ -49,7 +51,7 @@ def test_on_this_machine_the_hierarchy_holds_what_it_promises():
 )
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_on_a_booted_kernel_the_hierarchy_holds_what_it_promises(kernel):
+def test_on_a_booted_kernel_the_hierarchy_holds_what_it_promises(kernel: StubKernel) -> None:
     assert failures(endtoend(kernel, "-o", "json")) == []
 
 
@@ -57,7 +59,7 @@ def printed(*checks: dict[str, object]) -> str:
     return "\n".join(map(json.dumps, [{"kernel": "6.1.0", "layout": "v2"}, *checks]))
 
 
-def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end():
+def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end() -> None:
     assert report.read("6.1", printed(HELD), 0).held
     assert not report.read("6.1", printed(HELD, FAILED), 0).held
     assert not report.read("6.1", printed(), 0).held
@@ -66,7 +68,7 @@ def test_a_run_holds_only_if_all_checks_do_and_it_came_to_its_end():
     assert broken.broken == "exit 1: OSError: no"
 
 
-def test_the_table_shows_expected_and_found():
+def test_the_table_shows_expected_and_found() -> None:
     lines = report.as_text(report.read("6.1", printed(HELD, FAILED), 0)).splitlines()
     assert lines[0] == "6.1: 6.1.0 v2"
     assert lines[2].split() == ["ok", "cpu", "a:", "CPUs", "0.500", "±10%", "0.497"]
@@ -74,7 +76,7 @@ def test_the_table_shows_expected_and_found():
     assert lines[-1].startswith("1 of 2 hold")
 
 
-def test_in_markdown_each_target_is_a_column():
+def test_in_markdown_each_target_is_a_column() -> None:
     runs = [report.read("6.1", printed(HELD, FAILED), 0), report.read("host", printed(HELD), 0)]
     rows = report.as_markdown(runs).splitlines()
     assert rows[0] == "| | | 6.1.0 v2 | 6.1.0 v2 |"
@@ -82,7 +84,7 @@ def test_in_markdown_each_target_is_a_column():
     assert rows[3] == "| down | left | **1 (0)** |  |"
 
 
-def test_an_unknown_target_is_an_error_of_the_command_line():
+def test_an_unknown_target_is_an_error_of_the_command_line() -> None:
     done = endtoend("4.19")
     assert done.returncode == 2
     assert "invalid choice" in done.stderr

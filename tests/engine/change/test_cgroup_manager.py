@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+from collections.abc import Callable, Iterator
 from errno import EBUSY, EINVAL
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cgroup_engine.change.cgroup_manager import CgroupManager
 from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError
 from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.names import Driver
 from cgroup_engine.tree.fs import OsFs
 from fakecgroup import Kernel
+from fakecgroup_mount.testing.factory import CgroupfsFactory
 
 from ..model_fs import ModelFs
 
@@ -28,11 +32,11 @@ TARGETS = [
 
 
 @pytest.fixture(scope="module")
-def mounted(cgroupfs_factory):
+def mounted(cgroupfs_factory: CgroupfsFactory) -> Callable[..., Any]:
     """Mounts a fake once per kernel."""
     made = {}
 
-    def at(layout, kernel):
+    def at(layout: str, kernel: str) -> OsFs:
         if layout not in made:
             made[layout] = OsFs(str(cgroupfs_factory.mount(layout=layout, kernel=kernel)))
         return made[layout]
@@ -41,12 +45,13 @@ def mounted(cgroupfs_factory):
 
 
 @pytest.fixture(params=["cgroupfs", "systemd"])
-def driver(request):
-    return request.param
+def driver(request: pytest.FixtureRequest) -> Driver:
+    given: Driver = request.param
+    return given
 
 
 @pytest.fixture(params=TARGETS)
-def manager(request, mounted, driver):
+def manager(request: pytest.FixtureRequest, mounted: Callable[..., Any], driver: Driver) -> CgroupManager:
     where, *kernel = request.param.split()
     if where == "host":
         return CgroupManager(OsFs(str(HOST)), driver)
@@ -56,7 +61,7 @@ def manager(request, mounted, driver):
 
 
 @pytest.fixture
-def top(manager):
+def top(manager: CgroupManager) -> Iterator[tuple[str]]:
     """A cgroup of the test's own; it is removed at the end."""
     name = (f"fcg{secrets.token_hex(4)}",)
     yield name
@@ -66,7 +71,7 @@ def top(manager):
 LIMITS = CgroupLimits(shares=512, quota_us=50000, period_us=100000, memory=64 << 20, pids=100)
 
 
-def test_a_created_cgroup_exists_with_its_values(manager, top):
+def test_a_created_cgroup_exists_with_its_values(manager: CgroupManager, top: tuple[str]) -> None:
     pod = (*top, "burstable", "pod1-2")
     assert not manager.exists(pod)
     manager.create(pod, LIMITS)
@@ -77,20 +82,20 @@ def test_a_created_cgroup_exists_with_its_values(manager, top):
     assert cpu.shares == (512 if manager.version == 1 else 500)  # 512 shares are a weight of 20, 20 is 500 shares
 
 
-def test_create_may_be_called_again(manager, top):
+def test_create_may_be_called_again(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top, LIMITS)
     manager.create(top, LIMITS)
     assert manager.get_config(top, "memory").memory == 64 << 20
 
 
-def test_an_update_leaves_the_rest_as_it_is(manager, top):
+def test_an_update_leaves_the_rest_as_it_is(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top, LIMITS)
     manager.update(top, CgroupLimits(memory=32 << 20))
     assert manager.get_config(top, "memory").memory == 32 << 20
     assert manager.get_config(top, "cpu").quota_us == 50000
 
 
-def test_what_was_got_can_be_set_again(manager, top):
+def test_what_was_got_can_be_set_again(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top)
     for resource in ("cpu", "memory"):
         before = manager.get_config(top, resource)
@@ -99,69 +104,71 @@ def test_what_was_got_can_be_set_again(manager, top):
         assert (after.memory, after.quota_us, after.period_us) == (before.memory, before.quota_us, before.period_us)
 
 
-def test_no_limit_is_read_as_a_kubelet_reads_it(manager, top):
+def test_no_limit_is_read_as_a_kubelet_reads_it(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top)
     assert manager.get_config(top, "cpu").quota_us == -1
     assert manager.get_config(top, "memory").memory == (-1 if manager.version == 2 else 9223372036854771712)
 
 
-def test_reduced_cpu_limits_are_two_shares_and_nothing_else(manager, top):
+def test_reduced_cpu_limits_are_two_shares_and_nothing_else(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top, LIMITS)
     manager.reduce_cpu_limits(top)
     assert manager.get_config(top, "cpu") == CgroupLimits(shares=2, quota_us=50000, period_us=100000)
 
 
-def test_a_refused_value_is_an_error_that_names_it(manager, top):
+def test_a_refused_value_is_an_error_that_names_it(manager: CgroupManager, top: tuple[str]) -> None:
     with pytest.raises(StepFailedError) as caught:
         manager.create(top, CgroupLimits(quota_us=1, period_us=100000))
     assert caught.value.errno == EINVAL
     assert manager.exists(top)
 
 
-def test_an_update_of_nothing_is_refused(manager, top):
+def test_an_update_of_nothing_is_refused(manager: CgroupManager, top: tuple[str]) -> None:
     with pytest.raises(CgroupMissingError, match="does not exist"):
         manager.update((*top, "gone"), LIMITS)
 
 
-def test_the_config_and_usage_of_nothing_cannot_be_read(manager, top):
+def test_the_config_and_usage_of_nothing_cannot_be_read(manager: CgroupManager, top: tuple[str]) -> None:
     for ask in (manager.memory_usage, lambda name: manager.get_config(name, "cpu")):
         with pytest.raises(RootError, match="ENOENT"):
             ask((*top, "gone"))
 
 
-def test_destroy_removes_what_is_below_and_may_be_repeated(manager, top):
+def test_destroy_removes_what_is_below_and_may_be_repeated(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create((*top, "a", "b"))
     manager.destroy(top)
     assert not manager.exists(top)
     manager.destroy(top)
 
 
-def test_a_new_cgroup_uses_no_memory_and_has_no_processes(manager, top):
+def test_a_new_cgroup_uses_no_memory_and_has_no_processes(manager: CgroupManager, top: tuple[str]) -> None:
     manager.create(top)
     assert manager.memory_usage(top) == 0
     assert manager.pids(top) == []
 
 
-def test_names_have_an_inverse(manager, top):
+def test_names_have_an_inverse(manager: CgroupManager, top: tuple[str]) -> None:
     name = (*top, "burstable", "pod12-34")
     assert manager.cgroup_name(manager.name(name)) == name
     assert manager.name(()) == "/"
 
 
 @pytest.mark.parametrize("name", [("..",), ("a", ""), ("a/b",), ("a", "..", "b"), ("a\n",)])
-def test_a_name_that_could_escape_is_refused(manager, name):
+def test_a_name_that_could_escape_is_refused(manager: CgroupManager, name: tuple[str, ...]) -> None:
     for operation in (manager.create, manager.destroy, manager.exists, manager.pids):
         with pytest.raises(UnsafeNameError):
             operation(name)
 
 
-def test_the_root_is_not_changed(manager):
+def test_the_root_is_not_changed(manager: CgroupManager) -> None:
     for operation in (manager.create, manager.destroy, manager.reduce_cpu_limits):
         with pytest.raises(UnsafeNameError):
             operation(())
 
 
-def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(manager, top, monkeypatch):
+def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(
+    manager: CgroupManager, top: tuple[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     if isinstance(manager.fs, ModelFs):
         pytest.skip("has no processes")
     monkeypatch.setattr("cgroup_engine.change.cgroup_manager._TRIES", 1)
@@ -179,7 +186,7 @@ def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(manag
     assert manager.pids(top) == []
 
 
-def test_v1_is_valid_if_the_hierarchies_of_the_kubelet_have_it():
+def test_v1_is_valid_if_the_hierarchies_of_the_kubelet_have_it() -> None:
     manager = CgroupManager(ModelFs(Kernel("v1", "6.1")))
     manager.create(("a",))
     manager.fs.rmdir("cpuset/a")
@@ -188,7 +195,7 @@ def test_v1_is_valid_if_the_hierarchies_of_the_kubelet_have_it():
     assert not manager.fs.is_dir("blkio/a")
 
 
-def test_v2_is_valid_if_the_controllers_of_the_kubelet_are_there():
+def test_v2_is_valid_if_the_controllers_of_the_kubelet_are_there() -> None:
     manager = CgroupManager(ModelFs(Kernel("v2", "6.12")))
     manager.create(("a", "b"))
     manager.fs.write("a/cgroup.subtree_control", "-pids -hugetlb")
@@ -196,14 +203,14 @@ def test_v2_is_valid_if_the_controllers_of_the_kubelet_are_there():
         manager.validate(("a", "b"))
 
 
-def test_v1_cpuset_can_take_processes_at_once():
+def test_v1_cpuset_can_take_processes_at_once() -> None:
     manager = CgroupManager(ModelFs(Kernel("v1", "6.1", cpus=4)))
     manager.create(("a", "b"))
     assert [manager.fs.read(f"cpuset/a/b/cpuset.{name}").strip() for name in ("cpus", "mems")] == ["0-3", "0"]
 
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
-def test_only_create_takes_huge_pages_away(layout):
+def test_only_create_takes_huge_pages_away(layout: str) -> None:
     manager = CgroupManager(ModelFs(Kernel(layout, "6.1")))
     manager.create(("a",), CgroupLimits(hugepages={2 << 20: 4 << 20}))
     manager.reduce_cpu_limits(("a",))
@@ -212,6 +219,6 @@ def test_only_create_takes_huge_pages_away(layout):
     assert manager.fs.read(f"{tree}a/hugetlb.1GB.{end}").strip() == "0"
 
 
-def test_a_directory_that_is_no_cgroup_tree_is_refused(tmp_path):
+def test_a_directory_that_is_no_cgroup_tree_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RootError, match="no cgroup tree"):
         CgroupManager(OsFs(str(tmp_path)))

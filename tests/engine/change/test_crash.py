@@ -12,6 +12,7 @@ import os
 import platform
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -121,7 +122,7 @@ ON_HOST = os.geteuid() == 0 and os.access(HOST / "memory" / "cgroup.procs", os.W
 
 
 @pytest.fixture(params=["v1", "v2", pytest.param("host", marks=pytest.mark.skipif(not ON_HOST, reason=WHY_NOT_HOST))])
-def node(request, tmp_path):
+def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Node]:
     name = f"fcg-crash-{os.getpid()}"
     root = HOST if request.param == "host" else request.getfixturevalue("mounted")(request.param)
     (tmp_path / "kubelet.yaml").write_text(
@@ -166,39 +167,39 @@ def _killed_everywhere(
     assert times > 0
 
 
-def test_a_first_apply(node):
+def test_a_first_apply(node: Node) -> None:
     pods = node.pods(a=SMALL)
     _killed_everywhere(node, [("down",)], ("apply", pods), ("apply", pods))
 
 
-def test_an_apply_that_changes_classes_grows_and_shrinks(node):
+def test_an_apply_that_changes_classes_grows_and_shrinks(node: Node) -> None:
     before, after = node.pods(a=SMALL, b=LARGE, c=EQUAL), node.pods(a=LARGE, b=SMALL, c="{}")
     _killed_everywhere(node, [("down",), ("apply", before)], ("apply", after), ("apply", after))
 
 
-def test_an_apply_that_removes_orphans(node):
+def test_an_apply_that_removes_orphans(node: Node) -> None:
     before, after = node.pods(a=SMALL, b=EQUAL), node.pods(a=SMALL)
     _killed_everywhere(node, [("down",), ("apply", before)], ("apply", after), ("apply", after))
 
 
-def test_a_first_apply_that_is_not_wanted_any_more(node):
+def test_a_first_apply_that_is_not_wanted_any_more(node: Node) -> None:
     _killed_everywhere(node, [("down",)], ("apply", node.pods(a=SMALL)), ("down",))
 
 
-def test_a_first_reconcile_of_run(node):
+def test_a_first_reconcile_of_run(node: Node) -> None:
     pods = node.pods(a=SMALL)
     _killed_everywhere(node, [("down",)], ("run", pods), ("apply", pods))
 
 
-def test_a_reconcile_of_run_that_removes_orphans(node):
+def test_a_reconcile_of_run_that_removes_orphans(node: Node) -> None:
     before, after = node.pods(a=SMALL, b=EQUAL), node.pods(a=SMALL)
     _killed_everywhere(node, [("down",), ("apply", before)], ("run", after), ("run", after))
 
 
-def test_a_down(node):
+def test_a_down(node: Node) -> None:
     _killed_everywhere(node, [("apply", node.pods(a=SMALL))], ("down",), ("down",))
 
 
-def test_a_down_that_is_not_wanted_any_more(node):
+def test_a_down_that_is_not_wanted_any_more(node: Node) -> None:
     pods = node.pods(a=SMALL)
     _killed_everywhere(node, [("apply", pods)], ("down",), ("apply", pods))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ with locked(sys.argv[2], Layout(2, ("",), {}), sys.argv[3]):
 
 
 @pytest.fixture
-def tree():
+def tree() -> Iterator[Path]:
     """A directory with the files of a cgroup root that can be locked, where any user may pass."""
     with tempfile.TemporaryDirectory() as made:
         os.chmod(made, 0o755)
@@ -43,19 +44,19 @@ def tree():
         yield Path(made)
 
 
-def test_a_second_engine_is_refused_and_told_who_is_there(tree):
+def test_a_second_engine_is_refused_and_told_who_is_there(tree: Path) -> None:
     with locked(str(tree), V2, KUBEPODS), pytest.raises(LockedError) as refused, locked(str(tree), V2, KUBEPODS):
         pass
     assert f"(pid {os.getpid()}) is at work on /own/kubepods; end it first" in str(refused.value)
 
 
-def test_v1_is_locked_in_its_first_hierarchy(tree):
+def test_v1_is_locked_in_its_first_hierarchy(tree: Path) -> None:
     (tree / "cgroup.procs").unlink()
     with locked(str(tree), V1, KUBEPODS), pytest.raises(LockedError), locked(str(tree), V1, KUBEPODS):
         pass
 
 
-def test_the_lock_is_gone_with_its_holder(tree):
+def test_the_lock_is_gone_with_its_holder(tree: Path) -> None:
     with locked(str(tree), V2, KUBEPODS):
         pass
     with subprocess.Popen(
@@ -77,17 +78,17 @@ def test_the_lock_is_gone_with_its_holder(tree):
         wait_until(is_free)  # its files are closed a little after it has ended
 
 
-def test_engines_with_other_cgroup_roots_do_not_meet(tree):
+def test_engines_with_other_cgroup_roots_do_not_meet(tree: Path) -> None:
     with locked(str(tree), V2, KUBEPODS), locked(str(tree), V2, "kubepods"):
         pass
 
 
-def test_a_root_without_the_file_is_refused(tmp_path):
+def test_a_root_without_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RootError, match=r"cgroup.procs: cannot be locked: ENOENT"), locked(str(tmp_path), V2, "x"):
         pass
 
 
-def _holder(user, tree):
+def _holder(user: int, tree: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", HOLDER, str(user), str(tree), KUBEPODS]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -102,7 +103,9 @@ def _holder(user, tree):
         ({"own": 1000, "own/kubepods": 2000}, 2000, 1000),
     ],
 )
-def test_who_may_write_only_below_meets_who_may_write_above(tree, owned, first, second):
+def test_who_may_write_only_below_meets_who_may_write_above(
+    tree: Path, owned: dict[str, int], first: int, second: int
+) -> None:
     for directory, user in owned.items():
         os.chown(tree / directory / "cgroup.procs", user, user)
     with _holder(first, tree) as one:
@@ -115,6 +118,6 @@ def test_who_may_write_only_below_meets_who_may_write_above(tree, owned, first, 
 
 
 @pytest.mark.usefixtures("root")
-def test_who_may_write_nowhere_is_told_so(tree):
+def test_who_may_write_nowhere_is_told_so(tree: Path) -> None:
     with _holder(1000, tree) as one:
         assert f"{tree}/cgroup.procs: cannot be locked: EACCES; run as root or as the owner" in one.communicate("")[1]

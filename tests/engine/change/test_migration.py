@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from errno import ENOSPC, ESRCH
+from pathlib import Path
 
 import pytest
 
@@ -20,31 +21,31 @@ LAYOUT = Layout(1, ("cpu,cpuacct", "memory"), {})
 class Hierarchies(CgroupFs):
     """v1 hierarchies that know in which cgroup each process is. ``refuse``: path of a cgroup -> errno."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         trees = ("cpu,cpuacct", "memory", "freezer", "net_cls")
         self.there = {*trees, *(f"{tree}/pod" for tree in trees[:3]), "cpu", "cpu/pod", "memory/before"}
         self.where = dict.fromkeys(trees, "")
         self.refuse = {}
         self.log = []
 
-    def mkdir(self, path):
+    def mkdir(self, path: str) -> None:
         raise AssertionError("no process is entered by making a cgroup")
 
     rmdir = mkdir
 
-    def listdir(self, path):
+    def listdir(self, path: str) -> list[str]:
         prefix = f"{path}/" if path else ""
         below = [each[len(prefix) :] for each in self.there if each.startswith(prefix) and each != path]
         return [name for name in below if "/" not in name]
 
-    def is_dir(self, path):
+    def is_dir(self, path: str) -> bool:
         return path in self.there
 
-    def read(self, path):
+    def read(self, path: str) -> str:
         tree, _, cgroup = path.removesuffix("/cgroup.procs").partition("/")
         return "1\n7\n" if self.where[tree] == cgroup else "1\n"
 
-    def write(self, path, data):
+    def write(self, path: str, data: str) -> None:
         tree, _, cgroup = path.removesuffix("/cgroup.procs").partition("/")
         if f"{tree}/{cgroup}" in self.refuse:
             raise OSError(self.refuse[f"{tree}/{cgroup}"], "refused")
@@ -54,17 +55,17 @@ class Hierarchies(CgroupFs):
 
 
 @pytest.fixture
-def trees():
+def trees() -> Hierarchies:
     return Hierarchies()
 
 
-def test_it_enters_every_hierarchy_that_has_the_cgroup_and_the_freezer_last(trees, tmp_path):
+def test_it_enters_every_hierarchy_that_has_the_cgroup_and_the_freezer_last(trees: Hierarchies, tmp_path: Path) -> None:
     assert hierarchies_of(trees, LAYOUT, "pod") == ["cpu,cpuacct", "memory", "freezer"]
     migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert trees.where == {"cpu,cpuacct": "pod", "memory": "pod", "freezer": "pod", "net_cls": ""}
 
 
-def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees, tmp_path):
+def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees: Hierarchies, tmp_path: Path) -> None:
     trees.where["memory"] = "before"
     trees.refuse["freezer/pod"] = ENOSPC
     with pytest.raises(StepFailedError) as refused:
@@ -77,13 +78,13 @@ def test_it_goes_back_where_it_was_if_one_hierarchy_refuses(trees, tmp_path):
     )
 
 
-def test_a_process_that_cannot_go_back_is_told_of(trees, tmp_path):
+def test_a_process_that_cannot_go_back_is_told_of(trees: Hierarchies, tmp_path: Path) -> None:
     trees.refuse = {"memory/pod": ESRCH, "cpu,cpuacct/": ESRCH}
     with pytest.raises(StepFailedError, match=r"ESRCH \(and it stays in cpu,cpuacct\); the process has ended"):
         migrate(trees, LAYOUT, "pod", 7, tmp_path)
 
 
-def test_what_proc_says_is_looked_at_first(trees, tmp_path):
+def test_what_proc_says_is_looked_at_first(trees: Hierarchies, tmp_path: Path) -> None:
     trees.where["memory"] = "before"
     trees.refuse["freezer/pod"] = ENOSPC
     (tmp_path / "7").mkdir()
@@ -93,27 +94,27 @@ def test_what_proc_says_is_looked_at_first(trees, tmp_path):
     assert (trees.where["memory"], trees.where["cpu,cpuacct"]) == ("before", "")
 
 
-def test_a_cgroup_that_is_not_in_every_hierarchy_is_not_entered(trees, tmp_path):
+def test_a_cgroup_that_is_not_in_every_hierarchy_is_not_entered(trees: Hierarchies, tmp_path: Path) -> None:
     trees.there.remove("memory/pod")
     with pytest.raises(CgroupMissingError, match="memory/pod: is not there; apply makes it"):
         migrate(trees, LAYOUT, "pod", 7, tmp_path)
     assert trees.log == []
 
 
-def test_kernel_threads_and_processes_that_are_gone_are_refused():
+def test_kernel_threads_and_processes_that_are_gone_are_refused() -> None:
     check_process(os.getpid())
     with pytest.raises(InputError, match="4194304: there is no such process"):
         check_process(4194304)
 
 
-def test_a_thread_of_the_kernel_is_refused(tmp_path):
+def test_a_thread_of_the_kernel_is_refused(tmp_path: Path) -> None:
     (tmp_path / "2").mkdir()
     (tmp_path / "2" / "stat").write_text("2 (kthreadd (x) y) S 0 0 0 0 -1 2129984 0 0\n")
     with pytest.raises(InputError, match="2: is a thread of the kernel"):
         check_process(2, tmp_path)
 
 
-def test_oom_score_adj_is_raised_and_what_is_refused_is_a_line():
+def test_oom_score_adj_is_raised_and_what_is_refused_is_a_line() -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         try:
             assert set_oom_score_adj(sleeper.pid, 900) == ""

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,9 @@ NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 
 
 @pytest.fixture(scope="module", params=["v1", "v2"])
-def applied(request, mounted, tmp_path_factory):
+def applied(
+    request: pytest.FixtureRequest, mounted: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tree]:
     """A tree in which three pods were applied, below a cgroupRoot of these tests' own."""
     name = f"exec-{os.getpid()}"
     place = tmp_path_factory.mktemp("exec")
@@ -41,7 +45,7 @@ def applied(request, mounted, tmp_path_factory):
 
 
 @pytest.fixture
-def tree(applied):
+def tree(applied: Tree) -> Iterator[Tree]:
     """The same for one test, which may remove something or look for the record elsewhere."""
     yield replace(applied)
     assert main(["apply", *applied.state, *applied.node, str(PODS)]) == 0
@@ -55,12 +59,12 @@ class Tree:
     node: list[str]
 
     @property
-    def hierarchies(self):
+    def hierarchies(self) -> list[str]:
         if (self.root / "cgroup.controllers").exists():
             return [""]
         return [each.name for each in self.root.iterdir() if (each / self.name).is_dir() and not each.is_symlink()]
 
-    def run(self, *arguments):
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command in a process of its own, forked from this one, which has everything imported."""
         first, *rest = arguments
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
@@ -73,7 +77,7 @@ class Tree:
             return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
 
     @staticmethod
-    def _become(arguments, out, err):
+    def _become(arguments: list[str], out: Any, err: Any) -> None:
         code = 99
         try:
             os.dup2(out.fileno(), 1)
@@ -85,20 +89,20 @@ class Tree:
         finally:
             os._exit(code)
 
-    def recorded(self, pod, container):
+    def recorded(self, pod: str, container: str) -> tuple[str, int]:
         """The path of a container, and its oom_score_adj."""
         [file] = Path(self.state[-1]).glob("*.json")
         pods = {each["name"]: each for each in json.loads(file.read_text())["pods"]}
         one = next(each for each in pods[pod]["containers"] if each["name"] == container)
         return one["path"], one["oom_score_adj"]
 
-    def processes(self, path):
+    def processes(self, path: str) -> dict[str, list[int]]:
         """Of a cgroup, by hierarchy."""
         files = {tree: self.root / tree / path / "cgroup.procs" for tree in self.hierarchies}
         return {tree: [int(pid) for pid in file.read_text().split()] for tree, file in files.items()}
 
 
-def test_a_command_and_its_children_are_inside_from_the_start(tree):
+def test_a_command_and_its_children_are_inside_from_the_start(tree: Tree) -> None:
     path, score = tree.recorded("pod-burstable-1", "container2")
     files = " ".join(str(tree.root / hierarchy / path / "cgroup.procs") for hierarchy in tree.hierarchies)
     script = f"echo $$; cat /proc/$$/oom_score_adj; for f in {files}; do echo of $f; cat $f; done"
@@ -114,12 +118,12 @@ def test_a_command_and_its_children_are_inside_from_the_start(tree):
         assert len(pids) == 2, "the shell and its cat"
 
 
-def test_exit_code_and_signals_are_the_commands(tree):
+def test_exit_code_and_signals_are_the_commands(tree: Tree) -> None:
     assert tree.run("exec", ALONE, "--", "sh", "-c", "exit 7").returncode == 7
     assert tree.run("exec", ALONE, "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
 
 
-def test_a_command_ends_quietly_when_its_reader_has_gone(tree):
+def test_a_command_ends_quietly_when_its_reader_has_gone(tree: Tree) -> None:
     command = ["exec", *tree.state, ALONE, "--", "sh", "-c", "while echo y; do :; done"]
     with subprocess.Popen([*ENGINE, *command], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -127,7 +131,7 @@ def test_a_command_ends_quietly_when_its_reader_has_gone(tree):
         assert process.wait(10) == -signal.SIGPIPE
 
 
-def test_arguments_are_the_commands_own(tree):
+def test_arguments_are_the_commands_own(tree: Tree) -> None:
     done = tree.run("exec", ALONE, "--", "printf", "%s|", "--root", "--", "-x", "")
     assert done.stdout == "--root|--|-x||"
 
@@ -135,20 +139,20 @@ def test_arguments_are_the_commands_own(tree):
 @pytest.mark.parametrize(
     ("command", "code"), [("no-such-command", 127), ("/no/such", 127), ("/etc/passwd", 126), ("/", 126)]
 )
-def test_a_command_that_cannot_be_run_is_a_shells_exit_code_and_one_line(tree, command, code):
+def test_a_command_that_cannot_be_run_is_a_shells_exit_code_and_one_line(tree: Tree, command: str, code: int) -> None:
     done = tree.run("exec", ALONE, "--", command)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith(f"cgroup-engine: {command}: ")
     assert done.stderr.count("\n") == 1
 
 
-def test_without_a_command_the_command_line_is_wrong(tree):
+def test_without_a_command_the_command_line_is_wrong(tree: Tree) -> None:
     assert tree.run("exec", ALONE).returncode == 2
     assert tree.run("exec", ALONE, "--").returncode == 2
 
 
 @pytest.mark.parametrize("arguments", [["exec", ALONE, "--", "echo", "ran"], ["attach", ALONE, "1"]])
-def test_a_cgroup_that_is_gone_is_one_line_and_nothing_runs(tree, arguments):
+def test_a_cgroup_that_is_gone_is_one_line_and_nothing_runs(tree: Tree, arguments: list[str]) -> None:
     path, _ = tree.recorded(ALONE, "container4")
     missing = "/".join(filter(None, (tree.hierarchies[-1], path)))
     (tree.root / missing).rmdir()
@@ -157,7 +161,7 @@ def test_a_cgroup_that_is_gone_is_one_line_and_nothing_runs(tree, arguments):
     assert done.stderr == f"cgroup-engine: {missing}: is not there; apply makes it\n"
 
 
-def test_without_a_record_exec_says_what_to_do(tree, tmp_path):
+def test_without_a_record_exec_says_what_to_do(tree: Tree, tmp_path: Path) -> None:
     tree.state = ["--root", str(tree.root), "--state-dir", str(tmp_path / "none")]
     done = tree.run("exec", ALONE, "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (1, "")
@@ -166,14 +170,14 @@ def test_without_a_record_exec_says_what_to_do(tree, tmp_path):
     )
 
 
-def test_places_can_be_computed_from_pods_instead(tree, tmp_path):
+def test_places_can_be_computed_from_pods_instead(tree: Tree, tmp_path: Path) -> None:
     tree.state = ["--root", str(tree.root), "--state-dir", str(tmp_path / "none")]
     pods = ["--pods", str(PODS), *tree.node]
     done = tree.run("exec", *pods, ALONE, "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (0, "ran\n")
 
 
-def test_running_processes_are_attached_and_each_refused_one_is_a_line(tree):
+def test_running_processes_are_attached_and_each_refused_one_is_a_line(tree: Tree) -> None:
     path, score = tree.recorded("pod-burstable-1", "container1")
     with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as other:
         try:
@@ -191,5 +195,5 @@ def test_running_processes_are_attached_and_each_refused_one_is_a_line(tree):
 
 
 @pytest.mark.parametrize("pid", ["0", "-1", "x", "99999999999999999999"])
-def test_what_is_no_pid_is_exit_code_2(tree, pid):
+def test_what_is_no_pid_is_exit_code_2(tree: Tree, pid: str) -> None:
     assert tree.run("attach", ALONE, "--", pid).returncode == 2

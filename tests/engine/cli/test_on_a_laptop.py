@@ -22,12 +22,12 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     "command", [["--help"], ["explain", *NODE], ["plan", "--from", str(EXAMPLE), *NODE]], ids=" ".join
 )
-def test_a_command_runs_without_them(command):
+def test_a_command_runs_without_them(command: list[str]) -> None:
     words = command if command == ["--help"] else [*command, str(EXAMPLE)]
     done = subprocess.run([sys.executable, "-c", HIDING, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_command_that_needs_one_of_them_does_not_run_without():
+def test_a_command_that_needs_one_of_them_does_not_run_without() -> None:
     done = subprocess.run([sys.executable, "-c", HIDING, "run", "--help"], capture_output=True, text=True, check=False)
     assert "ModuleNotFoundError" in done.stderr

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from cgroup_engine.errors import ConfigError
 from cgroup_engine.inputs.config import read_config
+from cgroup_engine.kubelet.node import NodeConfig
 
 
-def test_defaults_are_the_kubelets(make_node):
+def test_defaults_are_the_kubelets(make_node: Callable[..., NodeConfig]) -> None:
     node = make_node()
     assert (node.driver, node.cgroup_root, node.enforce) == ("cgroupfs", (), frozenset({"pods"}))
     assert (node.cfs.enforced, node.cfs.period_us, node.pod_pids_limit, node.qos_reserved_memory) == (
@@ -17,7 +22,7 @@ def test_defaults_are_the_kubelets(make_node):
     assert node.warnings == ()
 
 
-def test_allocatable_is_capacity_without_both_reservations(make_node):
+def test_allocatable_is_capacity_without_both_reservations(make_node: Callable[..., NodeConfig]) -> None:
     node = make_node(kubeReserved={"cpu": "500m", "memory": "1Gi"}, systemReserved={"cpu": "500m", "pid": "1000"})
     assert {name: amount.value() for name, amount in node.allocatable.items()} == {
         "cpu": 3,
@@ -69,7 +74,9 @@ def test_allocatable_is_capacity_without_both_reservations(make_node):
         ({"enforceNodeAllocatable": ["pods", "pods"]}, "names a key twice"),
     ],
 )
-def test_what_a_kubelet_would_refuse_is_refused(make_node, fields, message):
+def test_what_a_kubelet_would_refuse_is_refused(
+    make_node: Callable[..., NodeConfig], fields: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         make_node(**fields)
     assert message in str(caught.value)
@@ -77,11 +84,11 @@ def test_what_a_kubelet_would_refuse_is_refused(make_node, fields, message):
 
 
 @pytest.mark.parametrize(("text", "period"), [("10ms", 10_000), ("0.5s", 500_000), ("1500µs", 1500), ("1s", 1_000_000)])
-def test_a_period_is_read_as_a_go_duration(make_node, text, period):
+def test_a_period_is_read_as_a_go_duration(make_node: Callable[..., NodeConfig], text: str, period: int) -> None:
     assert make_node(cpuCFSQuotaPeriod=text).cfs.period_us == period
 
 
-def test_another_period_needs_its_gate_before_1_36(make_node):
+def test_another_period_needs_its_gate_before_1_36(make_node: Callable[..., NodeConfig]) -> None:
     with pytest.raises(ConfigError, match="CustomCPUCFSQuotaPeriod"):
         make_node(minor=35, cpuCFSQuotaPeriod="10ms")
     gated = make_node(minor=35, cpuCFSQuotaPeriod="10ms", featureGates={"CustomCPUCFSQuotaPeriod": True})
@@ -97,16 +104,20 @@ def test_another_period_needs_its_gate_before_1_36(make_node):
         {"notAField": 1},
     ],
 )
-def test_a_field_that_is_not_acted_on_is_warned_of_once(make_node, fields):
+def test_a_field_that_is_not_acted_on_is_warned_of_once(
+    make_node: Callable[..., NodeConfig], fields: dict[str, Any]
+) -> None:
     assert len(make_node(**fields).warnings) == 1
 
 
 @pytest.mark.parametrize("fields", [{"maxPods": 10}, {"cpuManagerPolicy": "none"}, {"clusterDNS": ["10.0.0.10"]}])
-def test_a_field_that_concerns_no_cgroup_is_silent(make_node, fields):
+def test_a_field_that_concerns_no_cgroup_is_silent(
+    make_node: Callable[..., NodeConfig], fields: dict[str, Any]
+) -> None:
     assert make_node(**fields).warnings == ()
 
 
-def test_the_compressible_keys_are_not_known_before_1_32(make_node):
+def test_the_compressible_keys_are_not_known_before_1_32(make_node: Callable[..., NodeConfig]) -> None:
     fields = {
         "enforceNodeAllocatable": ["kube-reserved-compressible"],
         "kubeReserved": {"cpu": "1"},
@@ -125,27 +136,27 @@ def test_the_compressible_keys_are_not_known_before_1_32(make_node):
         ("a: [", "is not YAML"),
     ],
 )
-def test_a_file_without_one_configuration_is_refused(tmp_path, content, message):
+def test_a_file_without_one_configuration_is_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "kubelet.yaml"
     path.write_text(content)
     with pytest.raises(ConfigError, match=message):
         read_config(path)
 
 
-def test_a_field_that_a_later_release_brought_is_warned_of(make_node):
+def test_a_field_that_a_later_release_brought_is_warned_of(make_node: Callable[..., NodeConfig]) -> None:
     assert "not known before 1.32" in make_node(minor=31, singleProcessOOMKill=True).warnings[0]
 
 
-def test_a_gate_that_a_later_release_brought_is_refused(make_node):
+def test_a_gate_that_a_later_release_brought_is_refused(make_node: Callable[..., NodeConfig]) -> None:
     with pytest.raises(ConfigError, match="does not know it yet"):
         make_node(minor=31, featureGates={"PodLevelResources": True})
 
 
-def test_a_gate_with_nearly_the_name_of_one_is_warned_of(make_node):
+def test_a_gate_with_nearly_the_name_of_one_is_warned_of(make_node: Callable[..., NodeConfig]) -> None:
     assert "is MemoryQoS meant?" in make_node(featureGates={"MemoryQos": True}).warnings[0]
 
 
-def test_other_gates_are_silent(make_node):
+def test_other_gates_are_silent(make_node: Callable[..., NodeConfig]) -> None:
     assert make_node(featureGates={"RotateKubeletServerCertificate": True}).warnings == ()
 
 
@@ -161,25 +172,33 @@ def test_other_gates_are_silent(make_node):
         (36, {}, {"swapBehavior": "LimitedSwap"}, "LimitedSwap"),
     ],
 )
-def test_unset_swap_behavior_is_another_in_each_range_of_releases(make_node, minor, gates, settings, behavior):
+def test_unset_swap_behavior_is_another_in_each_range_of_releases(
+    make_node: Callable[..., NodeConfig],
+    minor: int,
+    gates: dict[str, bool],
+    settings: dict[str, str],
+    behavior: str | None,
+) -> None:
     assert make_node(minor=minor, featureGates=gates, memorySwap=settings).swap_behavior == behavior
 
 
-def test_the_throttling_factor_was_smaller_before_1_27(make_node):
+def test_the_throttling_factor_was_smaller_before_1_27(make_node: Callable[..., NodeConfig]) -> None:
     assert [make_node(minor=minor).memory_throttling_factor for minor in (26, 27)] == [0.8, 0.9]
 
 
 @pytest.mark.parametrize(("minor", "single"), [(27, True), (28, None), (31, None), (36, None)])
-def test_containers_are_oom_groups_by_default_since_1_28(make_node, minor, single):
+def test_containers_are_oom_groups_by_default_since_1_28(
+    make_node: Callable[..., NodeConfig], minor: int, single: bool | None
+) -> None:
     assert make_node(minor=minor).single_process_oom_kill is single
 
 
-def test_single_process_oom_kill_can_be_set_since_1_32(make_node):
+def test_single_process_oom_kill_can_be_set_since_1_32(make_node: Callable[..., NodeConfig]) -> None:
     assert [make_node(singleProcessOOMKill=value).single_process_oom_kill for value in (True, False)] == [True, False]
     assert make_node(minor=31, singleProcessOOMKill=True).single_process_oom_kill is None
 
 
-def test_reserved_cpus_replace_the_cpu_of_both_reservations(make_node):
+def test_reserved_cpus_replace_the_cpu_of_both_reservations(make_node: Callable[..., NodeConfig]) -> None:
     node = make_node(
         reservedSystemCPUs="0,2-3", kubeReserved={"cpu": "100m", "memory": "1Gi"}, systemReserved={"cpu": "200m"}
     )
@@ -201,12 +220,14 @@ def test_reserved_cpus_replace_the_cpu_of_both_reservations(make_node):
         ({"evictionHard": {"memory.available": ".1%"}}, 8589935),
     ],
 )
-def test_the_hard_eviction_threshold_is_an_amount_or_a_part_of_the_memory(make_node, fields, threshold):
+def test_the_hard_eviction_threshold_is_an_amount_or_a_part_of_the_memory(
+    make_node: Callable[..., NodeConfig], fields: dict[str, Any], threshold: int | None
+) -> None:
     eviction = make_node(**{"evictionHard": None, **fields}).eviction_memory
     assert (eviction.value() if eviction is not None else None) == threshold
 
 
-def test_a_quota_period_below_1ms_was_taken_before_1_26(make_node):
+def test_a_quota_period_below_1ms_was_taken_before_1_26(make_node: Callable[..., NodeConfig]) -> None:
     fields = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}
     assert make_node(minor=25, **fields).cfs.period_us == 500
     with pytest.raises(ConfigError, match="not within 1ms to 1s"):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,16 +14,17 @@ from cgroup_engine.errors import PodError
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
 
 NEW = KubeletVersion()
 
 
-def _write(path, *objects):
+def _write(path: Path, *objects: dict[str, Any]) -> Path:
     path.write_text(yaml.safe_dump_all(list(objects)))
     return path
 
 
-def test_pods_come_from_files_lists_and_directories(tmp_path, make_object):
+def test_pods_come_from_files_lists_and_directories(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
     _write(tmp_path / "a.yaml", make_object(n=1), make_object(n=2))
     (tmp_path / "b.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [make_object(n=3)]}))
     (tmp_path / "ignored.txt").write_text("not a pod")
@@ -28,59 +32,71 @@ def test_pods_come_from_files_lists_and_directories(tmp_path, make_object):
     assert [pod.name for pod in read_pods([tmp_path], NEW)] == ["p1", "p2", "p3"]
 
 
-def test_the_items_of_a_pod_list_need_no_kind(tmp_path, make_object):
+def test_the_items_of_a_pod_list_need_no_kind(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
     item = make_object()
     del item["kind"], item["apiVersion"]
     path = _write(tmp_path / "l.yaml", {"apiVersion": "v1", "kind": "PodList", "items": [item]})
     assert len(read_pods([path], NEW)) == 1
 
 
-def test_a_directory_without_pods_is_refused(tmp_path):
+def test_a_directory_without_pods_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PodError, match="holds no pod"):
         read_pods([tmp_path], NEW)
 
 
-def test_a_request_defaults_from_its_limit_per_resource(make_pod, make_container):
+def test_a_request_defaults_from_its_limit_per_resource(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     pod = make_pod(make_container(requests={"cpu": "1"}, limits={"cpu": "2", "memory": "1Gi"}))
     assert {name: str(amount) for name, amount in pod.containers[0].requests.items()} == {"cpu": "1", "memory": "1Gi"}
 
 
-def test_a_quantity_is_rounded_up_to_milli(make_pod, make_container):
+def test_a_quantity_is_rounded_up_to_milli(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     pod = make_pod(make_container(requests={"cpu": "0.0001"}))
     assert str(pod.containers[0].requests["cpu"]) == "1m"
 
 
-def test_numbers_without_quotes_are_quantities(make_pod, make_container):
+def test_numbers_without_quotes_are_quantities(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     pod = make_pod(make_container(requests={"cpu": 0.5, "memory": 1000}))
     assert pod.containers[0].requests["cpu"].milli_value() == 500
 
 
-def test_a_container_id_is_taken_from_the_status(make_object, make_container):
+def test_a_container_id_is_taken_from_the_status(
+    make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
+) -> None:
     item = make_object(make_container("a"), make_container("b"))
     item["status"] = {"containerStatuses": [{"name": "a", "containerID": "containerd://" + "ab" * 32}, {"name": "b"}]}
     pod = pod_from_object(item, "test", NEW)
     assert [container.id for container in pod.containers] == ["ab" * 32, None]
 
 
-def test_a_sidecar_has_a_cgroup_and_a_finished_init_container_has_none(make_pod, make_container):
+def test_a_sidecar_has_a_cgroup_and_a_finished_init_container_has_none(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     init = [make_container("i"), make_container("s", restartPolicy="Always")]
     pod = make_pod(make_container("c"), initContainers=init)
     assert [container.name for container in pod.with_cgroup] == ["s", "c"]
 
 
-def test_before_sidecars_every_init_container_finishes(make_pod, make_container):
+def test_before_sidecars_every_init_container_finishes(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     pod = make_pod(make_container("c"), initContainers=[make_container("s", restartPolicy="Always")], minor=27)
     assert [container.name for container in pod.with_cgroup] == ["c"]
 
 
 @pytest.mark.parametrize("uid", ["0123456789abcdef" * 2, "given-in-the-manifest"])
-def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object, uid):
+def test_a_mirror_pod_has_the_uid_of_its_static_pod(make_object: Callable[..., dict[str, Any]], uid: str) -> None:
     item = make_object()
     item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": uid}
     assert pod_from_object(item, "test", NEW).uid == uid
 
 
-def test_a_mirror_pod_of_a_dangerous_uid_is_refused(make_object):
+def test_a_mirror_pod_of_a_dangerous_uid_is_refused(make_object: Callable[..., dict[str, Any]]) -> None:
     item = make_object()
     item["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "../x"}
     with pytest.raises(PodError, match=r'metadata\.annotations: "\.\./x" is not a pod UID'):
@@ -111,7 +127,9 @@ def test_a_mirror_pod_of_a_dangerous_uid_is_refused(make_object):
         ),
     ],
 )
-def test_a_pod_that_cannot_be_used_is_refused_in_one_line(make_object, change, message):
+def test_a_pod_that_cannot_be_used_is_refused_in_one_line(
+    make_object: Callable[..., dict[str, Any]], change: Callable[..., Any], message: str
+) -> None:
     item = make_object()
     change(item)
     with pytest.raises(PodError) as caught:
@@ -122,13 +140,15 @@ def test_a_pod_that_cannot_be_used_is_refused_in_one_line(make_object, change, m
 
 
 @pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, None, "1e99", float("nan"), "\n"])
-def test_a_bad_quantity_is_refused_with_its_field(make_object, make_container, amount):
+def test_a_bad_quantity_is_refused_with_its_field(
+    make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]], amount: Any
+) -> None:
     item = make_object(make_container(limits={"memory": amount}))
     with pytest.raises(PodError, match=r"pod default/p1: spec\.containers\[0\]\.resources\.limits\.memory"):
         pod_from_object(item, "f", NEW)
 
 
-def test_a_quantity_made_of_multiplying_anchors_is_refused_at_once(tmp_path):
+def test_a_quantity_made_of_multiplying_anchors_is_refused_at_once(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
     lines += ["apiVersion: v1", "kind: Pod", f"metadata: {{name: p, uid: {'0' * 32}}}"]
     lines += ["spec: {containers: [{name: c, resources: {limits: {cpu: *a59}}}]}"]
@@ -138,22 +158,28 @@ def test_a_quantity_made_of_multiplying_anchors_is_refused_at_once(tmp_path):
         read_pods([path], NEW)
 
 
-def test_a_request_over_its_limit_is_refused(make_object, make_container):
+def test_a_request_over_its_limit_is_refused(
+    make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
+) -> None:
     item = make_object(make_container(requests={"cpu": "2"}, limits={"cpu": "1"}))
     with pytest.raises(PodError, match=r"resources\.requests\.cpu: 2 is over its limit of 1"):
         pod_from_object(item, "f", NEW)
 
 
-def test_two_pods_with_one_uid_are_refused(tmp_path, make_object):
+def test_two_pods_with_one_uid_are_refused(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
     path = _write(tmp_path / "a.yaml", make_object(n=1), {**make_object(n=1)})
     with pytest.raises(PodError, match="is also that of default/p1"):
         read_pods([path], NEW)
 
 
-def test_pod_level_requests_default_from_containers_and_limits(make_pod, make_container):
+def test_pod_level_requests_default_from_containers_and_limits(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     pod = make_pod(make_container(requests={"cpu": "1"}), resources={"limits": {"cpu": "2", "memory": "1Gi"}})
     assert {name: str(amount) for name, amount in pod.requests.items()} == {"cpu": "1", "memory": "1Gi"}
 
 
-def test_without_the_gate_pod_level_resources_are_not_looked_at(make_pod, make_container):
+def test_without_the_gate_pod_level_resources_are_not_looked_at(
+    make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     assert make_pod(make_container(), resources={"limits": {"cpu": "junk"}}, minor=33).limits == {}

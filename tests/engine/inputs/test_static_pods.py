@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from cgroup_engine.inputs.static_pods.image import pull_policy
 from cgroup_engine.inputs.static_pods.manifest import Manifests
 from cgroup_engine.inputs.static_pods.type_table import type_table
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
 
 from ..kubelet_tables import OUTSIDE, SAMPLES, outside_directory, rows_of
 
@@ -26,10 +29,12 @@ FULL = {"1.32.10": 32, "1.36.2": 36}
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(tmp_path: Path) -> Callable[..., Any]:
     """Reads one manifest, given as an object, from a file."""
 
-    def read(item, name="a.json", version=NEW, manifests=ON_NODE):
+    def read(
+        item: dict[str, Any], name: str = "a.json", version: KubeletVersion = NEW, manifests: Manifests = ON_NODE
+    ) -> Pod:
         path = tmp_path / name
         path.write_text(json.dumps(item), encoding="utf-8")
         return read_pods([path], version, manifests)[0]
@@ -38,10 +43,10 @@ def read(tmp_path):
 
 
 @pytest.fixture
-def make_manifest(make_object):
+def make_manifest(make_object: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
     """An object without metadata.uid."""
 
-    def make(**spec):
+    def make(**spec: int | dict[str, Any] | list[dict[str, Any]]) -> dict[str, Any]:
         item = copy.deepcopy(make_object())
         item["metadata"].pop("uid")
         item["spec"].update(spec)
@@ -51,7 +56,7 @@ def make_manifest(make_object):
 
 
 @pytest.mark.parametrize("release", RECORDED[0]["uids"])
-def test_the_uid_is_that_of_every_kubelet(read, release):
+def test_the_uid_is_that_of_every_kubelet(read: Callable[..., Any], release: str) -> None:
     version = KubeletVersion(int(release.partition(".")[2]))
     for row in RECORDED:
         directory, name = row["path"].rsplit("/", 1)
@@ -60,7 +65,7 @@ def test_the_uid_is_that_of_every_kubelet(read, release):
 
 @pytest.mark.skipif(outside_directory() is None, reason=f"{OUTSIDE} names no directory with the full tables")
 @pytest.mark.parametrize("tag", FULL)
-def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read, tag):
+def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read: Callable[..., Any], tag: str) -> None:
     directory = outside_directory()
     assert directory is not None
     pods = {row["id"]: row["pod"] for row in rows_of(directory / "pods.jsonl.gz")}
@@ -78,14 +83,16 @@ def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read, tag):
         assert (pod.uid, pod.name) == (row["uid"], row["name"]), row["id"]
 
 
-def test_the_pod_is_static_and_named_after_its_node(read, make_manifest):
+def test_the_pod_is_static_and_named_after_its_node(
+    read: Callable[..., Any], make_manifest: Callable[..., Any]
+) -> None:
     pod = read(make_manifest())
     assert pod.name.endswith("-n1")
     assert pod.annotations["kubernetes.io/config.source"] == "file"
     assert pod.annotations["kubernetes.io/config.hash"] == pod.uid
 
 
-def test_node_path_and_manifest_make_the_uid(read, make_manifest):
+def test_node_path_and_manifest_make_the_uid(read: Callable[..., Any], make_manifest: Callable[..., Any]) -> None:
     first = read(make_manifest()).uid
     assert read(make_manifest()).uid == first
     assert read(make_manifest(), name="b.json").uid != first
@@ -93,7 +100,7 @@ def test_node_path_and_manifest_make_the_uid(read, make_manifest):
     assert read(make_manifest(hostNetwork=True)).uid != first
 
 
-def test_without_a_static_pod_path_the_files_own_path_counts(tmp_path):
+def test_without_a_static_pod_path_the_files_own_path_counts(tmp_path: Path) -> None:
     assert Manifests("n1").path(tmp_path / "x" / ".." / "a.yaml") == str(tmp_path / "a.yaml")
 
 
@@ -108,19 +115,23 @@ def test_without_a_static_pod_path_the_files_own_path_counts(tmp_path):
         ({"volumes": [{"name": "v", "image": {"reference": "i"}}]}, "spec.volumes[0].image.pullPolicy: is missing"),
     ],
 )
-def test_a_manifest_that_is_not_covered_is_refused(read, make_manifest, spec, message):
+def test_a_manifest_that_is_not_covered_is_refused(
+    read: Callable[..., Any], make_manifest: Callable[..., Any], spec: dict[str, Any], message: str
+) -> None:
     with pytest.raises(PodError) as caught:
         read(make_manifest(**spec))
     assert f"the kubelet's hash is not known: {message}" in str(caught.value)
 
 
-def test_in_yaml_a_number_that_may_have_had_quotes_is_refused(read, make_manifest):
+def test_in_yaml_a_number_that_may_have_had_quotes_is_refused(
+    read: Callable[..., Any], make_manifest: Callable[..., Any]
+) -> None:
     assert read(make_manifest(overhead={"cpu": "1e3"})).uid
     with pytest.raises(PodError, match="depending on quotes"):
         read(make_manifest(overhead={"cpu": "1e3"}), name="a.yaml")
 
 
-def test_aliases_that_repeat_one_object_very_often_are_refused(tmp_path):
+def test_aliases_that_repeat_one_object_very_often_are_refused(tmp_path: Path) -> None:
     levels = [f"x{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = tmp_path / "a.yaml"
     path.write_text(
@@ -141,21 +152,23 @@ def test_aliases_that_repeat_one_object_very_often_are_refused(tmp_path):
         read_pods([path], NEW, ON_NODE)
 
 
-def test_a_pod_among_others_needs_its_uid(tmp_path, make_manifest):
+def test_a_pod_among_others_needs_its_uid(tmp_path: Path, make_manifest: Callable[..., Any]) -> None:
     path = tmp_path / "list.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [make_manifest()]}))
     with pytest.raises(PodError, match=r"metadata\.uid: is missing"):
         read_pods([path], NEW, ON_NODE)
 
 
-def test_a_relative_static_pod_path_is_beside_the_configuration():
+def test_a_relative_static_pod_path_is_beside_the_configuration() -> None:
     assert static_pod_path({"staticPodPath": "manifests"}, "/etc/kubelet/config.yaml") == "/etc/kubelet/manifests"
     assert static_pod_path({}, "kubelet configuration") is None
     with pytest.raises(ConfigError, match="staticPodPath"):
         static_pod_path({"staticPodPath": 5}, "config.yaml")
 
 
-def test_the_command_line_says_which_uid_it_took(tmp_path, make_manifest, capsys):
+def test_the_command_line_says_which_uid_it_took(
+    tmp_path: Path, make_manifest: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(make_manifest()))
     node = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--node-name", "N1"]
@@ -178,12 +191,12 @@ def test_the_command_line_says_which_uid_it_took(tmp_path, make_manifest, capsys
         ("0" * 64, None),
     ],
 )
-def test_the_pull_policy_follows_from_the_tag(image, policy):
+def test_the_pull_policy_follows_from_the_tag(image: str, policy: str | None) -> None:
     assert pull_policy(image) == policy
 
 
 @pytest.mark.parametrize("minor", range(24, 37))
-def test_every_type_of_a_manifest_is_known(minor):
+def test_every_type_of_a_manifest_is_known(minor: int) -> None:
     table = type_table(minor)
     own = {"string", "bool", "int32", "int64", "types.UID", "resource.Quantity", "intstr.IntOrString", "v1.Time"}
     for name, fields in table.structs.items():

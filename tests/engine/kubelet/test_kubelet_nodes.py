@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cgroup_engine.inputs.config.fields import ConfigFields
@@ -14,7 +16,8 @@ from cgroup_engine.kubelet.qos_cgroups import qos_limits, request_sums
 from cgroup_engine.model import names
 from cgroup_engine.model.hugepages import kernel_name
 from cgroup_engine.model.kubelet_version import KubeletVersion
-from cgroup_engine.model.quantity import parse
+from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.quantity import Quantity, parse
 
 from ..kubelet_tables import OUTSIDE, nodes_of, outside_directory, sampled_nodes
 
@@ -30,7 +33,7 @@ FRACTION_GROWS = {("1.36.2", "n127")}
 class Node:
     """A recorded node: what the engine makes of it."""
 
-    def __init__(self, row, minor):
+    def __init__(self, row: dict[str, Any], minor: int) -> None:
         self.row = row
         gates = {"MemoryQoS": True} if row["memqos"] and minor >= 32 else {}
         self.version = KubeletVersion(minor, gates)
@@ -41,20 +44,20 @@ class Node:
         self.allocatable_with_pids = allocatable(self.with_pids, self.kube, self.system)
         self.cgroup_root = names.parse_cgroupfs(row["cgroup_root"])
 
-    def path(self, name):
+    def path(self, name: tuple[str, ...]) -> str:
         return "/" + names.directory(name, self.row["driver"])
 
-    def kept(self):
+    def kept(self) -> dict[str, Quantity]:
         config = ConfigFields({"evictionHard": self.row["eviction_hard"]}, "test", self.version)
         eviction = eviction_memory(config, self.capacity["memory"].value())
         return reservation(self.capacity, self.kube, self.system, eviction)
 
-    def pods_limits(self):
+    def pods_limits(self) -> CgroupLimits:
         """The limits of kubepods that node allocatable sets."""
         enforced = "pods" in self.row["enforce"]
         return node_limits(self.allocatable_with_pids if enforced else self.with_pids)
 
-    def reserved(self):
+    def reserved(self) -> dict[str, CgroupLimits]:
         """Path -> limits of the reserved cgroups, enforced or not; of compressible enforcement if that is named."""
         limits = {}
         for key, amounts in (("system-reserved", self.system), ("kube-reserved", self.kube)):
@@ -67,7 +70,7 @@ class Node:
             )
         return limits
 
-    def classes(self):
+    def classes(self) -> dict[str, CgroupLimits]:
         """Path -> limits that UpdateCgroups writes."""
         pods = [defaulted(decoded(item, "test", self.version), self.version) for item in self.row["pods"]]
         sums = request_sums(pods, self.version)
@@ -86,19 +89,19 @@ class Node:
         }
 
 
-def _amounts(texts):
+def _amounts(texts: dict[str, str] | None) -> dict[str, Quantity]:
     return {name: parse(text) for name, text in (texts or {}).items()}
 
 
-def _shown(amounts):
+def _shown(amounts: dict[str, Quantity]) -> dict[str, list[Any]]:
     return {name: [str(amount), amount.value(), amount.milli_value()] for name, amount in amounts.items()}
 
 
-def _without_storage(rows):
+def _without_storage(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: row for name, row in (rows or {}).items() if name != "ephemeral-storage"}
 
 
-def _as_resource_config(limits, mode):
+def _as_resource_config(limits: CgroupLimits, mode: str) -> dict[str, Any]:
     """The kubelet's ResourceConfig, without zeros of huge pages: libcontainer's form has those."""
     values = {
         "cpu_shares": limits.shares,
@@ -110,12 +113,12 @@ def _as_resource_config(limits, mode):
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _resource_config(row, mode):
+def _resource_config(row: dict[str, Any], mode: str) -> dict[str, Any]:
     row = {"hugepages": {}, **row, "unified": row.get("unified", {}) if mode == "v2" else {}}
     return {**row, "hugepages": {page: amount for page, amount in row["hugepages"].items() if amount}}
 
 
-def _as_libcontainer(limits, mode):
+def _as_libcontainer(limits: CgroupLimits, mode: str) -> dict[str, Any]:
     """What is left for libcontainer: 0 is "not set"; every size of huge pages has a limit."""
     shares = limits.shares or 0
     return {
@@ -130,11 +133,11 @@ def _as_libcontainer(limits, mode):
     }
 
 
-def _libcontainer(row):
+def _libcontainer(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "pids": row["pids"] or 0, "unified": row.get("unified") or {}}
 
 
-def check_node(row, tag, minor):
+def check_node(row: dict[str, Any], tag: str, minor: int) -> None:
     """Everything the tables say of one node and one version."""
     node = Node(row, minor)
     for mode, expected in row["expected"][tag].items():
@@ -164,7 +167,7 @@ def check_node(row, tag, minor):
 
 
 @pytest.mark.parametrize("tag", SAMPLED)
-def test_node_and_qos_values_are_the_kubelets(tag):
+def test_node_and_qos_values_are_the_kubelets(tag: str) -> None:
     rows = sampled_nodes()
     assert len(rows) > 20
     for row in rows:
@@ -173,7 +176,7 @@ def test_node_and_qos_values_are_the_kubelets(tag):
 
 @pytest.mark.skipif(outside_directory() is None, reason=f"{OUTSIDE} names no directory with the full tables")
 @pytest.mark.parametrize("tag", FULL)
-def test_all_recorded_node_and_qos_values_are_the_kubelets(tag):
+def test_all_recorded_node_and_qos_values_are_the_kubelets(tag: str) -> None:
     directory = outside_directory()
     assert directory is not None
     for row in nodes_of(directory, (tag,)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,9 @@ from cgroup_engine.model import names
 from cgroup_engine.model.hugepages import hugepage_limits
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CfsQuota, CgroupLimits
-from cgroup_engine.model.quantity import ZERO, parse
+from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.pod import Container, Pod
+from cgroup_engine.model.quantity import ZERO, Quantity, parse
 
 from ..kubelet_tables import OUTSIDE, functions_of, outside_directory, pods_of, sampled_pods
 from ..model.test_quantity import check_text
@@ -40,7 +44,7 @@ CONTAINER_MODES = {
 }
 
 
-def check_answers(recorded, tag, minor):
+def check_answers(recorded: dict[str, Any], tag: str, minor: int) -> None:
     """A pod of table A: everything that the kubelet computed from it and from its containers."""
     for row in recorded["answers"][tag]:
         gates = {"PodLevelResources": row["plr"] == "on"} if row.get("plr") else {}
@@ -64,14 +68,18 @@ def check_answers(recorded, tag, minor):
                 assert oom_score_adj(pod, container, parse(capacity).value(), version) == score, (where, capacity)
 
 
-def check_class(pod, row, version, where):
+def check_class(
+    pod: Pod, row: dict[str, Any], version: KubeletVersion, where: tuple[str, str, str, str | None]
+) -> None:
     qos = qos_class(pod, version)
     assert qos == row["qos"], where
     for driver, path in row["cgroup"].items():
         assert "/" + names.directory(names.pod_name((), qos, pod.uid), driver) == path, where
 
 
-def check_pod_values(pod, row, version, where):
+def check_pod_values(
+    pod: Pod, row: dict[str, Any], version: KubeletVersion, where: tuple[str, str, str, str | None]
+) -> None:
     for key, values in row["rc"].items():
         enforced, period, gate = key.split("_")
         period_us = int(period[1:])
@@ -91,13 +99,15 @@ def check_pod_values(pod, row, version, where):
         assert CgroupLimits(memory_min=least, memory_low=low).unified == (values or {}), (where, policy)
 
 
-def check_sums(pod, row, version, where):
+def check_sums(pod: Pod, row: dict[str, Any], version: KubeletVersion, where: tuple[str, str, str, str | None]) -> None:
     for name, sums in (("sum_requests", pod_requests(pod, version)), ("sum_limits", pod_limits(pod, version))):
         mine = {key: [str(amount), amount.value(), amount.milli_value()] for key, amount in sums.items()}
         assert mine == (row[name] or {}), (where, name)
 
 
-def check_sandbox(pod, row, version, where):
+def check_sandbox(
+    pod: Pod, row: dict[str, Any], version: KubeletVersion, where: tuple[str, str, str, str | None]
+) -> None:
     of_sandbox, of_overhead = limits_for_sandbox(pod, CfsQuota(), version), limits_for_overhead(pod, CfsQuota())
     for key, limits in (("resources", of_sandbox), ("overhead", of_overhead)):
         if "sandbox" in row:
@@ -112,7 +122,13 @@ def check_sandbox(pod, row, version, where):
             assert mine == theirs, (where, key)
 
 
-def check_container_values(container, pod, answers, version, where):
+def check_container_values(
+    container: Container,
+    pod: Pod,
+    answers: dict[str, dict[str, Any]],
+    version: KubeletVersion,
+    where: tuple[str, str, str, str | None],
+) -> None:
     for mode in CONTAINER_MODES.keys() & answers.keys():
         limits = limits_for_container(container, pod, CONTAINER_MODES[mode], version)
         mine = {
@@ -126,7 +142,14 @@ def check_container_values(container, pod, answers, version, where):
         assert mine == theirs, (where, container.name, mode)
 
 
-def check_unified(container, pod, qos, answers, version, where):
+def check_unified(
+    container: Container,
+    pod: Pod,
+    qos: QosClass,
+    answers: dict[str, dict[str, Any]],
+    version: KubeletVersion,
+    where: tuple[str, str, str, str | None],
+) -> None:
     """What is handed on for cgroup v2 alone, by mode: MemoryQoS, swap, singleProcessOOMKill."""
     for mode in answers.keys() - CONTAINER_MODES.keys():
         memory = limits_for_container(container, pod, CfsQuota(), version).memory or 0
@@ -148,11 +171,11 @@ def check_unified(container, pod, qos, answers, version, where):
         assert CgroupLimits(**values).unified == answers[mode].get("unified", {}), (where, container.name, mode)
 
 
-def _policy(mode):
+def _policy(mode: str) -> str:
     return "TieredReservation" if "Tiered" in mode else "None"
 
 
-def check_static(recorded, tag, minor):
+def check_static(recorded: dict[str, Any], tag: str, minor: int) -> None:
     """The same pod as a static file: is it refused, and what do its containers ask for after defaulting?"""
     for expected in [recorded["static"][tag]] if tag in recorded["static"] else []:
         version = KubeletVersion(minor)
@@ -168,12 +191,12 @@ def check_static(recorded, tag, minor):
             assert mine == [texts or {} for texts in expected["resources"][container.name]], recorded["id"]
 
 
-def _texts(amounts):
+def _texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
     return {name: str(amount) for name, amount in amounts.items()}
 
 
 @pytest.mark.parametrize("tag", SAMPLED)
-def test_pods_and_containers_are_the_kubelets(tag):
+def test_pods_and_containers_are_the_kubelets(tag: str) -> None:
     rows = sampled_pods()
     assert len(rows) > 300
     for row in rows:
@@ -181,7 +204,7 @@ def test_pods_and_containers_are_the_kubelets(tag):
 
 
 @pytest.mark.parametrize("tag", SAMPLED)
-def test_the_same_static_pods_are_taken(tag):
+def test_the_same_static_pods_are_taken(tag: str) -> None:
     for row in sampled_pods():
         check_static(row, tag, SAMPLED[tag])
 
@@ -193,7 +216,7 @@ needs_tables = pytest.mark.skipif(
 
 @needs_tables
 @pytest.mark.parametrize("tag", FULL)
-def test_all_recorded_pods_are_the_kubelets(tag):
+def test_all_recorded_pods_are_the_kubelets(tag: str) -> None:
     directory = outside_directory()
     assert directory is not None
     for row in pods_of(directory, tag):
@@ -203,7 +226,7 @@ def test_all_recorded_pods_are_the_kubelets(tag):
 
 @needs_tables
 @pytest.mark.parametrize("tag", FULL)
-def test_all_recorded_functions_are_the_kubelets(tag):
+def test_all_recorded_functions_are_the_kubelets(tag: str) -> None:
     directory = outside_directory()
     assert directory is not None
     for row in functions_of(directory, tag):

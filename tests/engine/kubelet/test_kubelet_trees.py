@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from cgroup_engine.inputs.config import node_config
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.steps import settings_of
 from cgroup_engine.tree.layout import Layout
 
@@ -20,7 +23,7 @@ LAYOUTS = {
 }
 
 
-def _wanted(row, minor):
+def _wanted(row: dict[str, Any], minor: int) -> tuple[WantedCgroup, ...]:
     version = KubeletVersion(minor)
     size = {name: row[name] for name in ("cpus", "memory", "max_pids")}
     pages = {int(page): total for page, total in row.get("huge_pages", {}).items()}
@@ -30,7 +33,7 @@ def _wanted(row, minor):
 
 
 @pytest.mark.parametrize(("kubelet", "minor"), [("1.20.2", 24), ("1.36.2", 36)])
-def test_every_value_is_what_the_kubelet_wrote(recorded, kubelet, minor):
+def test_every_value_is_what_the_kubelet_wrote(recorded: Callable[..., Any], kubelet: str, minor: int) -> None:
     row = next(row for row in recorded("trees") if row["kubelet"] == kubelet)
     seen = set()
     for cgroup in _wanted(row, minor):
@@ -42,7 +45,7 @@ def test_every_value_is_what_the_kubelet_wrote(recorded, kubelet, minor):
     assert seen == set(row["files"])
 
 
-def test_every_oom_score_is_what_the_kubelet_asked_for(recorded):
+def test_every_oom_score_is_what_the_kubelet_asked_for(recorded: Callable[..., Any]) -> None:
     row = next(row for row in recorded("trees") if row["kubelet"] == "1.36.2")
     scores = {cgroup.path: cgroup.oom_score_adj for cgroup in _wanted(row, 36) if cgroup.container is not None}
     # the recorded ones have a finished init container too, which has no cgroup any more

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgroup_engine.kubelet.cpu_weight import default_formula, linear, parse_formulas, quadratic, weight
+from cgroup_engine.kubelet.cpu_weight import Formula, default_formula, linear, parse_formulas, quadratic, weight
 from cgroup_engine.kubelet.shares import (
     milli_to_quota,
     milli_to_shares,
@@ -16,6 +19,7 @@ from cgroup_engine.kubelet.shares import (
 )
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US
+from cgroup_engine.model.names import Runtime
 
 INVERSES = {
     "SharesToMilliCPU": shares_to_milli,
@@ -24,7 +28,7 @@ INVERSES = {
 }
 
 
-def check_conversion(row, container_weight=quadratic):
+def check_conversion(row: dict[str, Any], container_weight: Callable[..., Any] = quadratic) -> None:
     """A row of table B; rows of functions that are not here are passed over."""
     if row["fn"] == "MilliCPUToShares":
         assert milli_to_shares(row["in"]) == row["out"], row
@@ -42,27 +46,27 @@ def check_conversion(row, container_weight=quadratic):
         assert INVERSES[row["fn"]](*given) == row["out"], row
 
 
-def test_every_recorded_conversion_is_the_kubelets(recorded):
+def test_every_recorded_conversion_is_the_kubelets(recorded: Callable[..., Any]) -> None:
     for row in recorded("conversions"):
         check_conversion(row)
 
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (1000, 1024), (1_000_000, 262144)])
-def test_shares_are_kept_within_the_kernels_bounds(milli, shares):
+def test_shares_are_kept_within_the_kernels_bounds(milli: int, shares: int) -> None:
     assert milli_to_shares(milli) == shares
 
 
-def test_no_limit_is_no_quota():
+def test_no_limit_is_no_quota() -> None:
     assert milli_to_quota(0, 100_000) == 0
 
 
-def test_the_smallest_quota_is_a_millisecond():
+def test_the_smallest_quota_is_a_millisecond() -> None:
     assert milli_to_quota(1, 100_000) == 1000
 
 
 @pytest.mark.parametrize("formula", ["linear", "quadratic"])
 @given(a=st.integers(2, 262144), b=st.integers(2, 262144))
-def test_more_shares_are_never_less_weight(formula, a, b):
+def test_more_shares_are_never_less_weight(formula: Formula, a: int, b: int) -> None:
     low, high = sorted((a, b))
     assert 1 <= weight(low, formula) <= weight(high, formula) <= 10000
 
@@ -77,16 +81,18 @@ def test_more_shares_are_never_less_weight(formula, a, b):
         ("container", 33, "crio", "linear"),
     ],
 )
-def test_a_containers_formula_is_that_of_the_runtimes_of_its_time(level, minor, runtime, formula):
+def test_a_containers_formula_is_that_of_the_runtimes_of_its_time(
+    level: str, minor: int, runtime: Runtime, formula: Formula
+) -> None:
     assert default_formula(level, KubeletVersion(minor), runtime) == formula
 
 
-def test_formulas_are_chosen_for_all_levels_or_for_some():
+def test_formulas_are_chosen_for_all_levels_or_for_some() -> None:
     assert set(parse_formulas("quadratic").values()) == {"quadratic"}
     assert parse_formulas("container=linear,pod=quadratic") == {"container": "linear", "pod": "quadratic"}
 
 
 @pytest.mark.parametrize("text", ["", "cubic", "container=", "leaf=linear", "container=linear,"])
-def test_what_is_no_choice_of_formulas_is_refused(text):
+def test_what_is_no_choice_of_formulas_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not LEVEL=FORMULA"):
         parse_formulas(text)

@@ -9,12 +9,12 @@ from cgroup_engine.model.kubelet_version import parse
 
 
 @pytest.mark.parametrize(("text", "minor"), [("1.24", 24), ("v1.28", 28), ("1.36.2", 36), ("v1.32.10-gke.1", 32)])
-def test_a_release_is_read(text, minor):
+def test_a_release_is_read(text: str, minor: int) -> None:
     assert parse(text).minor == minor
 
 
 @pytest.mark.parametrize("text", ["1.23", "1.37", "2.0", "latest", "1.", "", "1.24x"])
-def test_a_release_outside_the_range_is_refused(text):
+def test_a_release_outside_the_range_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse(text)
 
@@ -38,33 +38,33 @@ def test_a_release_outside_the_range_is_refused(text):
         ("CPUManager", 36, True),
     ],
 )
-def test_a_gate_has_the_default_of_its_stage(gate, minor, on):
+def test_a_gate_has_the_default_of_its_stage(gate: str, minor: int, on: bool) -> None:
     assert parse(f"1.{minor}").enabled(gate) is on
 
 
-def test_a_gate_can_be_set():
+def test_a_gate_can_be_set() -> None:
     assert parse("1.28", {"SidecarContainers": True}).enabled("SidecarContainers")
 
 
-def test_a_gate_that_a_release_does_not_have_stays_off():
+def test_a_gate_that_a_release_does_not_have_stays_off() -> None:
     assert not parse("1.27", {"SidecarContainers": True}).enabled("SidecarContainers")
 
 
-def test_a_stable_gate_stays_on():
+def test_a_stable_gate_stays_on() -> None:
     assert parse("1.36", {"SidecarContainers": False}).enabled("SidecarContainers")
 
 
-def test_all_alpha_turns_alpha_gates_on():
+def test_all_alpha_turns_alpha_gates_on() -> None:
     assert parse("1.24", {"AllAlpha": True}).enabled("QOSReserved")
 
 
-def test_all_beta_turns_on_a_beta_gate_that_is_off_by_default():
+def test_all_beta_turns_on_a_beta_gate_that_is_off_by_default() -> None:
     assert parse("1.28", {"AllBeta": True}).enabled("NodeSwap")
 
 
-def test_a_gate_that_is_set_is_not_moved_by_all_of_its_stage():
+def test_a_gate_that_is_set_is_not_moved_by_all_of_its_stage() -> None:
     assert not parse("1.24", {"AllAlpha": True, "QOSReserved": False}).enabled("QOSReserved")
 
 
-def test_a_stable_gate_that_is_not_locked_can_be_turned_off():
+def test_a_stable_gate_that_is_not_locked_can_be_turned_off() -> None:
     assert not parse("1.36", {"CustomCPUCFSQuotaPeriod": False}).enabled("CustomCPUCFSQuotaPeriod")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cgroup_engine.errors import UnsafeNameError
 from cgroup_engine.model import names
+from cgroup_engine.model.names import Driver, Runtime
 
 QOS = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
 
 
-def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded):
+def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded: Callable[..., Any]) -> None:
     same = refused = 0
     for row in recorded("conversions"):
         if row["fn"] != "pod_cgroup_name":
@@ -35,7 +39,7 @@ def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded)
     assert refused > 0
 
 
-def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded):
+def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded: Callable[..., Any]) -> None:
     for row in recorded("conversions"):
         if row["fn"] == "NodeAllocatableRoot" and row["cgroups_per_qos"] and "out" in row:
             root = names.kubepods_name(names.parse_cgroupfs(row["cgroup_root"]))
@@ -43,31 +47,31 @@ def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded):
 
 
 @pytest.mark.parametrize("uid", ["", "../x", "a/b", "a_b", "..", "a..b", "-a", "a\n", "a b", "ä", "x" * 200, "a\x00b"])
-def test_a_uid_that_could_leave_its_place_is_refused(uid):
+def test_a_uid_that_could_leave_its_place_is_refused(uid: str) -> None:
     with pytest.raises(UnsafeNameError):
         names.check_uid(uid)
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "AB", "../a", "a" * 65, "12 34", "a/b"])
-def test_a_container_id_that_is_not_hex_is_refused(text):
+def test_a_container_id_that_is_not_hex_is_refused(text: str) -> None:
     with pytest.raises(UnsafeNameError):
         names.check_container_id(text)
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "..", "/a//b", "/a/", "/a\nb", "/a/.", "/" + "x" * 300])
-def test_a_cgroup_path_that_could_leave_the_root_is_refused(path):
+def test_a_cgroup_path_that_could_leave_the_root_is_refused(path: str) -> None:
     with pytest.raises(UnsafeNameError):
         names.parse_cgroupfs(path)
 
 
-def test_a_reserved_cgroup_becomes_a_slice_with_the_systemd_driver():
+def test_a_reserved_cgroup_becomes_a_slice_with_the_systemd_driver() -> None:
     assert names.directory(names.parse_reserved("/kube", "systemd"), "systemd") == "kube.slice"
     assert names.directory(names.parse_reserved("/x/system-res.slice", "systemd"), "systemd") == (
         "system.slice/system-res.slice"
     )
 
 
-def test_a_reserved_cgroup_is_a_plain_path_with_the_cgroupfs_driver():
+def test_a_reserved_cgroup_is_a_plain_path_with_the_cgroupfs_driver() -> None:
     assert names.directory(names.parse_reserved("/system.slice/kube", "cgroupfs"), "cgroupfs") == "system.slice/kube"
 
 
@@ -82,12 +86,14 @@ def test_a_reserved_cgroup_is_a_plain_path_with_the_cgroupfs_driver():
         ("systemd", "docker", "docker-ab12.scope"),
     ],
 )
-def test_a_container_is_named_as_its_runtime_names_it(driver, runtime, expected):
+def test_a_container_is_named_as_its_runtime_names_it(driver: Driver, runtime: Runtime, expected: str) -> None:
     assert names.container_directory("ab12", driver, runtime) == expected
 
 
 @pytest.mark.parametrize(("version", "place"), [(1, ("system.slice", "containerd.service")), (2, ("system.slice",))])
-def test_runc_without_systemd_puts_a_container_beside_containerd(version, place):
+def test_runc_without_systemd_puts_a_container_beside_containerd(
+    version: Literal[1, 2], place: tuple[str, ...]
+) -> None:
     pod = names.pod_name(("a-b",), "Burstable", "12-34")
     path = names.misplaced_container(pod, "ab12", version)
     assert path == (*place, "a_b-kubepods-burstable-pod12_34.slice:cri-containerd:ab12")
@@ -99,24 +105,24 @@ def test_runc_without_systemd_puts_a_container_beside_containerd(version, place)
     "directory",
     ["containerd.service", "kubepods-pod1.slice", "kubepods-pod1.slice:cri-containerd:xyz", "a-pod1.slice:crio:ab"],
 )
-def test_other_directories_are_no_misplaced_containers(directory):
+def test_other_directories_are_no_misplaced_containers(directory: str) -> None:
     assert not names.is_misplaced_container(directory, "kubepods.slice")
 
 
-def test_an_invented_id_is_the_sha256_of_uid_and_name():
+def test_an_invented_id_is_the_sha256_of_uid_and_name() -> None:
     assert names.invented_container_id("0aa1a5e2-0b3f-4d0e-8f31-000000000001", "container3") == (
         "8385aae59f5651cd1314368af245509a71c4437bbae40d5c2d84fbd13b6092ea"
     )
 
 
 @given(st.from_regex(r"[a-z0-9]{1,20}(-[a-z0-9]{1,20}){0,4}", fullmatch=True), st.sampled_from(["cgroupfs", "systemd"]))
-def test_a_pods_directory_is_recognised_again(uid, driver):
+def test_a_pods_directory_is_recognised_again(uid: str, driver: Driver) -> None:
     directory = names.directory(names.pod_name((), "Burstable", uid), driver).rpartition("/")[2]
     assert names.is_pod_directory(directory, driver)
 
 
 @given(st.text())
-def test_no_text_makes_a_path_that_leaves_the_root(text):
+def test_no_text_makes_a_path_that_leaves_the_root(text: str) -> None:
     try:
         path = names.directory(names.parse_cgroupfs(text), "cgroupfs")
     except UnsafeNameError:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,7 @@ from cgroup_engine.errors import QuantityError
 from cgroup_engine.model.quantity import from_bytes, from_milli, parse
 
 
-def check_text(row):
+def check_text(row: dict[str, Any]) -> None:
     """A row of table B: what ParseQuantity made of a text."""
     if "error" in row or row.get("refused"):
         with pytest.raises(QuantityError):
@@ -28,7 +31,7 @@ def check_text(row):
     assert str(rounded) == row["roundup_milli"], row
 
 
-def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded):
+def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded: Callable[..., Any]) -> None:
     for row in recorded("quantities"):
         check_text(row)
 
@@ -37,37 +40,37 @@ def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded):
     ("text", "value"),
     [("1Ki", 1024), ("1k", 1000), ("1.5Gi", 1610612736), ("1e3", 1000), ("100m", 1), ("0.0001", 1), ("+2", 2)],
 )
-def test_a_value_is_rounded_up(text, value):
+def test_a_value_is_rounded_up(text: str, value: int) -> None:
     assert parse(text).value() == value
 
 
-def test_a_nano_is_the_finest_and_is_a_whole_millicore():
+def test_a_nano_is_the_finest_and_is_a_whole_millicore() -> None:
     assert parse("0.0000000001").milli_value() == 1
 
 
-def test_a_large_binary_quantity_is_capped():
+def test_a_large_binary_quantity_is_capped() -> None:
     assert parse("100Ei").value() == (1 << 63) - 1
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1 ", "1x", "1K", "0x10", "1_000", "..", "1e999", "½", "1" * 200, "Ei"])
-def test_what_is_no_quantity_is_refused(text):
+def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(QuantityError):
         parse(text)
 
 
 @given(st.integers(0, 10**12), st.sampled_from(["", "m", "u", "n", "k", "M", "Ki", "Mi", "Gi", "e3", "E-2"]))
-def test_the_canonical_form_reads_back_as_the_same_number(number, suffix):
+def test_the_canonical_form_reads_back_as_the_same_number(number: int, suffix: str) -> None:
     quantity = parse(f"{number}{suffix}")
     assert parse(str(quantity)).nano == quantity.nano
 
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))
-def test_sums_and_differences_are_exact(a, b):
+def test_sums_and_differences_are_exact(a: int, b: int) -> None:
     total = from_milli(a) + from_milli(b)
     assert total.milli_value() == a + b
     assert (total - from_milli(b)).milli_value() == a
 
 
 @given(st.integers(0, (1 << 63) - 1))
-def test_bytes_are_kept_exactly(number):
+def test_bytes_are_kept_exactly(number: int) -> None:
     assert from_bytes(number).value() == number

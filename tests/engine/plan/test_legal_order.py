@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.down import down_plan
+from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.steps import make_plan
 
 from ..random_trees import (
@@ -47,17 +51,17 @@ every_kernel = pytest.mark.parametrize(("layout", "version"), KERNELS)
 class Watched:
     """A plan as it is executed, with every state between."""
 
-    def __init__(self, machine, plan):
+    def __init__(self, machine: Machine, plan: Plan) -> None:
         self.machine = machine
         self.plan = plan
         self.states = [self._state()]
         self.steps = []
         self.outcome = machine.run(plan, self._note)
 
-    def _state(self):
+    def _state(self) -> dict[str, dict[str, Any]]:
         return {path: sizes(self.machine, path) for path in self.machine.cgroups()}
 
-    def _note(self, step):
+    def _note(self, step: Step) -> None:
         state = dict(self.states[-1])
         if step.file == "cgroup.subtree_control":
             state = self._state()
@@ -66,7 +70,7 @@ class Watched:
         self.states.append(state)
         self.steps.append(step)
 
-    def strays(self):
+    def strays(self) -> Iterator[Any]:
         """Every state that is not between the first and the last, and does not say that it must be so."""
         first, last = self.states[0], self._state()
         needing = {}
@@ -88,18 +92,20 @@ class Watched:
                         yield f"{step.path} = {step.text}: {path} {name}: own {own}, effective {ends}"
 
 
-def _upwards(path):
+def _upwards(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
 
 
-def _between(before, now, after):
+def _between(
+    before: frozenset[int] | int | float, now: int | frozenset[int] | float, after: int | frozenset[int] | float
+) -> bool:
     if isinstance(now, frozenset):
         return before & after <= now <= before | after
     return min(before, after) <= now <= max(before, after)
 
 
-def _effective(state, path, name):
+def _effective(state: dict[str, dict[str, Any]], path: str, name: str) -> int | frozenset[int] | float:
     """What counts of a value: the least on the way up, and of CPUs what all have."""
     on_the_way = [state.get(up, {}).get(name) for up in _upwards(path)]
     if name == "cpuset.cpus":
@@ -112,11 +118,11 @@ def _effective(state, path, name):
     return min(size for size in on_the_way if size is not None)
 
 
-def _plan(machine, wanted):
+def _plan(machine: Machine, wanted: tuple[WantedCgroup, ...] | list[WantedCgroup]) -> Plan:
     return make_plan(wanted, machine.found(), "cgroupfs")
 
 
-def _check(machine, wanted):
+def _check(machine: Machine, wanted: list[WantedCgroup]) -> None:
     plan = _plan(machine, wanted)
     watched = Watched(machine, plan)
     assert (watched.outcome.failed, watched.outcome.skipped) == ([], [])
@@ -127,7 +133,7 @@ def _check(machine, wanted):
 @every_kernel
 @many
 @given(chance=chances)
-def test_a_kubelets_tree_becomes_any_other(layout, version, chance):
+def test_a_kubelets_tree_becomes_any_other(layout: str, version: str, chance: Any) -> None:
     machine = Machine(layout, version)
     for _ in range(3):
         _check(machine, kubelet_tree(chance, machine))
@@ -136,7 +142,7 @@ def test_a_kubelets_tree_becomes_any_other(layout, version, chance):
 @every_kernel
 @many
 @given(chance=chances)
-def test_a_tree_of_any_values_becomes_any_other(layout, version, chance):
+def test_a_tree_of_any_values_becomes_any_other(layout: str, version: str, chance: Any) -> None:
     machine = Machine(layout, version)
     for _ in range(3):
         _check(machine, any_tree(chance, machine, any_paths(chance)))
@@ -145,7 +151,7 @@ def test_a_tree_of_any_values_becomes_any_other(layout, version, chance):
 @every_kernel
 @many
 @given(chance=chances)
-def test_whatever_a_stranger_wrote_is_repaired(layout, version, chance):
+def test_whatever_a_stranger_wrote_is_repaired(layout: str, version: str, chance: Any) -> None:
     machine = Machine(layout, version)
     wanted = any_tree(chance, machine, any_paths(chance)) if chance.random() < 0.5 else kubelet_tree(chance, machine)
     _check(machine, wanted)
@@ -157,7 +163,9 @@ def test_whatever_a_stranger_wrote_is_repaired(layout, version, chance):
 @pytest.mark.parametrize(("layout", "version"), [kernel for kernel in KERNELS if kernel != ("v2", "5.10")])
 @many
 @given(chance=chances)
-def test_what_is_not_ours_and_in_the_way_is_one_failure_each_that_names_it(layout, version, chance):
+def test_what_is_not_ours_and_in_the_way_is_one_failure_each_that_names_it(
+    layout: str, version: str, chance: Any
+) -> None:
     machine = Machine(layout, version)
     _check(machine, any_tree(chance, machine, any_paths(chance)))
     there = machine.cgroups("kubepods")
@@ -173,7 +181,7 @@ def test_what_is_not_ours_and_in_the_way_is_one_failure_each_that_names_it(layou
 @every_kernel
 @many
 @given(chance=chances)
-def test_down_removes_a_tree_whatever_a_stranger_wrote(layout, version, chance):
+def test_down_removes_a_tree_whatever_a_stranger_wrote(layout: str, version: str, chance: Any) -> None:
     machine = Machine(layout, version)
     node = kubelet_node(chance, machine)
     assert machine.run(_plan(machine, wanted_tree(node, kubelet_pods(chance, node, range(1, 4))))).failed == []
@@ -184,7 +192,9 @@ def test_down_removes_a_tree_whatever_a_stranger_wrote(layout, version, chance):
 
 
 @pytest.mark.parametrize("version", ["5.10", "6.12", "7.2"])
-def test_down_leaves_processes_of_a_reserved_cgroup_their_cpus(make_node, version):
+def test_down_leaves_processes_of_a_reserved_cgroup_their_cpus(
+    make_node: Callable[..., NodeConfig], version: str
+) -> None:
     machine = Machine("v2", version)
     machine.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
     machine.mkdir("kube")
@@ -197,7 +207,7 @@ def test_down_leaves_processes_of_a_reserved_cgroup_their_cpus(make_node, versio
     assert "/kube: cpuset.cpus stays 0-3, as processes or cgroups in it need a list" in down.kept
 
 
-def test_a_plan_says_where_the_kernel_leaves_no_other_way(make_tree):
+def test_a_plan_says_where_the_kernel_leaves_no_other_way(make_tree: tuple[Machine, Callable[..., Any]]) -> None:
     machine, wanted = make_tree
     machine.run(_plan(machine, wanted("0-1", "0-1")))
     [both, child, parent] = [step for step in _plan(machine, wanted("1-2", "1-2")).steps if step.file == "cpuset.cpus"]
@@ -206,7 +216,9 @@ def test_a_plan_says_where_the_kernel_leaves_no_other_way(make_tree):
     assert (child.need, parent.need) == ("", "")
 
 
-def test_a_list_of_cpus_moves_at_once_where_children_leave_the_old_ones_before(make_tree):
+def test_a_list_of_cpus_moves_at_once_where_children_leave_the_old_ones_before(
+    make_tree: tuple[Machine, Callable[..., Any]],
+) -> None:
     machine, wanted = make_tree
     machine.run(_plan(machine, wanted("0-1", "0-1")))
     steps = [step for step in _plan(machine, wanted("1-2", "1")).steps if step.file == "cpuset.cpus"]
@@ -214,10 +226,10 @@ def test_a_list_of_cpus_moves_at_once_where_children_leave_the_old_ones_before(m
 
 
 @pytest.fixture
-def make_tree():
+def make_tree() -> tuple[Machine, Callable[..., Any]]:
     """A v1 kernel, and a cgroup with a child, of which the lists of CPUs are given."""
 
-    def wanted(parent, child):
+    def wanted(parent: str, child: str) -> list[WantedCgroup]:
         return [
             WantedCgroup("kubepods", "node", "node", CgroupLimits(cpus=parent)),
             WantedCgroup("kubepods/burstable", "qos", "Burstable", CgroupLimits(cpus=child)),

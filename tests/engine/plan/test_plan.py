@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.errors import ReservedCgroupMissingError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.names import Driver
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.step import Plan
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 
+from ..conftest import StubKernel
+
 LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 
 
-def _plan(wanted, kernel, driver="cgroupfs"):
+def _plan(
+    wanted: list[WantedCgroup] | tuple[WantedCgroup, ...], kernel: StubKernel, driver: Driver = "cgroupfs"
+) -> Plan:
     return make_plan(wanted, FoundTree(kernel, detect(kernel, "stub")), driver)
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_plan_makes_the_wanted_tree_and_then_has_nothing_to_do(stub, version, make_node, make_pod, make_container):
+def test_the_plan_makes_the_wanted_tree_and_then_has_nothing_to_do(
+    stub: type[StubKernel],
+    version: int,
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     kernel = stub(version)
     wanted = wanted_tree(make_node(podPidsLimit=9), [make_pod(make_container(**LIMITED)), make_pod(n=2)])
     assert execute(_plan(wanted, kernel), kernel).failed == []
@@ -31,13 +48,20 @@ def test_the_plan_makes_the_wanted_tree_and_then_has_nothing_to_do(stub, version
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_planning_changes_nothing(stub, version, make_node, make_pod):
+def test_planning_changes_nothing(
+    stub: type[StubKernel], version: int, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel = stub(version)
     _plan(wanted_tree(make_node(), [make_pod()]), kernel)
     assert kernel.log == []
 
 
-def test_controllers_are_enabled_before_the_childs_files_are_written(stub, make_node, make_pod, make_container):
+def test_controllers_are_enabled_before_the_childs_files_are_written(
+    stub: type[StubKernel],
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     kernel = stub(2)
     steps = _plan(wanted_tree(make_node(), [make_pod(make_container(**LIMITED))]), kernel).steps
     position = {step.path: number for number, step in enumerate(steps)}
@@ -48,13 +72,20 @@ def test_controllers_are_enabled_before_the_childs_files_are_written(stub, make_
     assert position[f"{pod}/cgroup.subtree_control"] < position[container]
 
 
-def test_a_leaf_enables_no_controllers(stub, make_node, make_pod):
+def test_a_leaf_enables_no_controllers(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     steps = _plan(wanted_tree(make_node(), [make_pod()]), stub(2)).steps
     enabling = [step.path for step in steps if step.file == "cgroup.subtree_control"]
     assert len(enabling) == 4  # the root, kubepods, besteffort, the pod
 
 
-def test_raising_goes_from_the_parent_down_and_lowering_from_the_child_up(stub, make_node, make_pod, make_container):
+def test_raising_goes_from_the_parent_down_and_lowering_from_the_child_up(
+    stub: type[StubKernel],
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     kernel = stub(1)
     node = make_node()
     small, large = ({"limits": {"cpu": cpu, "memory": memory}} for cpu, memory in (("1", "1Gi"), ("2", "2Gi")))
@@ -69,7 +100,9 @@ def test_raising_goes_from_the_parent_down_and_lowering_from_the_child_up(stub, 
     assert execute(lowering, kernel).failed == []
 
 
-def test_a_pod_that_is_gone_is_removed_children_first(stub, make_node, make_pod):
+def test_a_pod_that_is_gone_is_removed_children_first(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel = stub(2)
     execute(_plan(wanted_tree(make_node(), [make_pod(), make_pod(n=2)]), kernel), kernel)
     steps = _plan(wanted_tree(make_node(), [make_pod()]), kernel).steps
@@ -77,7 +110,9 @@ def test_a_pod_that_is_gone_is_removed_children_first(stub, make_node, make_pod)
     assert steps[0].path.startswith(steps[1].path + "/")
 
 
-def test_a_pod_that_is_gone_but_has_processes_is_kept_and_named(stub, make_node, make_pod):
+def test_a_pod_that_is_gone_but_has_processes_is_kept_and_named(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel = stub(2)
     execute(_plan(wanted_tree(make_node(), [make_pod()]), kernel), kernel)
     pod = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
@@ -87,7 +122,9 @@ def test_a_pod_that_is_gone_but_has_processes_is_kept_and_named(stub, make_node,
     assert plan.kept == (f"/{pod}: not wanted, kept: processes 12, 34 live in it",)
 
 
-def test_a_cgroup_with_another_name_is_left_alone(stub, make_node, make_pod):
+def test_a_cgroup_with_another_name_is_left_alone(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel = stub(2)
     execute(_plan(wanted_tree(make_node(), [make_pod()]), kernel), kernel)
     kernel.mkdir("kubepods/someone-elses")
@@ -95,13 +132,15 @@ def test_a_cgroup_with_another_name_is_left_alone(stub, make_node, make_pod):
     assert _plan(wanted_tree(make_node(), [make_pod()]), kernel).steps == ()
 
 
-def test_a_missing_reserved_cgroup_is_refused(stub, make_node):
+def test_a_missing_reserved_cgroup_is_refused(stub: type[StubKernel], make_node: Callable[..., NodeConfig]) -> None:
     node = make_node(enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube")
     with pytest.raises(ReservedCgroupMissingError, match="/kube: does not exist"):
         _plan(wanted_tree(node, []), stub(1))
 
 
-def test_of_a_reserved_cgroup_only_what_is_reserved_is_written(stub, make_node):
+def test_of_a_reserved_cgroup_only_what_is_reserved_is_written(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel = stub(1)
     for tree in ("cpu", "memory", "pids"):
         kernel.mkdir(f"{tree}/kube")
@@ -123,7 +162,7 @@ _QUOTAS = st.one_of(
 
 
 @st.composite
-def _legal_limits(draw):
+def _legal_limits(draw: Callable[..., Any]) -> dict[str, tuple[int, int] | None]:
     """Quotas of every path, each lifted where a parent would be below it."""
     limits = {}
     for path in _PATHS:
@@ -137,12 +176,12 @@ def _legal_limits(draw):
     return limits
 
 
-def _ancestors(path):
+def _ancestors(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:n]) for n in range(1, len(parts))]
 
 
-def _wanted(limits):
+def _wanted(limits: dict[str, tuple[int, int] | None]) -> list[WantedCgroup]:
     return [
         WantedCgroup(
             path,
@@ -156,7 +195,12 @@ def _wanted(limits):
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=_legal_limits(), after=_legal_limits(), start=st.integers(0, len(_PATHS)))
-def test_any_legal_tree_becomes_any_other_without_an_illegal_step(stub, before, after, start):
+def test_any_legal_tree_becomes_any_other_without_an_illegal_step(
+    stub: type[StubKernel],
+    before: dict[str, tuple[int, int] | None],
+    after: dict[str, tuple[int, int] | None],
+    start: int,
+) -> None:
     kernel = stub(1)
     some = dict(list(before.items())[:start])
     assert execute(_plan(_wanted(some), kernel), kernel).failed == []

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.cli import main
 from cgroup_engine.errors import ResizeRefusedError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.as_applied import TreeAsApplied
 from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.steps import make_plan
@@ -27,20 +32,24 @@ RESTART = {"resizePolicy": [{"resourceName": "memory", "restartPolicy": "Restart
 
 
 @pytest.fixture
-def two(make_pod, make_container):
+def two(make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
     """A pod of two containers a and b."""
 
-    def make(a, b, minor=36, **spec):
+    def make(
+        a: dict[str, Any], b: dict[str, dict[str, str]], minor: int = 36, **spec: dict[str, dict[str, str]]
+    ) -> Pod:
         return make_pod(make_container("a", **a), make_container("b", **b), minor=minor, **spec)
 
     return make
 
 
 @pytest.fixture
-def resized(make_node):
+def resized(make_node: Callable[..., NodeConfig]) -> Callable[..., Any]:
     """The steps from one pod to another as (whose, file, text), of the pod and its containers."""
 
-    def steps(old, new, minor=36, every=False, **fields):
+    def steps(
+        old: Pod, new: Pod, minor: int = 36, every: bool = False, **fields: str | dict[str, str]
+    ) -> list[tuple[str, str, str]]:
         node = make_node(minor, **fields)
         plan = resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
         return [
@@ -52,7 +61,7 @@ def resized(make_node):
     return steps
 
 
-def test_what_grows_grows_from_the_pod_down_memory_first(resized, two):
+def test_what_grows_grows_from_the_pod_down_memory_first(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
     assert resized(two(SMALL, SMALL), two(LARGE, SMALL)) == [
         ("pod", "memory.max", str(1536 << 20)),
         ("a", "memory.max", str(1 << 30)),
@@ -63,7 +72,7 @@ def test_what_grows_grows_from_the_pod_down_memory_first(resized, two):
     ]
 
 
-def test_what_shrinks_shrinks_from_the_containers_up(resized, two):
+def test_what_shrinks_shrinks_from_the_containers_up(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
     assert resized(two(LARGE, SMALL), two(SMALL, SMALL)) == [
         ("a", "memory.max", str(512 << 20)),
         ("pod", "memory.max", str(1 << 30)),
@@ -74,19 +83,23 @@ def test_what_shrinks_shrinks_from_the_containers_up(resized, two):
     ]
 
 
-def test_a_container_that_shrinks_comes_before_one_that_grows(resized, two):
+def test_a_container_that_shrinks_comes_before_one_that_grows(
+    resized: Callable[..., Any], two: Callable[..., Any]
+) -> None:
     steps = resized(two(SMALL, LARGE), two(LARGE, SMALL))
     assert [owner for owner, file, _ in steps if file == "memory.max"] == ["b", "a"]
     assert "pod" not in {owner for owner, _, _ in steps}
 
 
-def test_the_classes_grow_before_the_pod_and_shrink_after_it(resized, two):
+def test_the_classes_grow_before_the_pod_and_shrink_after_it(
+    resized: Callable[..., Any], two: Callable[..., Any]
+) -> None:
     growing = resized(two(SMALL, SMALL), two(LARGE, SMALL), every=True)
     assert growing[0] == ("Burstable", "cpu.weight", "59")
     assert resized(two(LARGE, SMALL), two(SMALL, SMALL), every=True)[-1] == ("Burstable", "cpu.weight", "39")
 
 
-def _resources(cpu, memory, most_cpu, most_memory):
+def _resources(cpu: str, memory: str, most_cpu: str, most_memory: str) -> dict[str, dict[str, str]]:
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": most_cpu, "memory": most_memory}}
 
 
@@ -117,7 +130,14 @@ KUBELETS = [
 
 
 @pytest.mark.parametrize(("layout", "old", "new", "writes"), KUBELETS)
-def test_the_writes_are_those_of_a_kubelet_and_its_runtime(make_node, two, layout, old, new, writes):
+def test_the_writes_are_those_of_a_kubelet_and_its_runtime(
+    make_node: Callable[..., NodeConfig],
+    two: Callable[..., Any],
+    layout: str,
+    old: tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]],
+    new: tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]],
+    writes: str,
+) -> None:
     node = replace(make_node(), weight_formulas={"container": "linear"})
     found = _applied(ModelFs(Kernel(layout)), node, [two(*old)])
     steps = resize_plan(node, [two(*old)], [two(*new)], found).steps
@@ -126,11 +146,13 @@ def test_the_writes_are_those_of_a_kubelet_and_its_runtime(make_node, two, layou
     assert shown == writes.split()
 
 
-def test_the_same_is_no_step(resized, two):
+def test_the_same_is_no_step(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
     assert resized(two(SMALL, LARGE), two(SMALL, LARGE), every=True) == []
 
 
-def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(make_node, two):
+def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(
+    make_node: Callable[..., NodeConfig], two: Callable[..., Any]
+) -> None:
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
     old, new = two(SMALL, SMALL), two(LARGE, SMALL)
     plan = resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
@@ -139,14 +161,16 @@ def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(make_n
     assert "a kubelet leaves it as it was" in step.why
 
 
-def test_a_container_that_is_to_restart_is_made_anew_last(resized, two):
+def test_a_container_that_is_to_restart_is_made_anew_last(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
     steps = resized(two(SMALL | RESTART, SMALL), two(LARGE | RESTART, SMALL))
     owners = [owner for owner, _, _ in steps]
     assert owners.index("a") > max(n for n, owner in enumerate(owners) if owner == "pod")
     assert ("a", "memory.max", str(1 << 30)) in steps
 
 
-def test_a_pods_own_limit_moves_the_containers_without_one(resized, make_pod, make_container):
+def test_a_pods_own_limit_moves_the_containers_without_one(
+    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     old, new = (
         make_pod(make_container("a"), resources={"limits": {"cpu": cpu, "memory": "1Gi"}}) for cpu in ("1", "2")
     )
@@ -170,24 +194,38 @@ def test_a_pods_own_limit_moves_the_containers_without_one(resized, make_pod, ma
         (SMALL, LARGE, 34, {"resources": {"limits": {"cpu": "9"}}}, "InPlacePodLevelResourcesVerticalScaling"),
     ],
 )
-def test_what_is_refused(resized, two, old, new, minor, spec, why):
+def test_what_is_refused(
+    resized: Callable[..., Any],
+    two: Callable[..., Any],
+    old: dict[str, dict[str, str]],
+    new: dict[str, dict[str, str]],
+    minor: int,
+    spec: dict[str, dict[str, dict[str, str]]],
+    why: str,
+) -> None:
     other = {"limits": new["limits"]} if "QoS" in why else SMALL
     with pytest.raises(ResizeRefusedError, match=why):
         resized(two(old, SMALL, minor, **spec), two(new, other, minor, **spec), minor)
 
 
-def test_containers_stay_the_same(resized, make_pod, make_container):
+def test_containers_stay_the_same(
+    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     with pytest.raises(ResizeRefusedError, match="cannot be added, removed, renamed or moved"):
         resized(make_pod(make_container("a", **SMALL)), make_pod(make_container("b", **LARGE)))
 
 
-def test_guaranteed_pods_with_cpus_of_their_own_are_refused(resized, make_pod, make_container):
+def test_guaranteed_pods_with_cpus_of_their_own_are_refused(
+    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"})) for cpu in ("1", "2"))
     with pytest.raises(ResizeRefusedError, match="cpuManagerPolicy static"):
         resized(old, new, cpuManagerPolicy="static", systemReserved={"cpu": "1"})
 
 
-def test_pods_that_are_only_in_one_are_refused(make_node, make_pod):
+def test_pods_that_are_only_in_one_are_refused(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     node, old, new = make_node(), make_pod(n=1), make_pod(n=2)
     with pytest.raises(ResizeRefusedError, match="only in one of both"):
         resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
@@ -196,17 +234,19 @@ def test_pods_that_are_only_in_one_are_refused(make_node, make_pod):
 class InUse(ModelFs):
     """A root on which every cgroup uses 700 MiB."""
 
-    def read(self, path):
+    def read(self, path: str) -> str:
         return str(700 << 20) if path.endswith(("memory.current", "usage_in_bytes")) else super().read(path)
 
 
-def _applied(fs, node, pods):
+def _applied(fs: InUse | ModelFs, node: NodeConfig, pods: list[Pod]) -> FoundTree:
     execute(make_plan(wanted_tree(node, pods), FoundTree(fs, detect(fs, "model")), node.driver), fs)
     return FoundTree(fs, detect(fs, "model"))
 
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
-def test_a_limit_below_what_is_in_use_is_refused(make_node, two, layout):
+def test_a_limit_below_what_is_in_use_is_refused(
+    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str
+) -> None:
     node, old = make_node(), two(LARGE, LARGE)
     found = _applied(InUse(Kernel(layout, "6.1")), node, [old])
     with pytest.raises(ResizeRefusedError, match="536870912 bytes for a, of which 734003200 are in use"):
@@ -214,7 +254,9 @@ def test_a_limit_below_what_is_in_use_is_refused(make_node, two, layout):
 
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
-def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(make_node, two, layout):
+def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(
+    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str
+) -> None:
     node = make_node(32, featureGates={"InPlacePodVerticalScaling": True})
     old = two(LARGE, LARGE, 32)
     found = _applied(InUse(Kernel(layout, "6.1")), node, [old])
@@ -225,7 +267,9 @@ def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(make_no
 
 
 @pytest.mark.parametrize(("layout", "version"), [("v1", "5.10"), ("v1", "6.1"), ("v2", "6.12"), ("v2", "7.2")])
-def test_every_step_is_legal_and_the_result_is_as_wanted(make_node, two, layout, version):
+def test_every_step_is_legal_and_the_result_is_as_wanted(
+    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str, version: str
+) -> None:
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
     fs = ModelFs(Kernel(layout, version))
     pods = [two(SMALL, SMALL), two(LARGE, SMALL), two(SMALL, LARGE), two(SMALL, SMALL)]
@@ -238,7 +282,12 @@ def test_every_step_is_legal_and_the_result_is_as_wanted(make_node, two, layout,
         assert make_plan(wanted_tree(node, [new]), found, node.driver).steps == ()
 
 
-def test_the_command_plans_from_old_to_new_without_a_root(tmp_path, make_object, make_container, capsys):
+def test_the_command_plans_from_old_to_new_without_a_root(
+    tmp_path: Path,
+    make_object: Callable[..., dict[str, Any]],
+    make_container: Callable[..., dict[str, Any]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for name, resources in (("old", SMALL), ("new", LARGE)):
         (tmp_path / f"{name}.json").write_text(json.dumps(make_object(make_container(**resources))))
     arguments = ["plan", "--cpus", "4", "--memory", "8Gi", "--from", str(tmp_path / "old.json"), "-o", "json"]
@@ -252,6 +301,6 @@ def test_the_command_plans_from_old_to_new_without_a_root(tmp_path, make_object,
     assert "default/p1: is not resized in place" in capsys.readouterr().err
 
 
-def test_a_plan_without_a_root_needs_the_old_pods(example, capsys):
+def test_a_plan_without_a_root_needs_the_old_pods(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", str(example / "three-pods.yaml")]) == 2
     assert "--root is required" in capsys.readouterr().err

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from errno import EBUSY
+from typing import Any
 
 import pytest
 
-from cgroup_engine.change.apply import execute
+from cgroup_engine.change.apply import Outcome, execute
 from cgroup_engine.errors import BusyCgroupError
 from cgroup_engine.inputs.pod_object import pod_from_object
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.status import compare
 from cgroup_engine.plan.step import Plan
@@ -19,28 +23,32 @@ from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 
+from ..conftest import StubKernel
+
 POD = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
 
 
-def _found(kernel):
+def _found(kernel: StubKernel) -> FoundTree:
     return FoundTree(kernel, detect(kernel, "stub"))
 
 
-def _apply(kernel, node, pods):
+def _apply(kernel: StubKernel, node: NodeConfig, pods: list[Pod]) -> None:
     outcome = execute(make_plan(wanted_tree(node, pods), _found(kernel), node.driver), kernel)
     assert outcome.failed == []
 
 
-def _down(kernel, node):
+def _down(kernel: StubKernel, node: NodeConfig) -> Outcome:
     return execute(down_plan(wanted_tree(node, []), _found(kernel), node.driver), kernel)
 
 
-def _everything(kernel):
+def _everything(kernel: StubKernel) -> tuple[set[str], dict[str, str]]:
     return kernel.dirs.copy(), kernel.files.copy()
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_status_is_all_ok_after_apply(stub, version, make_node, make_pod):
+def test_status_is_all_ok_after_apply(
+    stub: type[StubKernel], version: int, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel, node = stub(version), make_node()
     _apply(kernel, node, [make_pod()])
     rows = compare(wanted_tree(node, [make_pod()]), _found(kernel), node.driver)
@@ -48,7 +56,9 @@ def test_status_is_all_ok_after_apply(stub, version, make_node, make_pod):
     assert {row.state for row in rows} == {"ok"}
 
 
-def test_status_marks_drift_what_is_missing_and_what_is_not_wanted(stub, make_node, make_pod):
+def test_status_marks_drift_what_is_missing_and_what_is_not_wanted(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel, node = stub(2), make_node()
     _apply(kernel, node, [make_pod()])
     kernel.files["kubepods/memory.max"] = "4096"
@@ -59,7 +69,9 @@ def test_status_marks_drift_what_is_missing_and_what_is_not_wanted(stub, make_no
     assert states[POD.replace("01", "02")] == "missing"
 
 
-def test_status_shows_a_reserved_cgroup_that_is_missing(stub, make_node):
+def test_status_shows_a_reserved_cgroup_that_is_missing(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     node = make_node(enforceNodeAllocatable=["kube-reserved"], kubeReserved={"cpu": "1"}, kubeReservedCgroup="/kube")
     rows = compare(wanted_tree(node, []), _found(stub(1)), node.driver)
     assert ("cpu/kube/cpu.shares", "missing") in [(row.path, row.state) for row in rows]
@@ -67,7 +79,9 @@ def test_status_shows_a_reserved_cgroup_that_is_missing(stub, make_node):
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("root", ["", "/fcg-x", "/fcg-x/y"])
-def test_down_leaves_the_tree_as_before(stub, version, root, make_node, make_pod):
+def test_down_leaves_the_tree_as_before(
+    stub: type[StubKernel], version: int, root: str, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel, node = stub(version), make_node(cgroupRoot=root)
     before = _everything(kernel)
     _apply(kernel, node, [make_pod(), make_pod(n=2)])
@@ -75,7 +89,9 @@ def test_down_leaves_the_tree_as_before(stub, version, root, make_node, make_pod
     assert _everything(kernel) == before
 
 
-def test_a_cgroup_root_with_something_else_in_it_stays(stub, make_node):
+def test_a_cgroup_root_with_something_else_in_it_stays(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel, node = stub(2), make_node(cgroupRoot="/fcg-x")
     kernel.mkdir("fcg-x")
     kernel.mkdir("fcg-x/other")
@@ -85,7 +101,9 @@ def test_a_cgroup_root_with_something_else_in_it_stays(stub, make_node):
     assert "fcg-x/kubepods" not in kernel.dirs
 
 
-def test_controllers_stay_enabled_for_other_children(stub, make_node):
+def test_controllers_stay_enabled_for_other_children(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel, node = stub(2), make_node()
     kernel.mkdir("system.slice")
     _apply(kernel, node, [])
@@ -95,7 +113,9 @@ def test_controllers_stay_enabled_for_other_children(stub, make_node):
     assert plan.kept == ("/: cpu memory pids stay enabled for its other children",)
 
 
-def test_down_refuses_while_a_process_lives_there_and_says_which(stub, make_node, make_pod):
+def test_down_refuses_while_a_process_lives_there_and_says_which(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel, node = stub(2), make_node()
     _apply(kernel, node, [make_pod()])
     kernel.files[f"{POD}/cgroup.procs"] = "4711"
@@ -105,7 +125,9 @@ def test_down_refuses_while_a_process_lives_there_and_says_which(stub, make_node
     assert _everything(kernel) == before
 
 
-def test_down_refuses_a_tree_that_holds_someone_elses_cgroup(stub, make_node):
+def test_down_refuses_a_tree_that_holds_someone_elses_cgroup(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel, node = stub(2), make_node()
     _apply(kernel, node, [])
     kernel.mkdir("kubepods/mine")
@@ -113,7 +135,9 @@ def test_down_refuses_a_tree_that_holds_someone_elses_cgroup(stub, make_node):
         _down(kernel, node)
 
 
-def test_values_of_reserved_cgroups_go_back_to_the_kernels_defaults(stub, make_node):
+def test_values_of_reserved_cgroups_go_back_to_the_kernels_defaults(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel = stub(1)
     for tree in ("cpu", "memory", "pids"):
         kernel.mkdir(f"{tree}/kube")
@@ -129,14 +153,16 @@ def test_values_of_reserved_cgroups_go_back_to_the_kernels_defaults(stub, make_n
     assert _everything(kernel) == before
 
 
-def test_without_kubepods_there_is_nothing_to_do(stub, make_node):
+def test_without_kubepods_there_is_nothing_to_do(stub: type[StubKernel], make_node: Callable[..., NodeConfig]) -> None:
     kernel = stub(2)
     kernel.files["cgroup.subtree_control"] = "cpu"
     assert _down(kernel, make_node()).done == []
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_what_a_down_that_was_cut_short_has_left_is_put_back(stub, make_node, version):
+def test_what_a_down_that_was_cut_short_has_left_is_put_back(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], version: int
+) -> None:
     kernel, node = stub(version), make_node(cgroupRoot="/fcg-x")
     before = _everything(kernel)
     _apply(kernel, node, [])
@@ -149,7 +175,9 @@ def test_what_a_down_that_was_cut_short_has_left_is_put_back(stub, make_node, ve
     assert _everything(kernel) == before
 
 
-def test_a_container_with_a_short_id_is_removed_too(stub, make_node, make_object):
+def test_a_container_with_a_short_id_is_removed_too(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_object: Callable[..., dict[str, Any]]
+) -> None:
     kernel, node = stub(2), make_node()
     item = make_object()
     item["status"] = {"containerStatuses": [{"name": "c", "containerID": "containerd://cafe01"}]}
@@ -160,7 +188,9 @@ def test_a_container_with_a_short_id_is_removed_too(stub, make_node, make_object
     assert _everything(kernel) == before
 
 
-def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(stub, make_node):
+def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig]
+) -> None:
     kernel, node = stub(2), make_node()
     _apply(kernel, node, [])
     kernel.refuse["kubepods/burstable"] = EBUSY
@@ -170,7 +200,9 @@ def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(stub, make
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_containers_beside_containerd_are_made_and_removed_like_the_others(stub, make_node, make_pod, version):
+def test_containers_beside_containerd_are_made_and_removed_like_the_others(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], version: int
+) -> None:
     kernel = stub(version)
     node = replace(make_node(driver="systemd", runtime_driver="cgroupfs"), cgroup_version=version)
 

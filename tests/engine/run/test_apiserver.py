@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -51,10 +52,10 @@ def follow(server: ApiServer) -> Iterator[Follow]:
 
 
 @pytest.fixture
-def pod(make_object):
+def pod(make_object: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
     """A pod as the API server has it: bound to the node."""
 
-    def make(n: int, node: str = NODE, **metadata):
+    def make(n: int, node: str = NODE, **metadata: str | dict[str, str]) -> dict[str, Any]:
         item = make_object(n=n, nodeName=node)
         item["metadata"] |= metadata
         return item
@@ -71,7 +72,7 @@ def lists(server: ApiServer) -> int:
     return sum("watch" not in query for query in server.requests)
 
 
-def test_pods_are_listed_then_watched(server, follow, pod):
+def test_pods_are_listed_then_watched(server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -83,7 +84,12 @@ def test_pods_are_listed_then_watched(server, follow, pod):
     assert lists(server) == 1
 
 
-def test_a_pod_that_changes_is_seen_with_what_it_is_now(server, follow, pod, make_container):
+def test_a_pod_that_changes_is_seen_with_what_it_is_now(
+    server: ApiServer,
+    follow: Callable[..., Any],
+    pod: Callable[..., Any],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -93,20 +99,26 @@ def test_a_pod_that_changes_is_seen_with_what_it_is_now(server, follow, pod, mak
     watching.until(lambda: watching.seen.pods[0].ended)
 
 
-def test_there_are_no_pods_rather_than_unknown_ones_once_they_were_listed(server, follow):
+def test_there_are_no_pods_rather_than_unknown_ones_once_they_were_listed(
+    server: ApiServer, follow: Callable[..., Any]
+) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
     assert watching.seen.complete
 
 
-def test_until_the_first_list_nothing_is_known(server, follow, pod):
+def test_until_the_first_list_nothing_is_known(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.lists = [Request.hang]
     server.put(pod(1))
     watching = follow()
     assert (watching.names, watching.seen.complete) == (None, False)
 
 
-def test_nothing_but_list_and_watch_of_the_nodes_pods_is_asked_for(server, follow, pod):
+def test_nothing_but_list_and_watch_of_the_nodes_pods_is_asked_for(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
     server.put(pod(1))
@@ -116,7 +128,9 @@ def test_nothing_but_list_and_watch_of_the_nodes_pods_is_asked_for(server, follo
     assert server.requests[1]["allowWatchBookmarks"] == "true"
 
 
-def test_a_long_list_comes_in_pages(server, follow, pod, monkeypatch):
+def test_a_long_list_comes_in_pages(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pod_api, "_PAGE", 2)
     for n in range(1, 6):
         server.put(pod(n))
@@ -126,7 +140,9 @@ def test_a_long_list_comes_in_pages(server, follow, pod, monkeypatch):
     assert [query.get("continue") for query in server.requests[:3]] == [None, "2", "4"]
 
 
-def test_a_list_that_becomes_too_old_between_two_pages_is_asked_for_in_one(server, follow, pod, monkeypatch):
+def test_a_list_that_becomes_too_old_between_two_pages_is_asked_for_in_one(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pod_api, "_PAGE", 2)
     for n in range(1, 6):
         server.put(pod(n))
@@ -139,7 +155,9 @@ def test_a_list_that_becomes_too_old_between_two_pages_is_asked_for_in_one(serve
     assert watching.complaints == []
 
 
-def test_a_list_without_end_is_given_up(server, follow, pod, monkeypatch):
+def test_a_list_without_end_is_given_up(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pod_api, "_MAX_PAGES", 3)
     endless = {"kind": "PodList", "metadata": {"resourceVersion": "1", "continue": "again"}, "items": []}
     server.lists = [lambda request: request.answer(200, endless)] * 3
@@ -147,7 +165,9 @@ def test_a_list_without_end_is_given_up(server, follow, pod, monkeypatch):
     watching.until_complaint("its list does not end after 3 pages")
 
 
-def test_a_watch_that_ends_is_resumed_where_it_was(server, follow, pod):
+def test_a_watch_that_ends_is_resumed_where_it_was(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
     server.put(pod(1))
@@ -160,7 +180,9 @@ def test_a_watch_that_ends_is_resumed_where_it_was(server, follow, pod):
     assert watching.complaints == []
 
 
-def test_a_bookmark_moves_the_version_that_a_watch_is_resumed_from(server, follow, pod):
+def test_a_bookmark_moves_the_version_that_a_watch_is_resumed_from(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
     server.bookmark()
@@ -173,7 +195,9 @@ def test_a_bookmark_moves_the_version_that_a_watch_is_resumed_from(server, follo
     assert lists(server) == 1
 
 
-def test_a_server_that_dies_leaves_the_pods_in_force_and_is_followed_when_it_is_back(server, follow, pod):
+def test_a_server_that_dies_leaves_the_pods_in_force_and_is_followed_when_it_is_back(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -190,7 +214,9 @@ def test_a_server_that_dies_leaves_the_pods_in_force_and_is_followed_when_it_is_
 
 
 @pytest.mark.parametrize("how", ["as an event", "as the status"])
-def test_a_version_that_is_too_old_has_everything_listed_again(server, follow, pod, how):
+def test_a_version_that_is_too_old_has_everything_listed_again(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], how: str
+) -> None:
     server.put(pod(1))
     server.put(pod(2))
     watching = follow()
@@ -207,7 +233,9 @@ def test_a_version_that_is_too_old_has_everything_listed_again(server, follow, p
     assert not any("410" in text or "old" in text for text in watching.complaints)
 
 
-def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(server, follow, pod):
+def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.watches = [lambda request: request.refuse(410, "Expired")] * 1000
     watching = follow(ApiTimeouts(first=0.2, most=0.4))
     end = time.monotonic() + 1.0
@@ -216,7 +244,9 @@ def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(server, follow
     assert watching.names == []
 
 
-def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(server, follow):
+def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(
+    server: ApiServer, follow: Callable[..., Any]
+) -> None:
     times: list[float] = []
 
     def end_at_once(request: Request) -> None:
@@ -231,7 +261,9 @@ def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(server, f
     assert all(wait >= 0.025 * 2**n for n, wait in enumerate(waits))
 
 
-def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_listed(server, follow, pod):
+def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_listed(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.watches = [lambda request: (request.begin_chunks(), request.hang())]
     watching = follow(ApiTimeouts(silent=0.3, first=0.02, most=0.1))
     watching.until(lambda: watching.names == [])
@@ -241,7 +273,9 @@ def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_liste
     assert lists(server) == 2
 
 
-def test_a_server_that_accepts_and_says_nothing_is_complained_about(server, follow, pod):
+def test_a_server_that_accepts_and_says_nothing_is_complained_about(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.lists = [Request.hang]
     server.put(pod(1))
     watching = follow(ApiTimeouts(answer=0.3, first=0.02, most=0.1))
@@ -249,7 +283,9 @@ def test_a_server_that_accepts_and_says_nothing_is_complained_about(server, foll
     watching.until(lambda: watching.names == ["p1"])
 
 
-def test_an_answer_that_drips_is_given_up(server, follow, pod):
+def test_an_answer_that_drips_is_given_up(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     def drip(request: Request) -> None:
         request.begin_chunks()
         while not request.server_of.closing:
@@ -283,7 +319,9 @@ def no_chunk(request: Request) -> None:
 
 
 @pytest.mark.parametrize("answer", [broken_off, ended_in_an_event, no_chunk])
-def test_a_watch_that_breaks_off_is_resumed_where_it_was(server, follow, pod, answer):
+def test_a_watch_that_breaks_off_is_resumed_where_it_was(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], answer: Callable[..., Any]
+) -> None:
     server.watches = [answer]
     watching = follow()
     watching.until(lambda: watching.names == [])
@@ -309,7 +347,13 @@ def test_a_watch_that_breaks_off_is_resumed_where_it_was(server, follow, pod, an
         ({"type": "ERROR", "object": None}, "its watch ended"),
     ],
 )
-def test_an_event_that_is_none_is_complained_about_and_everything_listed_again(server, follow, pod, event, message):
+def test_an_event_that_is_none_is_complained_about_and_everything_listed_again(
+    server: ApiServer,
+    follow: Callable[..., Any],
+    pod: Callable[..., Any],
+    event: dict[str, Any] | bytes | list[int],
+    message: str,
+) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -335,7 +379,9 @@ def test_an_event_that_is_none_is_complained_about_and_everything_listed_again(s
         ({"kind": "PodList", "metadata": {"resourceVersion": "1", "continue": 5}, "items": []}, "is no PodList"),
     ],
 )
-def test_a_list_that_is_none_is_complained_about_and_asked_for_again(server, follow, pod, body, message):
+def test_a_list_that_is_none_is_complained_about_and_asked_for_again(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], body: dict[str, Any] | bytes, message: str
+) -> None:
     server.lists = [lambda request: request.answer(200, body)]
     server.put(pod(1))
     watching = follow()
@@ -352,7 +398,9 @@ def test_a_list_that_is_none_is_complained_about_and_asked_for_again(server, fol
         (302, '302 Found: "no"'),
     ],
 )
-def test_a_refusal_is_one_clear_line_and_told_once(server, follow, pod, code, message):
+def test_a_refusal_is_one_clear_line_and_told_once(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], code: int, message: str
+) -> None:
     server.lists = [lambda request: request.refuse(code, "no", Location="http://127.0.0.1:1/")] * 3
     server.put(pod(1))
     watching = follow()
@@ -360,7 +408,9 @@ def test_a_refusal_is_one_clear_line_and_told_once(server, follow, pod, code, me
     assert watching.complaints == [f"{server.host}: {message}"]
 
 
-def test_a_server_that_asks_for_time_gets_it(server, follow, pod):
+def test_a_server_that_asks_for_time_gets_it(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.lists = [lambda request: request.refuse(429, "too many requests", Retry_After="1")]
     began = time.monotonic()
     watching = follow()
@@ -369,7 +419,7 @@ def test_a_server_that_asks_for_time_gets_it(server, follow, pod):
     assert "429" in watching.complaints[0]
 
 
-def test_a_server_cannot_ask_for_too_much_time():
+def test_a_server_cannot_ask_for_too_much_time() -> None:
     assert pod_api._MAX_RETRY_AFTER <= 60
 
 
@@ -390,7 +440,9 @@ def test_a_server_cannot_ask_for_too_much_time():
         (lambda item: item.update(spec=[]), "spec: is not a mapping"),
     ],
 )
-def test_a_pod_that_cannot_be_used_is_one_line_and_the_others_count(server, follow, pod, change, message):
+def test_a_pod_that_cannot_be_used_is_one_line_and_the_others_count(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], change: Callable[..., Any], message: str
+) -> None:
     bad = pod(1)
     change(bad)
     server.put(bad, name="p1")
@@ -405,7 +457,9 @@ def test_a_pod_that_cannot_be_used_is_one_line_and_the_others_count(server, foll
     assert len(watching.complaints) == 1
 
 
-def test_objects_that_are_none_at_all_are_one_line_each(server, follow, pod):
+def test_objects_that_are_none_at_all_are_one_line_each(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     items = [None, 5, [], {"metadata": "x"}, pod(1)]
     body = {"kind": "PodList", "metadata": {"resourceVersion": "100"}, "items": items}
     server.lists = [lambda request: request.answer(200, body)]
@@ -414,7 +468,9 @@ def test_objects_that_are_none_at_all_are_one_line_each(server, follow, pod):
     assert 1 <= len(watching.complaints) <= 4
 
 
-def test_a_pod_that_goes_bad_keeps_what_it_had(server, follow, pod):
+def test_a_pod_that_goes_bad_keeps_what_it_had(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -428,7 +484,9 @@ def test_a_pod_that_goes_bad_keeps_what_it_had(server, follow, pod):
     watching.until(lambda: watching.names == [])
 
 
-def test_a_pod_that_was_never_good_leaves_the_picture_incomplete(server, follow, pod):
+def test_a_pod_that_was_never_good_leaves_the_picture_incomplete(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     bad = pod(1)
     bad["spec"]["containers"] = []
     server.put(bad)
@@ -439,7 +497,9 @@ def test_a_pod_that_was_never_good_leaves_the_picture_incomplete(server, follow,
     watching.until(lambda: watching.seen.complete)
 
 
-def test_of_two_pods_with_one_uid_the_one_in_force_stays(server, follow, pod):
+def test_of_two_pods_with_one_uid_the_one_in_force_stays(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+) -> None:
     server.put(pod(2))
     watching = follow()
     watching.until(lambda: watching.names == ["p2"])
@@ -450,7 +510,7 @@ def test_of_two_pods_with_one_uid_the_one_in_force_stays(server, follow, pod):
     watching.until(lambda: watching.names == ["a-first"])
 
 
-def test_a_mirror_pod_is_its_static_pod(server, follow, pod):
+def test_a_mirror_pod_is_its_static_pod(server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]) -> None:
     uid = "0123456789abcdef" * 2
     server.put(pod(1, annotations={"kubernetes.io/config.mirror": uid}))
     watching = follow()
@@ -476,7 +536,9 @@ def spoilt(raw: bytes, random: Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(server, follow, pod, seed):
+def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(
+    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], seed: int
+) -> None:
     random = Random(seed)
 
     def listed_badly(request: Request) -> None:
@@ -502,7 +564,9 @@ def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(server, f
     assert all("\n" not in text and len(text) < 500 for text in watching.complaints)
 
 
-def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(server, follow):
+def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(
+    server: ApiServer, follow: Callable[..., Any]
+) -> None:
     source = apiserver_source(server.kubeconfig(), NODE, NEW, SOON)
     watching = Watching(source)
     watching.until(lambda: watching.names == [])
@@ -510,7 +574,7 @@ def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(s
     assert not source._thread.is_alive()
 
 
-def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path):
+def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=api -addext subjectAltName=IP:127.0.0.1"
     try:
@@ -527,14 +591,14 @@ def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path):
         server.stop()
 
 
-def test_listed_once_the_pods_are_a_list(server, pod):
+def test_listed_once_the_pods_are_a_list(server: ApiServer, pod: Callable[..., Any]) -> None:
     server.put(pod(1))
     server.put(pod(2))
     assert [each.name for each in apiserver_pods(server.kubeconfig(), NODE, NEW, SOON)] == ["p1", "p2"]
     assert versions(server) == []
 
 
-def test_listed_once_a_server_that_cannot_be_used_is_an_error(server, pod):
+def test_listed_once_a_server_that_cannot_be_used_is_an_error(server: ApiServer, pod: Callable[..., Any]) -> None:
     server.lists = [lambda request: request.refuse(403, "no")]
     with pytest.raises(ApiServerError, match=r"403 Forbidden") as caught:
         apiserver_pods(server.kubeconfig(), NODE, NEW, SOON)
@@ -548,7 +612,7 @@ def test_listed_once_a_server_that_cannot_be_used_is_an_error(server, pod):
         apiserver_pods(kubeconfig, NODE, NEW, SOON)
 
 
-def test_listed_once_a_pod_that_cannot_be_used_is_an_error(server, pod):
+def test_listed_once_a_pod_that_cannot_be_used_is_an_error(server: ApiServer, pod: Callable[..., Any]) -> None:
     server.put(pod(1))
     server.put(pod(1, name="other"))
     with pytest.raises(PodError, match="is also that of"):
@@ -562,7 +626,7 @@ def test_listed_once_a_pod_that_cannot_be_used_is_an_error(server, pod):
     "content",
     [None, "", "[", "[]", "a: b", "apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: 5\n", "\x00", b"\xff"],
 )
-def test_a_kubeconfig_that_cannot_be_used_is_one_clear_line(tmp_path, content):
+def test_a_kubeconfig_that_cannot_be_used_is_one_clear_line(tmp_path: Path, content: str | bytes | None) -> None:
     path = tmp_path / "kubeconfig"
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -572,19 +636,19 @@ def test_a_kubeconfig_that_cannot_be_used_is_one_clear_line(tmp_path, content):
     assert "\n" not in str(caught.value)
 
 
-def test_outside_of_a_cluster_a_kubeconfig_is_asked_for(monkeypatch):
+def test_outside_of_a_cluster_a_kubeconfig_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(ApiServerError, match="give --kubeconfig outside of a pod"):
         apiserver_source(None, NODE, NEW)
 
 
-def test_without_the_client_library_it_is_said_what_to_install(monkeypatch, tmp_path):
+def test_without_the_client_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(ApiServerError, match="install the Python package kubernetes"):
         apiserver_source(tmp_path / "kubeconfig", NODE, NEW)
 
 
-def test_no_message_has_a_secret_in_it(server, follow):
+def test_no_message_has_a_secret_in_it(server: ApiServer, follow: Callable[..., Any]) -> None:
     kubeconfig = server.kubeconfig(token="wrong-token")
     text = kubeconfig.read_text().replace("http://", "http://user:word@")
     kubeconfig.write_text(text)
@@ -594,7 +658,7 @@ def test_no_message_has_a_secret_in_it(server, follow):
     assert "word" not in complaint
 
 
-def test_the_engine_does_without_the_client_library_otherwise():
+def test_the_engine_does_without_the_client_library_otherwise() -> None:
     modules = "cgroup_engine.cli, cgroup_engine.sources.apiserver"
     code = f"import sys, {modules}; print('kubernetes' in sys.modules, 'urllib3' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -47,7 +47,7 @@ def pods(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def put(make_object) -> Callable[..., None]:
+def put(make_object: Callable[..., dict[str, Any]]) -> Callable[..., None]:
     """Writes pods of the given numbers into a file, as an editor does: beside it, then renamed."""
 
     def write(path: Path, *numbers: int) -> None:
@@ -58,7 +58,7 @@ def put(make_object) -> Callable[..., None]:
     return write
 
 
-def test_pods_are_there_at_the_first_look(pods, put, follow):
+def test_pods_are_there_at_the_first_look(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
     put(pods / "a.yaml", 1, 2)
     put(pods / "b.json", 3)
     seen = follow(pods).seen
@@ -66,7 +66,9 @@ def test_pods_are_there_at_the_first_look(pods, put, follow):
     assert (seen.complaints, seen.complete) == ((), True)
 
 
-def test_a_file_that_comes_brings_its_pods_and_one_that_goes_takes_them(pods, put, follow):
+def test_a_file_that_comes_brings_its_pods_and_one_that_goes_takes_them(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     watching = follow(pods)
     put(pods / "a.yaml", 1)
     watching.until(lambda: watching.names == ["p1"])
@@ -77,7 +79,9 @@ def test_a_file_that_comes_brings_its_pods_and_one_that_goes_takes_them(pods, pu
     assert watching.complaints == []
 
 
-def test_a_file_that_is_named_itself_is_followed_through_renames(tmp_path, put, follow):
+def test_a_file_that_is_named_itself_is_followed_through_renames(
+    tmp_path: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     file = tmp_path / "pod.yaml"
     put(file, 1)
     watching = follow(file)
@@ -93,7 +97,7 @@ def test_a_file_that_is_named_itself_is_followed_through_renames(tmp_path, put, 
     watching.until(lambda: watching.names == ["p1"])
 
 
-def test_nothing_to_read_means_nothing_new(pods, put, follow):
+def test_nothing_to_read_means_nothing_new(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     assert select.select([watching.source], [], [], 0.1)[0] == []
@@ -103,7 +107,9 @@ def test_nothing_to_read_means_nothing_new(pods, put, follow):
     assert watching.complaints == []
 
 
-def test_a_bad_file_keeps_the_pods_it_had_and_is_told_once(pods, put, follow):
+def test_a_bad_file_keeps_the_pods_it_had_and_is_told_once(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1, 2)
     put(pods / "b.yaml", 3)
     watching = follow(pods)
@@ -122,7 +128,9 @@ def test_a_bad_file_keeps_the_pods_it_had_and_is_told_once(pods, put, follow):
     watching.until(lambda: len(watching.complaints) == 2)  # told again, as it was good in between
 
 
-def test_a_file_that_was_never_good_leaves_the_picture_incomplete(pods, put, follow):
+def test_a_file_that_was_never_good_leaves_the_picture_incomplete(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     (pods / "b.yaml").write_text("apiVersion: v1\nkind: Po")
     watching = follow(pods)
@@ -134,7 +142,9 @@ def test_a_file_that_was_never_good_leaves_the_picture_incomplete(pods, put, fol
     assert watching.names == ["p1", "p2"]
 
 
-def test_a_half_written_file_is_not_complained_about(pods, put, follow, make_object):
+def test_a_half_written_file_is_not_complained_about(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+) -> None:
     text = yaml.safe_dump_all([make_object(n=1), make_object(n=2)])
     put(pods / "a.yaml", 1, 2)
     watching = follow(pods)
@@ -151,7 +161,9 @@ def test_a_half_written_file_is_not_complained_about(pods, put, follow, make_obj
     assert watching.complaints == []
 
 
-def test_a_file_that_is_open_for_writing_is_not_believed_for_a_while(pods, put, follow, make_object):
+def test_a_file_that_is_open_for_writing_is_not_believed_for_a_while(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+) -> None:
     put(pods / "a.yaml", 1, 2)
     watching = follow(pods)
     with (pods / "a.yaml").open("w") as file:
@@ -162,7 +174,9 @@ def test_a_file_that_is_open_for_writing_is_not_believed_for_a_while(pods, put, 
     watching.until(lambda: watching.names == ["p1"])
 
 
-def test_a_file_that_is_removed_and_written_again_keeps_its_pods(pods, put, follow):
+def test_a_file_that_is_removed_and_written_again_keeps_its_pods(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     (pods / "a.yaml").unlink()
@@ -172,7 +186,9 @@ def test_a_file_that_is_removed_and_written_again_keeps_its_pods(pods, put, foll
     watching.until(lambda: watching.names == ["p1", "p2"])
 
 
-def test_a_directory_that_vanishes_keeps_everything_in_force_until_it_is_back(pods, put, follow):
+def test_a_directory_that_vanishes_keeps_everything_in_force_until_it_is_back(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     put(pods / "b.yaml", 2)
     watching = follow(pods)
@@ -186,7 +202,9 @@ def test_a_directory_that_vanishes_keeps_everything_in_force_until_it_is_back(po
     assert len(watching.complaints) == 1
 
 
-def test_a_directory_that_is_removed_with_its_files_keeps_them_in_force(pods, put, follow):
+def test_a_directory_that_is_removed_with_its_files_keeps_them_in_force(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     (pods / "a.yaml").unlink()
@@ -200,7 +218,9 @@ def test_a_directory_that_is_removed_with_its_files_keeps_them_in_force(pods, pu
     watching.until(lambda: watching.names == ["p2"])
 
 
-def test_a_config_map_is_followed_through_its_links(pods, put, follow):
+def test_a_config_map_is_followed_through_its_links(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     def publish(name: str, *numbers: int) -> None:
         (pods / name).mkdir()
         put(pods / name / "pod.yaml", *numbers)
@@ -216,7 +236,9 @@ def test_a_config_map_is_followed_through_its_links(pods, put, follow):
     assert watching.complaints == []
 
 
-def test_a_directory_behind_a_link_is_followed_when_the_link_is_swapped(tmp_path, put, follow):
+def test_a_directory_behind_a_link_is_followed_when_the_link_is_swapped(
+    tmp_path: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     for name, n in (("one", 1), ("two", 2)):
         (tmp_path / name).mkdir()
         put(tmp_path / name / "a.yaml", n)
@@ -228,7 +250,9 @@ def test_a_directory_behind_a_link_is_followed_when_the_link_is_swapped(tmp_path
     watching.until(lambda: watching.names == ["p2"])
 
 
-def test_a_link_that_leads_out_is_not_followed(tmp_path, pods, put, follow):
+def test_a_link_that_leads_out_is_not_followed(
+    tmp_path: Path, pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(tmp_path / "outside.yaml", 1)
     (pods / "a.yaml").symlink_to("../outside.yaml")
     (pods / "b.yaml").symlink_to(tmp_path / "outside.yaml")
@@ -243,7 +267,9 @@ def test_a_link_that_leads_out_is_not_followed(tmp_path, pods, put, follow):
     assert watching.seen.complete  # whoever ran before did not follow them either
 
 
-def test_a_good_file_that_becomes_a_link_out_keeps_its_pods(tmp_path, pods, put, follow):
+def test_a_good_file_that_becomes_a_link_out_keeps_its_pods(
+    tmp_path: Path, pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     put(tmp_path / "outside.yaml", 2)
     watching = follow(pods)
@@ -253,7 +279,9 @@ def test_a_good_file_that_becomes_a_link_out_keeps_its_pods(tmp_path, pods, put,
     assert watching.names == ["p1"]
 
 
-def test_what_is_no_file_is_complained_about_and_never_blocks(pods, put, follow):
+def test_what_is_no_file_is_complained_about_and_never_blocks(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+) -> None:
     put(pods / "a.yaml", 1)
     os.mkfifo(pods / "fifo.yaml")
     (pods / "directory.yaml").mkdir()
@@ -289,7 +317,9 @@ def test_what_is_no_file_is_complained_about_and_never_blocks(pods, put, follow)
         ("", "is empty"),
     ],
 )
-def test_bombs_and_rubbish_are_one_line_each(pods, put, follow, content, message):
+def test_bombs_and_rubbish_are_one_line_each(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], content: str, message: str
+) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     (pods / "b.yaml").write_text(content)
@@ -297,7 +327,7 @@ def test_bombs_and_rubbish_are_one_line_each(pods, put, follow, content, message
     assert watching.names == ["p1"]
 
 
-def test_a_sparse_file_is_not_read_whole(pods, put, follow):
+def test_a_sparse_file_is_not_read_whole(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
     put(pods / "a.yaml", 1)
     with (pods / "b.yaml").open("wb") as file:
         file.truncate(1 << 40)
@@ -306,7 +336,9 @@ def test_a_sparse_file_is_not_read_whole(pods, put, follow):
     assert watching.names == ["p1"]
 
 
-def test_of_two_pods_with_one_uid_the_one_in_force_stays(pods, put, follow, make_object):
+def test_of_two_pods_with_one_uid_the_one_in_force_stays(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+) -> None:
     put(pods / "b.yaml", 1)
     watching = follow(pods)
     other = make_object(n=1)
@@ -322,7 +354,9 @@ def test_of_two_pods_with_one_uid_the_one_in_force_stays(pods, put, follow, make
     assert len(watching.complaints) == 2
 
 
-def test_a_pod_keeps_its_uid_in_a_file_with_two_of_it(pods, put, follow, make_object):
+def test_a_pod_keeps_its_uid_in_a_file_with_two_of_it(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     other = make_object(n=1)
@@ -332,7 +366,9 @@ def test_a_pod_keeps_its_uid_in_a_file_with_two_of_it(pods, put, follow, make_ob
     assert watching.names == ["p1"]
 
 
-def test_a_static_pod_has_the_uid_of_its_path(pods, put, follow, make_object):
+def test_a_static_pod_has_the_uid_of_its_path(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+) -> None:
     item = make_object()
     del item["metadata"]["uid"]
     (pods / "a.yaml").write_text(yaml.safe_dump(item))
@@ -345,18 +381,20 @@ def test_a_static_pod_has_the_uid_of_its_path(pods, put, follow, make_object):
 
 
 @pytest.mark.parametrize("missing", ["none", "none/at/all"])
-def test_a_path_that_does_not_exist_at_the_start_is_an_error(tmp_path, missing):
+def test_a_path_that_does_not_exist_at_the_start_is_an_error(tmp_path: Path, missing: str) -> None:
     with pytest.raises(PodError, match=r"cannot be read: No such file"):
         pod_source([tmp_path, tmp_path / missing], KubeletVersion())
 
 
-def test_a_path_that_is_no_file_at_the_start_is_an_error(tmp_path):
+def test_a_path_that_is_no_file_at_the_start_is_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(PodError, match=r"is a fifo, not a file"):
         pod_source([tmp_path / "fifo"], KubeletVersion())
 
 
-def test_without_inotify_files_are_looked_at_now_and_then(pods, put, follow, monkeypatch):
+def test_without_inotify_files_are_looked_at_now_and_then(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(24, "Too many open files")
 
@@ -370,7 +408,9 @@ def test_without_inotify_files_are_looked_at_now_and_then(pods, put, follow, mon
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_after_any_history_what_is_in_force_is_what_each_file_said_last(pods, put, follow, monkeypatch, seed):
+def test_after_any_history_what_is_in_force_is_what_each_file_said_last(
+    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     monkeypatch.setattr("cgroup_engine.sources.files.QUIET", 0.02)
     random = Random(seed)
     watching = follow(pods)

@@ -6,7 +6,10 @@ import os
 import select
 import subprocess
 import time
+from collections.abc import Callable
 from errno import ENODEV
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +23,7 @@ from .on_host import ROOT, needs_cgroup_v1
 class Following:
     """What writers have told so far."""
 
-    def __init__(self, root, top):
+    def __init__(self, root: Path, top: str) -> None:
         layout = detect(OsFs(str(root)), str(root))
         try:
             self.writers = ForeignWrites(str(root), layout, top)
@@ -28,7 +31,7 @@ class Following:
             pytest.skip("fanotify of a whole file system is not permitted")
         self.told = {}
 
-    def until(self, *paths):
+    def until(self, *paths: str) -> None:
         end = time.monotonic() + 10
         while not self.told.keys() >= set(paths):
             assert time.monotonic() < end, f"told: {self.told}"
@@ -36,13 +39,13 @@ class Following:
                 self.told.update(self.writers.read())
 
 
-def _shell(script):
+def _shell(script: str) -> subprocess.Popen[bytes]:
     """Runs a script in a shell that lives on for a moment; returns its pid."""
     return subprocess.Popen(["sh", "-c", f"{script}; read line"], stdin=subprocess.PIPE)
 
 
 @needs_cgroup_v1
-def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup):
+def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup: str) -> None:
     following = Following(ROOT, own_cgroup)
     made = f"cpu/{own_cgroup}/made"
     with _shell(f"cd {ROOT}; echo 100 > cpu/{own_cgroup}/cpu.shares; mkdir {made}; rmdir {made}") as shell:
@@ -54,7 +57,7 @@ def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup):
 
 
 @needs_cgroup_v1
-def test_own_writes_and_those_elsewhere_are_not_told(own_cgroup):
+def test_own_writes_and_those_elsewhere_are_not_told(own_cgroup: str) -> None:
     following = Following(ROOT, "fcg-somewhere-else")
     with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
         shell.stdin.close()
@@ -67,7 +70,7 @@ def test_own_writes_and_those_elsewhere_are_not_told(own_cgroup):
 
 
 @needs_cgroup_v1
-def test_nothing_stays_open(own_cgroup):
+def test_nothing_stays_open(own_cgroup: str) -> None:
     before = len(os.listdir("/proc/self/fd"))
     following = Following(ROOT, own_cgroup)
     with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
@@ -78,7 +81,7 @@ def test_nothing_stays_open(own_cgroup):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="fanotify of a whole file system needs root")
-def test_a_writer_in_a_fake_is_named(mounted_fake):
+def test_a_writer_in_a_fake_is_named(mounted_fake: Callable[..., Any]) -> None:
     tree = mounted_fake("v2")
     (tree / "kubepods").mkdir()
     following = Following(tree, "kubepods")
@@ -89,12 +92,12 @@ def test_a_writer_in_a_fake_is_named(mounted_fake):
     following.writers.close()
 
 
-def test_a_write_to_a_file_whose_cgroup_is_gone_meanwhile_may_be_any(monkeypatch):
+def test_a_write_to_a_file_whose_cgroup_is_gone_meanwhile_may_be_any(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [OSError(ENODEV, "No such device"), BlockingIOError()]
     writers = ForeignWrites.__new__(ForeignWrites)  # 6.1 answers so to a listener without names
     writers._handle = -1
 
-    def read(handle, size):
+    def read(handle: int, size: int) -> None:
         raise answers.pop(0)
 
     monkeypatch.setattr("cgroup_engine.run.foreign_writes.os.read", read)

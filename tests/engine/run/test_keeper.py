@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from errno import EBUSY, EINVAL
+from typing import Any
 
 import pytest
 
 from cgroup_engine.change.killing import ProcessKiller
 from cgroup_engine.errors import RootError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.names import is_container_directory, is_pod_directory
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.run.control import Control
+from cgroup_engine.run.events import Reason, Reconciled
 from cgroup_engine.run.keeper import Keeper
 from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.run.orphans import GRACE
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundTree
-from cgroup_engine.tree.layout import detect
-from fakecgroup import Kernel
+from cgroup_engine.tree.layout import Controller, detect
+from fakecgroup.kernel import Kernel
 
 from ..model_fs import ModelFs
 
@@ -29,38 +34,38 @@ LAYOUTS = [("v1", "5.10"), ("v2", "5.10"), ("v2", "6.12")]
 
 
 class Time:
-    def __init__(self):
+    def __init__(self) -> None:
         self.now = 1000.0
 
-    def clock(self):
+    def clock(self) -> float:
         return self.now
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         self.now += seconds
 
 
 class Recorded(ModelFs):
     """Counts what changes the tree, and refuses it where told: path -> errno."""
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.changes = []
         self.refuse = {}
 
-    def _changing(self, path):
+    def _changing(self, path: str) -> None:
         self.changes.append(path)
         if path in self.refuse:
             raise OSError(self.refuse[path], "refused", path)
 
-    def mkdir(self, path):
+    def mkdir(self, path: str) -> None:
         self._changing(path)
         super().mkdir(path)
 
-    def rmdir(self, path):
+    def rmdir(self, path: str) -> None:
         self._changing(path)
         super().rmdir(path)
 
-    def write(self, path, data):
+    def write(self, path: str, data: str) -> None:
         self._changing(path)
         super().write(path, data)
 
@@ -70,22 +75,22 @@ class Doomed(ProcessKiller):
 
     own = 4000000
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.stubborn = set()
         self.kernel_threads = set()
         self.killed = []
 
-    def is_kernel_thread(self, pid):
+    def is_kernel_thread(self, pid: int) -> bool:
         return pid in self.kernel_threads
 
-    def kill(self, pid, is_there):
+    def kill(self, pid: int, is_there: Callable[..., Any]) -> None:
         if is_there():
             self.killed.append(pid)
             if pid not in self.stubborn:
                 self.end(pid)
 
-    def end(self, pid):
+    def end(self, pid: int) -> None:
         self.kernel.task_exited(pid)
         self.kernel.task_reaped(pid)
 
@@ -93,7 +98,7 @@ class Doomed(ProcessKiller):
 class Kept:
     """A keeper of a model's tree, and the tree."""
 
-    def __init__(self, node, layout, version, **options):
+    def __init__(self, node: NodeConfig, layout: str, version: str, **options: Any) -> None:
         self.kernel = Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30)
         self.fs = Recorded(self.kernel)
         self.layout = detect(self.fs, "model")
@@ -106,56 +111,63 @@ class Kept:
         self.complaints = []
 
     @contextmanager
-    def opened(self):
+    def opened(self) -> Iterator[OpenedRoot]:
         if self.gone:
             raise RootError("model: is gone")
         yield OpenedRoot(self.node, FoundTree(self.fs, self.layout))
 
-    def look(self, *pods, after=0.0, reason="interval", complete=True, by=None):
+    def look(
+        self,
+        *pods: Pod,
+        after: float = 0.0,
+        reason: Reason = "interval",
+        complete: bool = True,
+        by: dict[str, str] | None = None,
+    ) -> Reconciled:
         """What is told of one look; ``after``: seconds since the last."""
         self.time.now += after
         self.fs.changes.clear()
         done, self.complaints = self.keeper.reconcile(reason, Seen(pods, complete=complete), by or {})
         return done
 
-    def file(self, controller, cgroup, name):
+    def file(self, controller: Controller, cgroup: str, name: str) -> str:
         return self.layout.file(controller, cgroup, name)
 
-    def weight(self, cgroup):
+    def weight(self, cgroup: str) -> str:
         return self.file("cpu", cgroup, "cpu.shares" if self.layout.version == 1 else "cpu.weight")
 
-    def write(self, path, text):
+    def write(self, path: str, text: str) -> None:
         self.kernel.write(f"/{path}", text)
 
-    def read(self, path):
+    def read(self, path: str) -> str:
         return self.kernel.read(f"/{path}").strip()
 
-    def pods(self):
+    def pods(self) -> set[str]:
         names = {name for path in ("", "/burstable", "/besteffort") for name in self.names(f"kubepods{path}")}
         return {name for name in names if is_pod_directory(name, "cgroupfs")}
 
-    def names(self, cgroup):
+    def names(self, cgroup: str) -> set[str]:
         found = [self.layout.directory(tree, cgroup) for tree in self.layout.hierarchies]
         return {name for directory in found if self.fs.is_dir(directory) for name in self.fs.listdir(directory)}
 
-    def make(self, cgroup):
+    def make(self, cgroup: str) -> None:
         """As a stranger: in every hierarchy."""
         for tree in self.layout.hierarchies:
             self.kernel.mkdir("/" + self.layout.directory(tree, cgroup))
 
-    def process_in(self, cgroup):
+    def process_in(self, cgroup: str) -> int:
         pid = self.kernel.fork(1)
         self.write(self.file("memory", self.container_in(cgroup), "cgroup.procs"), str(pid))
         return pid
 
-    def container_in(self, pod):
+    def container_in(self, pod: str) -> str:
         """A process lives in a container: on v2 none may be in a cgroup with controllers for its children."""
         names = sorted(name for name in self.names(pod) if is_container_directory(name))
         return f"{pod}/{names[0]}" if names else pod
 
 
 @pytest.fixture(params=LAYOUTS, ids="-".join)
-def kept(request, make_node):
+def kept(request: pytest.FixtureRequest, make_node: Callable[..., NodeConfig]) -> Kept:
     return Kept(make_node(), *request.param)
 
 
@@ -163,7 +175,7 @@ POD = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
 STRANGER = "kubepods/besteffort/pod0aa1a5e2-0b3f-4d0e-8f31-00000000abcd"
 
 
-def test_the_second_look_changes_nothing(kept, make_pod):
+def test_the_second_look_changes_nothing(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     first = kept.look(make_pod(), reason="start")
     assert (first.outcome.failed, first.drift, first.pods) == ([], (), {"BestEffort": 1})
     assert first.outcome.done
@@ -172,7 +184,7 @@ def test_the_second_look_changes_nothing(kept, make_pod):
     assert kept.keeper.next_try() is None
 
 
-def test_what_somebody_else_wrote_is_told_and_put_right(kept, make_pod):
+def test_what_somebody_else_wrote_is_told_and_put_right(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     file = kept.weight(POD)
     before = kept.read(file)
@@ -185,7 +197,9 @@ def test_what_somebody_else_wrote_is_told_and_put_right(kept, make_pod):
     assert kept.look(make_pod()).drift == ()
 
 
-def test_a_change_of_the_pods_is_no_drift(kept, make_pod, make_container):
+def test_a_change_of_the_pods_is_no_drift(
+    kept: Kept, make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     small = make_pod(make_container(requests={"cpu": "100m"}))
     large = make_pod(make_container(requests={"cpu": "900m"}), make_container("d"))
     kept.look(small)
@@ -194,7 +208,7 @@ def test_a_change_of_the_pods_is_no_drift(kept, make_pod, make_container):
     assert done.drift == ()
 
 
-def test_a_removed_cgroup_is_told_once_and_made_again(kept, make_pod):
+def test_a_removed_cgroup_is_told_once_and_made_again(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     container = kept.container_in(POD)
     trees = kept.layout.hierarchies
@@ -207,7 +221,9 @@ def test_a_removed_cgroup_is_told_once_and_made_again(kept, make_pod):
     assert kept.look(make_pod()).outcome.done == []
 
 
-def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(kept, make_pod, make_container):
+def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(
+    kept: Kept, make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     file = kept.weight(POD)
     pods = make_pod(), make_pod(n=2)
     kept.fs.refuse[file] = EBUSY
@@ -228,7 +244,7 @@ def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(kept,
     assert kept.keeper.next_try() is None
 
 
-def test_a_step_that_waits_is_not_attempted_and_counted(kept, make_pod):
+def test_a_step_that_waits_is_not_attempted_and_counted(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     file = kept.weight(POD)
     kept.fs.refuse[file] = EINVAL
     kept.look(make_pod())
@@ -236,7 +252,9 @@ def test_a_step_that_waits_is_not_attempted_and_counted(kept, make_pod):
     assert (done.backed_off, done.outcome.failed, kept.fs.changes) == (1, [], [])
 
 
-def test_another_value_is_tried_at_once(kept, make_pod, make_container):
+def test_another_value_is_tried_at_once(
+    kept: Kept, make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     kept.look()
     pod = "kubepods/burstable/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
     kept.fs.refuse[kept.weight(pod)] = EBUSY
@@ -245,7 +263,7 @@ def test_another_value_is_tried_at_once(kept, make_pod, make_container):
     assert len(done.outcome.failed) == 1
 
 
-def test_a_fight_over_a_file_is_no_hot_loop_and_told_once(kept, make_pod):
+def test_a_fight_over_a_file_is_no_hot_loop_and_told_once(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     file = kept.weight(POD)
     wanted = kept.read(file)
@@ -264,7 +282,7 @@ def test_a_fight_over_a_file_is_no_hot_loop_and_told_once(kept, make_pod):
     assert kept.read(file) == wanted
 
 
-def test_a_pod_that_is_gone_goes_with_its_processes(kept, make_pod):
+def test_a_pod_that_is_gone_goes_with_its_processes(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod(), make_pod(n=2))
     pid = kept.process_in(POD)
     done = kept.look(make_pod(n=2), reason="pods")
@@ -274,7 +292,7 @@ def test_a_pod_that_is_gone_goes_with_its_processes(kept, make_pod):
 
 
 @pytest.mark.parametrize("kept", [("v1", "5.10"), ("v2", "5.10")], ids="-".join, indirect=True)
-def test_processes_that_do_not_end_are_killed_again_later(kept, make_pod):
+def test_processes_that_do_not_end_are_killed_again_later(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     pid = kept.process_in(POD)
     kept.processes.stubborn.add(pid)
@@ -291,7 +309,9 @@ def test_processes_that_do_not_end_are_killed_again_later(kept, make_pod):
 
 
 @pytest.mark.parametrize("kept", [("v1", "5.10")], ids="-".join, indirect=True)
-def test_a_frozen_pod_is_thawed_to_end_and_removed_from_every_hierarchy(kept, make_pod):
+def test_a_frozen_pod_is_thawed_to_end_and_removed_from_every_hierarchy(
+    kept: Kept, make_pod: Callable[..., Pod]
+) -> None:
     kept.look(make_pod())
     pid = kept.process_in(POD)
     for path in ("/freezer/kubepods", "/freezer/kubepods/besteffort", f"/freezer/{POD}"):
@@ -303,7 +323,7 @@ def test_a_frozen_pod_is_thawed_to_end_and_removed_from_every_hierarchy(kept, ma
     assert kept.fs.is_dir("freezer/kubepods/besteffort")
 
 
-def test_neither_itself_nor_the_first_process_is_ended(kept, make_pod):
+def test_neither_itself_nor_the_first_process_is_ended(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     kept.processes.own = kept.process_in(POD)
     done = kept.look(reason="pods")
@@ -312,7 +332,7 @@ def test_neither_itself_nor_the_first_process_is_ended(kept, make_pod):
     assert kept.pods()
 
 
-def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
+def test_a_pod_that_nobody_knows_stays_for_a_while(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     kept.make(STRANGER)
     done = kept.look(make_pod(), by={kept.layout.directory(kept.layout.hierarchies[0], STRANGER): "kubelet (pid 7)"})
@@ -323,7 +343,7 @@ def test_a_pod_that_nobody_knows_stays_for_a_while(kept, make_pod):
     assert len(kept.pods()) == 1
 
 
-def test_what_lives_in_a_pod_that_nobody_knows_is_ended_in_the_end(kept, make_pod):
+def test_what_lives_in_a_pod_that_nobody_knows_is_ended_in_the_end(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     kept.make(STRANGER)
     pid = kept.process_in(STRANGER)
@@ -334,7 +354,9 @@ def test_what_lives_in_a_pod_that_nobody_knows_is_ended_in_the_end(kept, make_po
     assert len(kept.pods()) == 1
 
 
-def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended_where_somebody_else_makes_pods(make_node, make_pod):
+def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended_where_somebody_else_makes_pods(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kept = Kept(make_node(), "v2", "6.12", taken_over=True)
     kept.look(make_pod())
     kept.make(STRANGER)
@@ -349,7 +371,7 @@ def test_what_lives_in_a_pod_that_nobody_knows_is_not_ended_where_somebody_else_
     assert len(kept.pods()) == 1
 
 
-def test_a_pod_that_becomes_wanted_meanwhile_is_not_touched(kept, make_pod):
+def test_a_pod_that_becomes_wanted_meanwhile_is_not_touched(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look()
     kept.make(POD)
     kept.look()
@@ -359,7 +381,9 @@ def test_a_pod_that_becomes_wanted_meanwhile_is_not_touched(kept, make_pod):
     assert str(pid) in kept.read(kept.file("memory", POD, "cgroup.procs"))
 
 
-def test_what_an_earlier_run_made_goes_at_once(make_node, make_pod):
+def test_what_an_earlier_run_made_goes_at_once(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kept = Kept(make_node(), "v2", "6.12", known=[STRANGER])
     for cgroup in ("kubepods", "kubepods/besteffort", STRANGER):
         kept.make(cgroup)
@@ -367,7 +391,7 @@ def test_what_an_earlier_run_made_goes_at_once(make_node, make_pod):
     assert kept.pods() == set()
 
 
-def test_no_unknown_pod_goes_as_long_as_a_manifest_was_never_readable(kept, make_pod):
+def test_no_unknown_pod_goes_as_long_as_a_manifest_was_never_readable(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     kept.make(STRANGER)
     for _ in range(3):
@@ -375,7 +399,9 @@ def test_no_unknown_pod_goes_as_long_as_a_manifest_was_never_readable(kept, make
     assert kept.pods() == {STRANGER.rpartition("/")[2]}  # the one that was seen before went
 
 
-def test_what_an_earlier_run_made_stays_as_long_as_a_manifest_was_never_readable(make_node):
+def test_what_an_earlier_run_made_stays_as_long_as_a_manifest_was_never_readable(
+    make_node: Callable[..., NodeConfig],
+) -> None:
     kept = Kept(make_node(), "v2", "6.12", known=[STRANGER])
     for cgroup in ("kubepods", "kubepods/besteffort", STRANGER):
         kept.make(cgroup)
@@ -385,7 +411,7 @@ def test_what_an_earlier_run_made_stays_as_long_as_a_manifest_was_never_readable
     assert kept.pods() == set()
 
 
-def test_an_empty_container_that_a_runtime_is_just_making_stays(kept, make_pod):
+def test_an_empty_container_that_a_runtime_is_just_making_stays(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     made = f"{POD}/{'ab' * 32}"
     kept.make(made)
@@ -395,7 +421,9 @@ def test_an_empty_container_that_a_runtime_is_just_making_stays(kept, make_pod):
     assert made.rpartition("/")[2] not in kept.names(POD)
 
 
-def test_the_processes_of_a_pod_that_changed_its_class_are_not_ended(kept, make_pod, make_container):
+def test_the_processes_of_a_pod_that_changed_its_class_are_not_ended(
+    kept: Kept, make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     kept.look(make_pod())
     pid = kept.process_in(POD)
     done = kept.look(make_pod(make_container(requests={"cpu": "1"})), reason="pods")
@@ -403,7 +431,7 @@ def test_the_processes_of_a_pod_that_changed_its_class_are_not_ended(kept, make_
     assert done.kept == (f"/{POD}: not wanted, kept: process {pid} lives in it",)
 
 
-def test_a_root_that_is_gone_is_an_error_and_the_tree_stays(kept, make_pod):
+def test_a_root_that_is_gone_is_an_error_and_the_tree_stays(kept: Kept, make_pod: Callable[..., Pod]) -> None:
     kept.look(make_pod())
     kept.gone = True
     with pytest.raises(RootError):
@@ -412,14 +440,18 @@ def test_a_root_that_is_gone_is_an_error_and_the_tree_stays(kept, make_pod):
     assert kept.look(make_pod()).outcome.done == []
 
 
-def test_the_classes_are_right_before_the_pods_are(kept, make_pod, make_container):
+def test_the_classes_are_right_before_the_pods_are(
+    kept: Kept, make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     kept.look()
     done = kept.look(make_pod(make_container(requests={"cpu": "1"})), reason="pods")
     paths = [step.cgroup for step in done.outcome.done]
     assert paths.index("kubepods/burstable") < next(n for n, path in enumerate(paths) if "/pod" in path)
 
 
-def test_a_dry_run_only_looks_and_tells_drift_once(make_node, make_pod):
+def test_a_dry_run_only_looks_and_tells_drift_once(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kept, dry = Kept(make_node(), "v2", "6.12"), Kept(make_node(), "v2", "6.12", dry_run=True)
     dry.fs = kept.fs
     kept.look(make_pod())
@@ -433,11 +465,11 @@ def test_a_dry_run_only_looks_and_tells_drift_once(make_node, make_pod):
     assert str(pid) in kept.read(f"{STRANGER}/cgroup.procs")
 
 
-def test_many_looks_leave_nothing_behind(make_node, make_pod):
+def test_many_looks_leave_nothing_behind(make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]) -> None:
     kept = Kept(make_node(), "v2", "6.12")
     pods = [make_pod(n=n) for n in range(6)]
 
-    def look(turns):
+    def look(turns: int) -> None:
         for turn in range(turns):
             shown = pods[turn % 3 : turn % 3 + 3]
             kept.write(kept.weight("kubepods"), str(200 + turn % 50))

@@ -6,7 +6,10 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable
 from errno import EINVAL
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,10 +47,10 @@ EVENTS = [
 
 
 @pytest.fixture
-def logged():
+def logged() -> Callable[..., Any]:
     """The lines that some events leave."""
 
-    def lines(*events, **options):
+    def lines(*events: Any, **options: str | bool) -> list[str]:
         stream = io.StringIO()
         log = Log(stream, **options)
         for event in events:
@@ -57,7 +60,7 @@ def logged():
     return lines
 
 
-def test_json_is_one_object_per_line_with_time_level_and_event_first(logged):
+def test_json_is_one_object_per_line_with_time_level_and_event_first(logged: Callable[..., Any]) -> None:
     rows = [json.loads(line) for line in logged(*EVENTS, form="json")]
     assert [row["event"] for row in rows] == [
         "started", "listening", "reconciled", "drift", "killed", "failed", "kept", "reconciled", "complaint",
@@ -67,7 +70,7 @@ def test_json_is_one_object_per_line_with_time_level_and_event_first(logged):
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", row["time"]) for row in rows)
 
 
-def test_a_failed_write_has_path_value_errno_and_what_to_do(logged):
+def test_a_failed_write_has_path_value_errno_and_what_to_do(logged: Callable[..., Any]) -> None:
     [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "failed"]
     assert row["level"] == "error"
     assert (row["path"], row["value"], row["errno"], row["todo"]) == (
@@ -78,14 +81,14 @@ def test_a_failed_write_has_path_value_errno_and_what_to_do(logged):
     )
 
 
-def test_a_drift_has_path_owner_wanted_found_and_by(logged):
+def test_a_drift_has_path_owner_wanted_found_and_by(logged: Callable[..., Any]) -> None:
     [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "drift"]
     assert row["level"] == "warning"
     assert (row["path"], row["owner"]) == (f"{POD}/pids.max", "default/p")
     assert (row["wanted"], row["found"], row["by"]) == ("100", "max", "bash (pid 4711)")
 
 
-def test_text_says_it_in_words(logged):
+def test_text_says_it_in_words(logged: Callable[..., Any]) -> None:
     lines = logged(*EVENTS)
     assert any(
         line.endswith(f"{POD}/pids.max: wanted 100, found max, by bash (pid 4711); of default/p") for line in lines
@@ -94,13 +97,13 @@ def test_text_says_it_in_words(logged):
     assert "\x1b" not in "".join(lines)
 
 
-def test_a_look_that_changed_nothing_is_no_line_unless_verbose(logged):
+def test_a_look_that_changed_nothing_is_no_line_unless_verbose(logged: Callable[..., Any]) -> None:
     idle = Reconciled("interval", 0.02, {})
     assert logged(idle, idle) == []
     assert len(logged(idle, idle, verbose=True)) == 2
 
 
-def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged):
+def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged: Callable[..., Any]) -> None:
     kept = Reconciled("interval", 0.02, {}, kept=("/x: a process lives in it",))
     assert len(logged(kept, kept, kept)) == 1
     planned = Reconciled("interval", 0.02, {}, planned=3, dry_run=True)
@@ -108,7 +111,7 @@ def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged):
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_stranger_forges_no_line(logged, form):
+def test_a_stranger_forges_no_line(logged: Callable[..., Any], form: str) -> None:
     text = "x\n2026-01-01T00:00:00Z info started \x1b[2J\x9b\u2028\ud800"
     [line] = logged(Complaint(text), form=form)
     assert line.isascii()
@@ -116,14 +119,14 @@ def test_a_stranger_forges_no_line(logged, form):
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_lines_are_bounded(logged, form):
+def test_lines_are_bounded(logged: Callable[..., Any], form: str) -> None:
     long = "x" * 100_000
     drift = tuple(Drift(long, long, long, long, long) for _ in range(1))
     event = Reconciled("drift", 0.1, {}, drift=drift, killed={long: tuple(range(100_000))}, kept=(long,))
     assert max(map(len, logged(event, Complaint(long), form=form))) < 8000
 
 
-def test_a_reader_that_is_gone_does_not_matter():
+def test_a_reader_that_is_gone_does_not_matter() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "w", buffering=1) as stream:
@@ -135,7 +138,7 @@ def test_a_reader_that_is_gone_does_not_matter():
         os.close(writer)
 
 
-def test_in_the_journal_a_line_has_a_priority_and_no_time(tmp_path, monkeypatch):
+def test_in_the_journal_a_line_has_a_priority_and_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open(tmp_path / "journal", "w+") as stream:
         status = os.fstat(stream.fileno())
         monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
@@ -144,6 +147,6 @@ def test_in_the_journal_a_line_has_a_priority_and_no_time(tmp_path, monkeypatch)
         assert stream.read() == "<4>warning complaint a.yaml: is not YAML\n"
 
 
-def test_another_address_than_loopback_is_a_warning(logged):
+def test_another_address_than_loopback_is_a_warning(logged: Callable[..., Any]) -> None:
     [line] = logged(Listening("http://0.0.0.0:9753", loopback=False))
     assert "warning listening" in line

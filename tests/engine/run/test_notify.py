@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("abstract", [False, True])
-def test_systemd_hears_when_it_is_ready_alive_and_stopping(tmp_path, abstract):
+def test_systemd_hears_when_it_is_ready_alive_and_stopping(tmp_path: Path, abstract: bool) -> None:
     path = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
         end.bind("\0" + path if abstract else path)
@@ -36,7 +37,7 @@ def test_systemd_hears_when_it_is_ready_alive_and_stopping(tmp_path, abstract):
     ]
 
 
-def test_without_systemd_nothing_happens(tmp_path):
+def test_without_systemd_nothing_happens(tmp_path: Path) -> None:
     for environment in ({}, {"NOTIFY_SOCKET": str(tmp_path / "none")}):
         for event in EVENTS:
             Notify(environment).hear(event)

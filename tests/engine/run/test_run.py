@@ -31,7 +31,9 @@ UID = "0aa1a5e2-0b3f-4d0e-8f31-0000000000{:02d}"
 class Running:
     """A node with its directory of manifests, and ``run`` in its own process."""
 
-    def __init__(self, root: Path, directory: Path, make_object: Callable[..., Any], cgroup_root: str) -> None:
+    def __init__(
+        self, root: Path, directory: Path, make_object: Callable[..., dict[str, Any]], cgroup_root: str
+    ) -> None:
         self.root, self.make_object = root, make_object
         self.pods, self.config, self.log = directory / "pods", directory / "kubelet.yaml", directory / "log"
         self.pods.mkdir()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
 
 
 @pytest.fixture
-def command(tmp_path, example):
+def command(tmp_path: Path, example: Path) -> list[str]:
     """A dry run on a directory that looks like an empty cgroup v2 root to a reader."""
     root = tmp_path / "cgroup"
     root.mkdir()
@@ -27,7 +28,7 @@ def command(tmp_path, example):
     return [*RUN, "--root", str(root), *NODE, "--log", "json", str(example / "three-pods.yaml"), "--listen"]
 
 
-def _get(url):
+def _get(url: str) -> tuple[int, str]:
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -35,7 +36,7 @@ def _get(url):
         return error.code, error.read().decode()
 
 
-def test_it_logs_serves_metrics_and_is_ready(command):
+def test_it_logs_serves_metrics_and_is_ready(command: list[str]) -> None:
     with subprocess.Popen([*command, "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process:
         events = {}
         while "reconciled" not in events:
@@ -53,7 +54,7 @@ def test_it_logs_serves_metrics_and_is_ready(command):
     assert process.returncode == 0
 
 
-def test_an_address_in_use_is_one_line_and_exit_code_1(command):
+def test_an_address_in_use_is_one_line_and_exit_code_1(command: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         done = subprocess.run([*command, address], capture_output=True, text=True, check=False)
@@ -63,5 +64,5 @@ def test_an_address_in_use_is_one_line_and_exit_code_1(command):
     )
 
 
-def test_what_is_no_address_is_exit_code_2(command):
+def test_what_is_no_address_is_exit_code_2(command: list[str]) -> None:
     assert subprocess.run([*command, "everywhere"], capture_output=True, check=False).returncode == 2

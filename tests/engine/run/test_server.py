@@ -6,6 +6,7 @@ import http.client
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -14,19 +15,22 @@ from cgroup_engine.errors import InputError
 from cgroup_engine.run import server as server_module
 from cgroup_engine.run.address import Address, parse_address
 from cgroup_engine.run.events import Reconciled, Waiting
+from cgroup_engine.run.health import Health
 from cgroup_engine.run.metrics import Metrics
 from cgroup_engine.run.server import LARGEST, Server
 
+from .conftest import Clock
+
 
 @pytest.fixture
-def port(health, monkeypatch):
+def port(health: Health, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Where a server listens, with less patience than usual."""
     monkeypatch.setattr(server_module, "PATIENCE", 0.5)
     with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health)) as server:
         yield int(server.url.rpartition(":")[2])
 
 
-def _ask(port, path, method="GET", **headers):
+def _ask(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, str, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with closing(connection):
         connection.request(method, path, headers=headers)
@@ -34,7 +38,7 @@ def _ask(port, path, method="GET", **headers):
         return answer.status, answer.getheader("Content-Type"), answer.read()
 
 
-def _raw(port, data):
+def _raw(port: int, data: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
         connection.sendall(data)
         answer = b""
@@ -43,7 +47,7 @@ def _raw(port, data):
         return answer
 
 
-def test_metrics_are_text_for_prometheus(port):
+def test_metrics_are_text_for_prometheus(port: int) -> None:
     status, kind, body = _ask(port, "/metrics")
     assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
     assert b"# HELP cgroup_engine_drift_total " in body
@@ -51,17 +55,17 @@ def test_metrics_are_text_for_prometheus(port):
     assert b"_created" not in body
 
 
-def test_metrics_are_openmetrics_for_who_asks(port):
+def test_metrics_are_openmetrics_for_who_asks(port: int) -> None:
     _, kind, body = _ask(port, "/metrics", Accept="application/openmetrics-text;version=1.0.0")
     assert kind.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
 
 
-def test_an_accept_that_is_nonsense_gets_text(port):
+def test_an_accept_that_is_nonsense_gets_text(port: int) -> None:
     assert _ask(port, "/metrics", Accept="application/openmetrics-text;version=x.y")[0] == 200
 
 
-def test_health_follows_the_loop(port, health, clock):
+def test_health_follows_the_loop(port: int, health: Health, clock: Clock) -> None:
     health.hear(Waiting(60))
     assert _ask(port, "/healthz")[0] == 200
     clock.now = 1000
@@ -69,24 +73,24 @@ def test_health_follows_the_loop(port, health, clock):
     assert (status, body) == (503, b"not ok: the last turn of the loop was 1000.0 s ago\n")
 
 
-def test_readiness_follows_the_first_look(port, health):
+def test_readiness_follows_the_first_look(port: int, health: Health) -> None:
     assert _ask(port, "/readyz")[0] == 503
     health.hear(Reconciled("start", 0.1, {}))
     assert _ask(port, "/readyz?verbose")[0] == 200
 
 
-def test_head_is_answered_without_a_body(port):
+def test_head_is_answered_without_a_body(port: int) -> None:
     status, kind, body = _ask(port, "/metrics", "HEAD")
     assert (status, body) == (200, b"")
     assert kind.startswith("text/plain")
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics/x", "/../etc/passwd", "/favicon.ico"])
-def test_anything_else_is_404(port, path):
+def test_anything_else_is_404(port: int, path: str) -> None:
     assert _ask(port, path)[0] == 404
 
 
-def test_nothing_can_be_changed(port):
+def test_nothing_can_be_changed(port: int) -> None:
     assert _ask(port, "/metrics", "POST")[0] == 501
 
 
@@ -94,7 +98,7 @@ def test_nothing_can_be_changed(port):
     "data",
     [b"GET /healthz", b"", b"GET /" + b"x" * LARGEST, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * LARGEST, b"\0\xff\r\n\r\n"],
 )
-def test_what_is_no_request_ends_soon(port, data):
+def test_what_is_no_request_ends_soon(port: int, data: bytes) -> None:
     started = time.monotonic()
     try:
         assert b"200" not in _raw(port, data).partition(b"\r\n")[0]
@@ -103,7 +107,7 @@ def test_what_is_no_request_ends_soon(port, data):
     assert time.monotonic() - started < 3
 
 
-def test_who_sends_a_byte_at_a_time_is_cut_off(port):
+def test_who_sends_a_byte_at_a_time_is_cut_off(port: int) -> None:
     started = time.monotonic()
     with socket.create_connection(("127.0.0.1", port), timeout=5) as connection, pytest.raises(ConnectionError):
         for byte in b"GET /healthz HTTP/1.1\r\n" + b"x" * 500:
@@ -112,7 +116,7 @@ def test_who_sends_a_byte_at_a_time_is_cut_off(port):
     assert time.monotonic() - started < 3
 
 
-def test_slow_clients_do_not_pile_up_nor_keep_a_probe_from_its_answer(port):
+def test_slow_clients_do_not_pile_up_nor_keep_a_probe_from_its_answer(port: int) -> None:
     before = threading.active_count()
     slow = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(30)]
     try:
@@ -130,7 +134,7 @@ def test_slow_clients_do_not_pile_up_nor_keep_a_probe_from_its_answer(port):
             connection.close()
 
 
-def test_an_address_in_use_is_one_line(port, health):
+def test_an_address_in_use_is_one_line(port: int, health: Health) -> None:
     with pytest.raises(InputError) as caught:
         Server(Address("127.0.0.1", port), Metrics("1", "1.36").registry, health)
     assert (
@@ -138,7 +142,7 @@ def test_an_address_in_use_is_one_line(port, health):
     )
 
 
-def test_ipv6_is_served(health):
+def test_ipv6_is_served(health: Health) -> None:
     try:
         server = Server(Address("::1", 0), Metrics("1", "1.36").registry, health)
     except InputError as error:
@@ -162,7 +166,7 @@ def test_ipv6_is_served(health):
         ("none", None),
     ],
 )
-def test_addresses_are_read(text, address):
+def test_addresses_are_read(text: str, address: Address | None) -> None:
     assert parse_address(text) == address
 
 
@@ -181,12 +185,12 @@ def test_addresses_are_read(text, address):
         "127.0.0.1:٣",
     ],
 )
-def test_what_is_no_address_is_refused(text):
+def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         parse_address(text)
 
 
-def test_only_loopback_is_loopback():
+def test_only_loopback_is_loopback() -> None:
     assert Address("127.0.0.2", 1).loopback
     assert Address("::1", 1).loopback
     assert not Address("0.0.0.0", 1).loopback

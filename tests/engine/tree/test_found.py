@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from cgroup_engine.change.apply import execute
 from cgroup_engine.errors import RootError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.steps import make_plan
-from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.found import FoundCgroup, FoundTree
 from cgroup_engine.tree.knobs import KNOBS
 from cgroup_engine.tree.layout import detect
 
+from ..conftest import StubKernel
 
-def _found(kernel):
+
+def _found(kernel: StubKernel | _Counted) -> FoundTree:
     return FoundTree(kernel, detect(kernel, "stub"))
 
 
-def _shown(cgroup, version):
+def _shown(cgroup: FoundCgroup, version: int) -> set[str]:
     """The knobs that a cgroup has files of."""
     return {knob.field for knob in KNOBS[version] if cgroup.setting(knob) is not None}
 
 
-def test_what_is_not_there_is_none(stub):
+def test_what_is_not_there_is_none(stub: type[StubKernel]) -> None:
     assert _found(stub(1)).get("kubepods") is None
 
 
-def test_a_cgroup_in_one_hierarchy_alone_is_found_there(stub):
+def test_a_cgroup_in_one_hierarchy_alone_is_found_there(stub: type[StubKernel]) -> None:
     kernel = stub(1)
     kernel.mkdir("memory/kubepods")
     cgroup = _found(kernel).get("kubepods")
@@ -34,14 +41,14 @@ def test_a_cgroup_in_one_hierarchy_alone_is_found_there(stub):
     assert _shown(cgroup, 1) == {"memory"}
 
 
-def test_files_of_a_controller_that_is_not_enabled_are_not_found(stub):
+def test_files_of_a_controller_that_is_not_enabled_are_not_found(stub: type[StubKernel]) -> None:
     kernel = stub(2)
     kernel.write("cgroup.subtree_control", "+cpu")
     kernel.mkdir("kubepods")
     assert _shown(_found(kernel).get("kubepods"), 2) == {"shares", "quota"}
 
 
-def test_descendants_come_after_their_parents(stub):
+def test_descendants_come_after_their_parents(stub: type[StubKernel]) -> None:
     kernel = stub(2)
     for path in ("kubepods", "kubepods/b", "kubepods/a", "kubepods/a/c"):
         kernel.mkdir(path)
@@ -50,7 +57,7 @@ def test_descendants_come_after_their_parents(stub):
     ]  # fmt: skip
 
 
-def test_processes_of_every_hierarchy_count(stub):
+def test_processes_of_every_hierarchy_count(stub: type[StubKernel]) -> None:
     kernel = stub(1)
     for tree, text in (("cpu", "7\n"), ("memory", "7\n9\n"), ("pids", "")):
         kernel.mkdir(f"{tree}/kubepods")
@@ -58,7 +65,7 @@ def test_processes_of_every_hierarchy_count(stub):
     assert _found(kernel).processes("kubepods") == [7, 9]
 
 
-def test_a_file_that_shows_no_number_is_said(stub):
+def test_a_file_that_shows_no_number_is_said(stub: type[StubKernel]) -> None:
     kernel = stub(2)
     kernel.write("cgroup.subtree_control", "+memory")
     kernel.mkdir("kubepods")
@@ -70,12 +77,12 @@ def test_a_file_that_shows_no_number_is_said(stub):
 class _Counted:
     """A kernel that counts what is asked of it."""
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: StubKernel) -> None:
         self.kernel = kernel
         self.asked = []
 
-    def __getattr__(self, name):
-        def ask(*arguments):
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def ask(*arguments: str) -> str | list[str] | bool:
             self.asked.append((name, arguments[0]))
             return getattr(self.kernel, name)(*arguments)
 
@@ -83,7 +90,9 @@ class _Counted:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_nothing_is_asked_of_what_is_not_there(stub, version, make_node, make_pod):
+def test_nothing_is_asked_of_what_is_not_there(
+    stub: type[StubKernel], version: int, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     kernel = _Counted(stub(version))
     found, wanted = _found(kernel), wanted_tree(make_node(), [make_pod(n=n) for n in range(1, 4)])
     kernel.asked.clear()
@@ -92,7 +101,9 @@ def test_nothing_is_asked_of_what_is_not_there(stub, version, make_node, make_po
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_each_file_and_each_directory_is_read_once(stub, version, make_node, make_pod):
+def test_each_file_and_each_directory_is_read_once(
+    stub: type[StubKernel], version: int, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
     wanted = wanted_tree(make_node(), [make_pod(n=n) for n in range(1, 4)])
     kernel = _Counted(stub(version))
     execute(make_plan(wanted, _found(kernel), "cgroupfs"), kernel.kernel)

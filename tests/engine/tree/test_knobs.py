@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Literal
 
 import pytest
 
@@ -16,19 +17,19 @@ UNIFIED = CgroupLimits(memory_min=4096, memory_low=8192, memory_high=1 << 20, sw
 ALIKE = ("shares", "quota", "memory", "pids")
 
 
-def test_limits_become_v1_files():
+def test_limits_become_v1_files() -> None:
     assert {field: knob.setting(LIMITED) for field, knob in V1.items()} == {
         "shares": ("1024",), "quota": ("50000", "100000"), "memory": ("1073741824",), "pids": ("7",),
     }  # fmt: skip
 
 
-def test_limits_become_v2_files():
+def test_limits_become_v2_files() -> None:
     assert {field: V2[field].setting(LIMITED) for field in ALIKE} == {
         "shares": ("39",), "quota": ("50000 100000",), "memory": ("1073741824",), "pids": ("7",),
     }  # fmt: skip
 
 
-def test_what_only_v2_has_is_in_the_files_that_the_kubelet_names():
+def test_what_only_v2_has_is_in_the_files_that_the_kubelet_names() -> None:
     written = {knob.files[0]: knob.setting(UNIFIED)[0] for field, knob in V2.items() if field not in ALIKE}
     assert written == UNIFIED.unified == {
         "memory.min": "4096", "memory.low": "8192", "memory.high": "1048576", "memory.swap.max": "0",
@@ -36,7 +37,7 @@ def test_what_only_v2_has_is_in_the_files_that_the_kubelet_names():
     }  # fmt: skip
 
 
-def test_what_only_v2_has_is_the_kernels_default_when_not_given():
+def test_what_only_v2_has_is_the_kernels_default_when_not_given() -> None:
     for field, knob in V2.items():
         if field not in ALIKE:
             assert not knob.given(CgroupLimits())
@@ -50,7 +51,7 @@ def test_what_only_v2_has_is_the_kernels_default_when_not_given():
         (2, ("hugetlb.2MB.max", "hugetlb.2MB.rsvd.max")),
     ],
 )
-def test_huge_pages_have_a_limit_and_the_same_for_reservations(version, files):
+def test_huge_pages_have_a_limit_and_the_same_for_reservations(version: Literal[1, 2], files: tuple[str, str]) -> None:
     knob = hugetlb_knob(version, 2 << 20)
     assert knob.files == files
     assert knob.setting(CgroupLimits(hugepages={2 << 20: 4 << 20})) == ("4194304", "4194304")
@@ -67,13 +68,13 @@ def test_huge_pages_have_a_limit_and_the_same_for_reservations(version, files):
         ("0", "max", False),
     ],
 )
-def test_huge_pages_may_be_rounded_down_and_unlimited_has_many_spellings(wanted, found, same):
+def test_huge_pages_may_be_rounded_down_and_unlimited_has_many_spellings(wanted: str, found: str, same: bool) -> None:
     assert hugetlb_knob(2, 2 << 20).same(wanted, found, "hugetlb.2MB.max") is same
 
 
 @pytest.mark.parametrize("knobs", [V1, V2])
 @pytest.mark.parametrize("field", ["quota", "memory", "pids"])
-def test_no_limit_is_the_kernels_default(knobs, field):
+def test_no_limit_is_the_kernels_default(knobs: dict[str, Any], field: str) -> None:
     assert knobs[field].setting(CgroupLimits()) == knobs[field].default
     assert math.isinf(knobs[field].size(knobs[field].default))
 
@@ -91,15 +92,15 @@ def test_no_limit_is_the_kernels_default(knobs, field):
         ("4096", "9223372036854771712", False),
     ],
 )
-def test_memory_may_be_rounded_down_to_a_page(wanted, found, same):
+def test_memory_may_be_rounded_down_to_a_page(wanted: str, found: str, same: bool) -> None:
     assert V1["memory"].same(wanted, found, "memory.limit_in_bytes") is same
 
 
-def test_every_negative_quota_is_no_limit():
+def test_every_negative_quota_is_no_limit() -> None:
     assert V1["quota"].same("-5", "-1", "cpu.cfs_quota_us")
 
 
-def _walk(old, new):
+def _walk(old: tuple[str, str], new: tuple[str, str]) -> list[Any]:
     state = dict(zip(V1["quota"].files, old, strict=True))
     sizes = []
     for file, text in V1["quota"].writes(old, new):
@@ -111,6 +112,8 @@ def _walk(old, new):
 
 @pytest.mark.parametrize("old", [("-1", "100000"), ("5000", "10000"), ("50000", "100000"), ("200000", "1000000")])
 @pytest.mark.parametrize("new", [("-1", "100000"), ("1000", "1000"), ("900000", "1000000"), ("20000", "50000")])
-def test_no_step_between_two_quotas_leaves_the_range_of_both_unless_unlimited(old, new):
+def test_no_step_between_two_quotas_leaves_the_range_of_both_unless_unlimited(
+    old: tuple[str, str], new: tuple[str, str]
+) -> None:
     low, high = sorted((V1["quota"].size(old), V1["quota"].size(new)))
     assert all(low <= size <= high or math.isinf(size) for size in _walk(old, new))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.views.explain import explanation, values_of
 
 ALL = {
@@ -15,13 +19,19 @@ ALL = {
 }
 
 
-def _value(entry, what):
+def _value(entry: dict[str, Any], what: str) -> dict[str, Any]:
     return next(value for value in entry["values"] if value["what"] == what)
 
 
 @pytest.fixture
-def explained(make_node, make_pod, make_container):
-    def explain(*containers, pod=None, **fields):
+def explained(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> Callable[..., Any]:
+    def explain(
+        *containers: dict[str, Any],
+        pod: dict[str, dict[str, dict[str, str]]] | None = None,
+        **fields: int | dict[str, str],
+    ) -> dict[str, Any]:
         node = make_node(**fields)
         pods = [make_pod(*(containers or [make_container(**ALL)]), **(pod or {}))]
         return explanation(node, wanted_tree(node, pods))
@@ -31,7 +41,13 @@ def explained(make_node, make_pod, make_container):
 
 @pytest.mark.parametrize("minor", [24, 28, 32, 36])
 @pytest.mark.parametrize("gates", [{}, {"MemoryQoS": True}])
-def test_every_value_is_cited(make_node, make_pod, make_container, minor, gates):
+def test_every_value_is_cited(
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+    minor: int,
+    gates: dict[str, bool],
+) -> None:
     enforced = {
         "enforceNodeAllocatable": ["pods", "kube-reserved"],
         "kubeReserved": {"cpu": "1", "memory": "1Gi", "pid": "100"},
@@ -51,7 +67,9 @@ def test_every_value_is_cited(make_node, make_pod, make_container, minor, gates)
             assert value.source.file.startswith("pkg/kubelet/")
 
 
-def test_a_pods_values_come_from_its_containers(explained, make_container):
+def test_a_pods_values_come_from_its_containers(
+    explained: Callable[..., Any], make_container: Callable[..., dict[str, Any]]
+) -> None:
     [pod] = explained(make_container("a", **ALL), make_container("b", **ALL), podPidsLimit=100)["pods"]
     shares = _value(pod, "shares")
     assert shares["inputs"] == {"a requests.cpu": "500m", "b requests.cpu": "500m"}
@@ -64,7 +82,9 @@ def test_a_pods_values_come_from_its_containers(explained, make_container):
     assert _value(pod, "pids")["inputs"] == {"podPidsLimit": "100"}
 
 
-def test_a_containers_quota_comes_from_its_limit_or_the_pods(explained, make_container):
+def test_a_containers_quota_comes_from_its_limit_or_the_pods(
+    explained: Callable[..., Any], make_container: Callable[..., dict[str, Any]]
+) -> None:
     [pod] = explained(make_container("a"), pod={"resources": {"limits": {"cpu": "3"}}})["pods"]
     assert _value(pod["containers"][0], "quota")["inputs"] == {
         "spec.resources.limits.cpu": "3",
@@ -73,20 +93,20 @@ def test_a_containers_quota_comes_from_its_limit_or_the_pods(explained, make_con
     }
 
 
-def test_kubepods_comes_from_capacity_and_reservations(explained):
+def test_kubepods_comes_from_capacity_and_reservations(explained: Callable[..., Any]) -> None:
     data = explained(kubeReserved={"cpu": "1"}, systemReserved={"memory": "1Gi"})
     kubepods = next(entry for entry in data["cgroups"] if entry["owner"] == "node")
     assert _value(kubepods, "shares")["inputs"] == {"capacity.cpu": "4", "kubeReserved.cpu": "1"}
     assert _value(kubepods, "memory")["inputs"] == {"capacity.memory": "8Gi", "systemReserved.memory": "1Gi"}
 
 
-def test_a_class_comes_from_the_requests_of_its_pods(explained):
+def test_a_class_comes_from_the_requests_of_its_pods(explained: Callable[..., Any]) -> None:
     data = explained()
     burstable = next(entry for entry in data["cgroups"] if entry["owner"] == "Burstable")
     assert _value(burstable, "shares")["inputs"] == {"default/p1 requests.cpu": "500m"}
 
 
-def test_an_oom_score_comes_from_request_and_node(explained):
+def test_an_oom_score_comes_from_request_and_node(explained: Callable[..., Any]) -> None:
     [pod] = explained()["pods"]
     container = pod["containers"][0]
     assert container["oom_inputs"] == {"requests.memory": "512Mi", "node's memory": "8Gi"}

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cgroup_engine.cli import main
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.views.difference import difference
 
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", "", "--swap", "0"]
 
 
 @pytest.fixture
-def rows(make_node, make_pod, make_container):
+def rows(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> Callable[..., Any]:
     """The differences that other fields make for a pod, as (whose, what) -> (from, to)."""
 
-    def compare(pod=None, **fields):
+    def compare(pod: None = None, **fields: Any) -> dict[tuple[str, str], tuple[Any, Any]]:
         pods = [make_pod(make_container(requests={"cpu": "500m"}, limits={"cpu": "1", "memory": "1Gi"}), **(pod or {}))]
         sides = [(node, wanted_tree(node, pods)) for node in (make_node(), make_node(**fields))]
         return {(row["for"], row["what"]): (row["from"], row["to"]) for row in difference(*sides)["differences"]}
@@ -25,29 +32,29 @@ def rows(make_node, make_pod, make_container):
     return compare
 
 
-def test_the_same_is_no_difference(rows):
+def test_the_same_is_no_difference(rows: Callable[..., Any]) -> None:
     assert rows() == {}
 
 
-def test_a_limit_that_comes_is_shown_with_both_layouts_and_its_rule(rows):
+def test_a_limit_that_comes_is_shown_with_both_layouts_and_its_rule(rows: Callable[..., Any]) -> None:
     [(key, (before, after))] = rows(podPidsLimit=100).items()
     assert key == ("default/p1", "pids")
     assert (before["v1"], after["v1"], after["v2"]) == ({"pids.max": "max"}, {"pids.max": "100"}, {"pids.max": "100"})
     assert after["rule"] == "podPidsLimit = 100 tasks"
 
 
-def test_a_quota_that_goes_is_shown(rows):
+def test_a_quota_that_goes_is_shown(rows: Callable[..., Any]) -> None:
     changed = rows(cpuCFSQuota=False)
     assert changed["default/p1", "quota"][1]["v2"] == {"cpu.max": "max 100000"}
 
 
-def test_another_driver_moves_every_cgroup_and_changes_no_value(rows):
+def test_another_driver_moves_every_cgroup_and_changes_no_value(rows: Callable[..., Any]) -> None:
     changed = rows(driver="systemd")
     assert {what for _, what in changed} == {"cgroup"}
     assert changed["Burstable", "cgroup"] == ("kubepods/burstable", "kubepods.slice/kubepods-burstable.slice")
 
 
-def test_the_command_compares_configurations(tmp_path, example, capsys):
+def test_the_command_compares_configurations(tmp_path: Path, example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.yaml"
     other.write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nkubeReserved: {cpu: 500m}\n"
@@ -65,7 +72,7 @@ def test_the_command_compares_configurations(tmp_path, example, capsys):
     )
 
 
-def test_the_command_compares_kubelets(example, capsys):
+def test_the_command_compares_kubelets(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["explain", *NODE, "--kubelet-version", "1.28", "--diff-kubelet-version", "1.36"]
     assert main([*arguments, str(example / "three-pods.yaml"), "pod-guaranteed-1"]) == 0
     out = capsys.readouterr().out
@@ -73,7 +80,9 @@ def test_the_command_compares_kubelets(example, capsys):
     assert "pod-burstable" not in out
 
 
-def test_a_configuration_that_the_other_kubelet_refuses_is_one_line(tmp_path, example, capsys):
+def test_a_configuration_that_the_other_kubelet_refuses_is_one_line(
+    tmp_path: Path, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = tmp_path / "kubelet.yaml"
     config.write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -84,7 +93,7 @@ def test_a_configuration_that_the_other_kubelet_refuses_is_one_line(tmp_path, ex
     assert "PodLevelResources: a kubelet 1.28 does not know it yet" in capsys.readouterr().err
 
 
-def test_no_difference_is_said(example, capsys):
+def test_no_difference_is_said(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["explain", *NODE, str(example / "three-pods.yaml"), "--diff-kubelet-version", "1.36"]
     assert main(arguments) == 0
     assert capsys.readouterr().out == "no difference\n"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
 from cgroup_engine.tree.knobs import KNOBS
+from cgroup_engine.tree.knobs.cpu import V1Quota
+from cgroup_engine.tree.knobs.memory import V1Memory
 from cgroup_engine.views.render import Printer, with_unit
 
 MEMORY = next(knob for knob in KNOBS[1] if knob.field == "memory")
@@ -14,26 +17,26 @@ QUOTA = next(knob for knob in KNOBS[1] if knob.field == "quota")
 
 
 class _Terminal(io.StringIO):
-    def isatty(self):
+    def isatty(self) -> bool:
         return True
 
 
-def _table(stream):
+def _table(stream: Any) -> str:
     Printer(stream).table(("STATE", "PATH"), [("ok", "a"), ("drift", "b")], {"drift": "\x1b[31m"})
     return stream.getvalue()
 
 
-def test_columns_are_aligned():
+def test_columns_are_aligned() -> None:
     assert _table(io.StringIO()) == "STATE  PATH\nok     a\ndrift  b\n"
 
 
-def test_a_terminal_has_colours(monkeypatch):
+def test_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     assert "\x1b[31mdrift\x1b[0m" in _table(_Terminal())
 
 
-def test_no_color_is_respected(monkeypatch):
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in _table(_Terminal())
 
@@ -50,5 +53,5 @@ def test_no_color_is_respected(monkeypatch):
         ("+cpu", None, "+cpu"),
     ],
 )
-def test_values_have_their_unit(text, knob, expected):
+def test_values_have_their_unit(text: str, knob: V1Memory | V1Quota | None, expected: str) -> None:
     assert with_unit(text, knob) == expected

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from errno import EBUSY
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +26,7 @@ LIMITS = CgroupLimits(shares=512, quota_us=50_000, period_us=100_000, memory=64 
 
 
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSystemd]:
     booted = tmp_path / "booted"
     booted.mkdir()
     monkeypatch.setattr(bus, "_BOOTED", str(booted))
@@ -35,16 +37,18 @@ def fake(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def manager(fake):
+def manager(fake: FakeSystemd) -> Iterator[CgroupManager]:
     with closing(bus.connect("fake")) as systemd:
         yield CgroupManager(fake.fs, "systemd", systemd=systemd)
 
 
-def _called(fake, method):
+def _called(fake: FakeSystemd, method: str) -> list[str]:
     return [unit for name, unit, _ in fake.calls if name == method]
 
 
-def test_create_starts_the_missing_slices_and_sets_the_values_as_properties(fake, manager):
+def test_create_starts_the_missing_slices_and_sets_the_values_as_properties(
+    fake: FakeSystemd, manager: CgroupManager
+) -> None:
     manager.create(POD, LIMITS)
     assert _called(fake, "StartTransientUnit") == UNITS
     [(unit, properties)] = [(unit, each) for name, unit, each in fake.calls if name == "SetUnitProperties"]
@@ -61,21 +65,21 @@ def test_create_starts_the_missing_slices_and_sets_the_values_as_properties(fake
     assert fake.fs.read("/".join([*UNITS, "hugetlb.2MB.max"])) == "0\n"
 
 
-def test_create_starts_no_unit_that_is_there(fake, manager):
+def test_create_starts_no_unit_that_is_there(fake: FakeSystemd, manager: CgroupManager) -> None:
     manager.create(POD[:2])
     manager.create(POD)
     manager.create(POD)
     assert _called(fake, "StartTransientUnit") == UNITS
 
 
-def test_update_sets_what_is_named_alone(fake, manager):
+def test_update_sets_what_is_named_alone(fake: FakeSystemd, manager: CgroupManager) -> None:
     manager.create(POD, LIMITS)
     manager.reduce_cpu_limits(POD)
     assert fake.calls[-1] == ("SetUnitProperties", UNITS[-1], {"CPUWeight": 1})
     assert manager.get_config(POD, "memory").memory == 64 << 20
 
 
-def test_destroy_stops_what_is_below_first_and_may_be_repeated(fake, manager):
+def test_destroy_stops_what_is_below_first_and_may_be_repeated(fake: FakeSystemd, manager: CgroupManager) -> None:
     manager.create(POD)
     manager.destroy(POD[:1])
     assert _called(fake, "StopUnit") == UNITS[::-1]
@@ -83,7 +87,9 @@ def test_destroy_stops_what_is_below_first_and_may_be_repeated(fake, manager):
     manager.destroy(POD[:1])
 
 
-def test_destroy_stops_nothing_while_a_process_lives_there(fake, manager, monkeypatch):
+def test_destroy_stops_nothing_while_a_process_lives_there(
+    fake: FakeSystemd, manager: CgroupManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cgroup_manager, "_TRIES", 1)
     manager.create(POD)
     monkeypatch.setattr(manager, "pids", lambda name: [7])
@@ -93,7 +99,7 @@ def test_destroy_stops_nothing_while_a_process_lives_there(fake, manager, monkey
     assert _called(fake, "StopUnit") == []
 
 
-def test_destroy_leaves_a_unit_of_the_operator_and_says_so(fake, manager):
+def test_destroy_leaves_a_unit_of_the_operator_and_says_so(fake: FakeSystemd, manager: CgroupManager) -> None:
     fake.operators.add("kubepods.slice")
     manager.create(POD)
     with pytest.raises(StepFailedError, match=r"kubepods\.slice was not made by this engine, so it stays"):
@@ -101,7 +107,9 @@ def test_destroy_leaves_a_unit_of_the_operator_and_says_so(fake, manager):
     assert set(fake.units) == {"kubepods.slice"}
 
 
-def test_on_a_tree_that_a_running_systemd_manages_its_connection_must_be_given(fake, tmp_path, monkeypatch):
+def test_on_a_tree_that_a_running_systemd_manages_its_connection_must_be_given(
+    fake: FakeSystemd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cgroup_manager, "MACHINE_ROOT", str(tmp_path))
     with pytest.raises(RootError, match="give systemd=connect"):
         CgroupManager(OsFs(str(tmp_path)), "systemd", shown_root="/own")

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cgroup_engine.change.apply import execute
+from cgroup_engine.change.apply import Outcome, execute
 from cgroup_engine.change.systemd import bus
+from cgroup_engine.change.systemd.bus import Systemd
 from cgroup_engine.cli import main, root
 from cgroup_engine.errors import BusyCgroupError, ConfigError, RootError, SystemdError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.status import compare
+from cgroup_engine.plan.step import Plan
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.plan.systemd.translation import down_over_dbus, is_slice, over_dbus
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel
 
+from ...conftest import StubKernel
 from ...model_fs import ModelFs
 from .fake_systemd import INFINITY, FakeSystemd
 
@@ -32,46 +40,48 @@ POD_PATH = f"kubepods.slice/{POD}"
 class Machine:
     """A fake tree with its fake systemd, and the engine on them."""
 
-    def __init__(self, kernel, tmp_path, node):
+    def __init__(self, kernel: ModelFs | StubKernel, tmp_path: Path, node: NodeConfig) -> None:
         self.kernel = kernel
         self.fake = FakeSystemd(kernel, tmp_path)
         self.node = node
 
-    def found(self):
+    def found(self) -> FoundTree:
         return FoundTree(self.kernel, detect(self.kernel, "fake"))
 
-    def plan(self, *pods):
+    def plan(self, *pods: Pod) -> Plan:
         with closing(bus.connect("fake")) as systemd:
             return self._plan(pods, systemd)
 
-    def _plan(self, pods, systemd):
+    def _plan(self, pods: tuple[Pod, ...], systemd: Systemd) -> Plan:
         wanted, found = wanted_tree(self.node, pods), self.found()
         return over_dbus(make_plan(wanted, found, "systemd"), wanted, found, systemd)
 
-    def apply(self, *pods):
+    def apply(self, *pods: Pod) -> Outcome:
         with closing(bus.connect("fake")) as systemd:
             return execute(self._plan(pods, systemd), self.kernel, systemd=systemd)
 
-    def down_plan(self, systemd):
+    def down_plan(self, systemd: Systemd) -> Plan:
         found = self.found()
         return down_over_dbus(down_plan(wanted_tree(self.node, []), found, "systemd"), found, systemd)
 
-    def down(self):
+    def down(self) -> Outcome:
         with closing(bus.connect("fake")) as systemd:
             return execute(self.down_plan(systemd), self.kernel, systemd=systemd)
 
-    def called(self, method):
+    def called(self, method: str) -> list[str]:
         return [unit for name, unit, _ in self.fake.calls if name == method]
 
 
 @pytest.fixture
-def machine(stub, make_node, tmp_path, monkeypatch):
+def machine(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Any]]:
     booted = tmp_path / "booted"
     booted.mkdir()
     monkeypatch.setattr(bus, "_BOOTED", str(booted))
     machines = []
 
-    def make(version=2, kernel=None, **fields):
+    def make(version: int = 2, kernel: ModelFs | None = None, **fields: Any) -> Machine:
         made = Machine(kernel or stub(version), tmp_path, make_node(driver="systemd", **fields))
         machines.append(made)
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", made.fake.address)
@@ -84,8 +94,11 @@ def machine(stub, make_node, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_slices_are_started_with_their_values_and_nothing_is_written_by_hand(
-    version, machine, make_pod, make_container
-):
+    version: int,
+    machine: Callable[..., Any],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     node = machine(version)
     outcome = node.apply(make_pod(make_container(**LIMITED)))
     assert outcome.failed == []
@@ -97,7 +110,9 @@ def test_slices_are_started_with_their_values_and_nothing_is_written_by_hand(
     assert node.kernel.read(file) == "1073741824\n"
 
 
-def test_a_slice_has_the_properties_that_libcontainer_gives_it(machine, make_pod, make_container):
+def test_a_slice_has_the_properties_that_libcontainer_gives_it(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     node = machine(podPidsLimit=77)
     node.apply(make_pod(make_container(**LIMITED)))
     [properties] = [properties for _, unit, properties in node.fake.calls if unit == POD]
@@ -117,13 +132,15 @@ def test_a_slice_has_the_properties_that_libcontainer_gives_it(machine, make_pod
     }
 
 
-def test_the_uppermost_slice_wants_the_root_slice(machine):
+def test_the_uppermost_slice_wants_the_root_slice(machine: Callable[..., Any]) -> None:
     node = machine()
     node.apply()
     assert node.fake.calls[0][2]["Wants"] == ["-.slice"]
 
 
-def test_a_second_apply_calls_nothing(machine, make_pod, make_container):
+def test_a_second_apply_calls_nothing(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     node = machine()
     pod = make_pod(make_container(**LIMITED))
     node.apply(pod)
@@ -133,7 +150,12 @@ def test_a_second_apply_calls_nothing(machine, make_pod, make_container):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_drift_is_set_back_with_one_call_for_the_unit(version, machine, make_pod, make_container):
+def test_drift_is_set_back_with_one_call_for_the_unit(
+    version: int,
+    machine: Callable[..., Any],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
     node = machine(version)
     pod = make_pod(make_container(**LIMITED))
     node.apply(pod)
@@ -150,7 +172,9 @@ def test_drift_is_set_back_with_one_call_for_the_unit(version, machine, make_pod
     }  # fmt: skip
 
 
-def test_a_limit_that_is_gone_becomes_infinity(machine, make_pod, make_container):
+def test_a_limit_that_is_gone_becomes_infinity(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     node = machine()
     requests = {"cpu": "1"}
     node.apply(make_pod(make_container(requests=requests, limits={"cpu": "1500m"})))
@@ -159,7 +183,9 @@ def test_a_limit_that_is_gone_becomes_infinity(machine, make_pod, make_container
     assert (method, properties["CPUQuotaPerSecUSec"]) == ("SetUnitProperties", INFINITY)
 
 
-def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(machine, make_pod, make_container):
+def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     node = machine()
     pod = make_pod(make_container(**LIMITED))
     [waiting] = node.plan(pod).waiting
@@ -175,7 +201,9 @@ def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(machine,
     assert node.plan(pod).waiting == ()
 
 
-def test_a_scope_gets_no_values_in_hierarchies_where_it_is_not(machine, make_pod, make_container):
+def test_a_scope_gets_no_values_in_hierarchies_where_it_is_not(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
     node = machine(kernel=ModelFs(Kernel("v1", "6.1", cpus=4)))
     pod = make_pod(make_container(**LIMITED))
     [waiting] = node.plan(pod).waiting
@@ -189,7 +217,9 @@ def test_a_scope_gets_no_values_in_hierarchies_where_it_is_not(machine, make_pod
     assert node.apply(pod).done == []
 
 
-def test_a_pod_that_is_not_wanted_any_more_is_stopped(machine, make_pod):
+def test_a_pod_that_is_not_wanted_any_more_is_stopped(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod]
+) -> None:
     node = machine()
     node.apply(make_pod(n=1), make_pod(n=2))
     node.apply(make_pod(n=2))
@@ -197,7 +227,9 @@ def test_a_pod_that_is_not_wanted_any_more_is_stopped(machine, make_pod):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_down_stops_what_was_made_children_first_and_nothing_else(version, machine, make_pod):
+def test_down_stops_what_was_made_children_first_and_nothing_else(
+    version: int, machine: Callable[..., Any], make_pod: Callable[..., Pod]
+) -> None:
     node = machine(version, cgroupRoot="/fcg")
     node.fake._realize("other.slice", "other.slice", {})
     node.apply(make_pod())
@@ -209,7 +241,9 @@ def test_down_stops_what_was_made_children_first_and_nothing_else(version, machi
     assert not any("fcg" in directory for directory in node.kernel.dirs)
 
 
-def test_down_leaves_a_unit_with_a_unit_file_and_says_so(machine, make_pod):
+def test_down_leaves_a_unit_with_a_unit_file_and_says_so(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod]
+) -> None:
     node = machine()
     node.fake.operators.add("kubepods.slice")
     node.apply(make_pod())
@@ -223,7 +257,9 @@ def test_down_leaves_a_unit_with_a_unit_file_and_says_so(machine, make_pod):
     assert set(node.fake.units) == {"kubepods.slice"}
 
 
-def test_down_does_not_stop_units_while_a_process_lives_there(machine, make_pod):
+def test_down_does_not_stop_units_while_a_process_lives_there(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod]
+) -> None:
     node = machine()
     node.apply(make_pod())
     node.kernel.files["kubepods.slice/kubepods-besteffort.slice/cgroup.procs"] = "7"
@@ -232,7 +268,9 @@ def test_down_does_not_stop_units_while_a_process_lives_there(machine, make_pod)
     assert node.called("StopUnit") == []
 
 
-def test_a_directory_that_has_only_the_name_of_a_unit_elsewhere_does_not_stop_that_unit(machine):
+def test_a_directory_that_has_only_the_name_of_a_unit_elsewhere_does_not_stop_that_unit(
+    machine: Callable[..., Any],
+) -> None:
     node = machine()
     node.apply()
     node.fake._realize("system-pod1.slice", "system.slice/system-pod1.slice", {})
@@ -242,7 +280,9 @@ def test_a_directory_that_has_only_the_name_of_a_unit_elsewhere_does_not_stop_th
     assert "kubepods.slice/system-pod1.slice" not in node.kernel.dirs
 
 
-def test_what_depends_on_a_refused_unit_is_not_attempted(machine, make_pod):
+def test_what_depends_on_a_refused_unit_is_not_attempted(
+    machine: Callable[..., Any], make_pod: Callable[..., Pod]
+) -> None:
     node = machine()
     node.fake.refuse["kubepods-besteffort.slice"] = ("org.freedesktop.DBus.Error.AccessDenied", "Permission denied")
     outcome = node.apply(make_pod())
@@ -253,7 +293,7 @@ def test_what_depends_on_a_refused_unit_is_not_attempted(machine, make_pod):
     ]
 
 
-def test_the_cpus_of_the_node_level_are_a_property(machine):
+def test_the_cpus_of_the_node_level_are_a_property(machine: Callable[..., Any]) -> None:
     node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)))
     node.node = replace(node.node, cpu_list="0-3")
     assert node.apply().failed == []
@@ -264,7 +304,9 @@ def test_the_cpus_of_the_node_level_are_a_property(machine):
     assert (step.path, step.text) == ("kubepods.slice", "AllowedCPUs=0-3")
 
 
-def test_a_reserved_slice_below_the_cgroup_root_has_its_huge_pages_after_the_first_apply(machine):
+def test_a_reserved_slice_below_the_cgroup_root_has_its_huge_pages_after_the_first_apply(
+    machine: Callable[..., Any],
+) -> None:
     node = machine(
         kernel=ModelFs(Kernel("v2", "6.12", cpus=4)),
         cgroupRoot="/fcg",
@@ -280,7 +322,9 @@ def test_a_reserved_slice_below_the_cgroup_root_has_its_huge_pages_after_the_fir
 
 
 @pytest.mark.parametrize("goes", [True, False])
-def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goes_or_not(goes, machine):
+def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goes_or_not(
+    goes: bool, machine: Callable[..., Any]
+) -> None:
     fields = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}}
     node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)), kubeReservedCgroup="/kube.slice", **fields)
     node.node = replace(node.node, cpu_list="0-3")
@@ -295,8 +339,11 @@ def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goe
 
 
 def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
-    machine, make_pod, make_container, monkeypatch
-):
+    machine: Callable[..., Any],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("cgroup_engine.change.apply._PATIENCE", 0.1)
     node = machine(1, featureGates={"QOSReserved": True}, qosReserved={"memory": "100%"})
     node.apply()
@@ -311,7 +358,9 @@ def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
     assert limits == [4 << 30, 5 << 30]
 
 
-def test_a_value_that_systemd_did_not_bring_into_the_tree_is_a_failure(machine, monkeypatch):
+def test_a_value_that_systemd_did_not_bring_into_the_tree_is_a_failure(
+    machine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("cgroup_engine.change.apply._PATIENCE", 0.0)
     node = machine()
     node.apply()
@@ -321,14 +370,16 @@ def test_a_value_that_systemd_did_not_bring_into_the_tree_is_a_failure(machine, 
     assert str(failure).startswith('kubepods.slice/memory.max: shows "4096" after kubepods.slice was given MemoryMax=')
 
 
-def test_without_systemd_the_machines_own_tree_is_refused(tmp_path, monkeypatch):
+def test_without_systemd_the_machines_own_tree_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bus, "_BOOTED", str(tmp_path / "none"))
     with pytest.raises(RootError, match="no systemd runs here; use --driver cgroupfs, or --systemd-names-only"):
         bus.connect("/sys/fs/cgroup")
 
 
 @pytest.mark.parametrize("address", ["unix:path=/nonexistent/bus", "tcp:host=localhost", "nonsense"])
-def test_a_bus_that_cannot_be_reached_is_one_line(address, tmp_path, monkeypatch):
+def test_a_bus_that_cannot_be_reached_is_one_line(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bus, "_BOOTED", str(tmp_path))
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
     with pytest.raises(SystemdError, match="systemd cannot be reached over D-Bus") as failed:
@@ -337,19 +388,21 @@ def test_a_bus_that_cannot_be_reached_is_one_line(address, tmp_path, monkeypatch
 
 
 @pytest.fixture
-def command(machine, monkeypatch):
+def command(machine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """The command line on a machine's own root."""
     node = machine()
     monkeypatch.setattr(root, "MACHINE_ROOT", "/own")
 
-    def run(name, *arguments):
+    def run(name: str, *arguments: str) -> int:
         size = ["--cpus", "4", "--memory", "8Gi", "--max-pids", "32768", "--driver", "systemd"]
         return main([name, "--root", "/own", *size, *arguments], open_root=lambda path: node.kernel)
 
     return run
 
 
-def test_the_commands_from_plan_to_down(command, example, capsys):
+def test_the_commands_from_plan_to_down(
+    command: Callable[..., Any], example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pods = str(example / "three-pods.yaml")
     assert command("plan", "-o", "json", pods) == 0
     plan = json.loads(capsys.readouterr().out)
@@ -371,7 +424,9 @@ def test_the_commands_from_plan_to_down(command, example, capsys):
     assert "nothing to remove" in capsys.readouterr().out
 
 
-def test_systemds_names_only_makes_directories_without_asking_systemd(command, example, monkeypatch, capsys):
+def test_systemds_names_only_makes_directories_without_asking_systemd(
+    command: Callable[..., Any], example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(bus, "_BOOTED", "/nonexistent")
     pods = str(example / "three-pods.yaml")
     assert command("apply", pods) == 1
@@ -392,11 +447,11 @@ def test_systemds_names_only_makes_directories_without_asking_systemd(command, e
         ("kubepods.slice/a.scope", False),
     ],
 )
-def test_a_path_is_a_slices_only_where_systemd_would_make_it(path, expected):
+def test_a_path_is_a_slices_only_where_systemd_would_make_it(path: str, expected: bool) -> None:
     assert is_slice(path) is expected
 
 
 @pytest.mark.parametrize("root", ["/a+b", "/a@b", "/a=b", "/a~b", "/a,b", "/" + "a" * 200 + "/" + "b" * 45])
-def test_a_cgroup_root_that_is_no_unit_name_is_refused(root, make_node):
+def test_a_cgroup_root_that_is_no_unit_name_is_refused(root: str, make_node: Callable[..., NodeConfig]) -> None:
     with pytest.raises(ConfigError, match="cgroupRoot"):
         make_node(driver="systemd", cgroupRoot=root)
