@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.host.mountinfo import mount_at
 
 from . import build, interruption, tree
@@ -80,7 +80,7 @@ def _mounted(at: Path, command: Sequence[str]) -> Iterator[Child]:
         finally:
             daemon.end()
             if mount_at(str(at)) is not None:  # it did not end as it should
-                detach(str(at), lazy=True)
+                umount_fuse(str(at), lazy=True)
 
 
 def mounting(at: Path, options: Sequence[str]) -> AbstractContextManager[Child]:

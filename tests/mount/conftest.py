@@ -24,7 +24,7 @@ import pytest
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.about import DAEMON_XATTR
-from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.host.mountinfo import mounts
 
 from ..waiting import wait_until
@@ -179,7 +179,7 @@ def take_down(directory: Path) -> None:
     """Unmounts whatever trees are still at `directory` or in it, used or not."""
     for mounted in list(mounts()):
         if mounted.ours and Path(mounted.point).is_relative_to(directory):
-            detach(mounted.point, lazy=True)
+            umount_fuse(mounted.point, lazy=True)
 
 
 @pytest.fixture(scope="session", params=["native", "fusepy"])

@@ -14,7 +14,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.new_numbers import NewNumbers
+from fakecgroup_mount.host.new_pids import NewPids
 from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
@@ -233,7 +233,7 @@ def test_nothing_is_looked_at_any_more_once_the_last_process_has_gone(family: Fa
         processes.report(kernel)
         with pytest.MonkeyPatch.context() as patch:
             asked: list[object] = []
-            patch.setattr(NewNumbers, "take", lambda numbers: asked.append(numbers) or ([], True))
+            patch.setattr(NewPids, "take", lambda numbers: asked.append(numbers) or ([], True))
             kernel.read("/a/cgroup.procs")
         kernel.read("/a/cgroup.procs")
         return bool(asked)

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from fakecgroup_mount.host.pid_numbers import Inner, numbers_of
+from fakecgroup_mount.host.pid_namespaces import PidNamespace, pid_namespace_of
 
 from ..waiting import wait_until
 from .conftest import needs_fuse, needs_root, shell
@@ -33,9 +33,9 @@ def test_numbers_are_found_without_the_kernels_help_too() -> None:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         wait_until(lambda: children.read_text() != "")
         child = int(children.read_text())
-        numbers = numbers_of(child)
+        numbers = pid_namespace_of(child)
         wait_until(lambda: (numbers.number(child), numbers.tid(1)) == (1, child))
         assert (numbers.number(os.getpid()), numbers.tid(2), numbers.tid(1 << 40)) == (0, 0, 0)
-        assert isinstance(numbers, Inner)
+        assert isinstance(numbers, PidNamespace)
         assert numbers.search(1) == child
         process.kill()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.rights import become, in_a_child
-from fakecgroup_mount.host.pid_numbers import numbers
+from fakecgroup_mount.host.pid_namespaces import nspid
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import Call
 from fakecgroup_mount.seccomp.process import credentials
@@ -40,7 +40,7 @@ def _become(call: Call, work: Callable[[], int], numbered: bool, place: int | No
     users = _other(tid, _OF_USERS)
     others = [_other(tid, kind) for kind in _OTHERS]
     pids = _other(tid, "pid") if numbered else None
-    highest, levels = int(_PID_MAX.read_text()) - 1, len(numbers(tid)) - 1
+    highest, levels = int(_PID_MAX.read_text()) - 1, len(nspid(tid)) - 1
     if not call.waits():
         raise refuse(ESRCH)
     for fd in (pids, *others):

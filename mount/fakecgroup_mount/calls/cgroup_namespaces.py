@@ -11,7 +11,7 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.awaiting import await_made
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import Answer, Call, Goes
+from fakecgroup_mount.seccomp.listener import Answer, Call, Continue
 from fakecgroup_mount.seccomp.process import children
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP
 
@@ -95,7 +95,7 @@ class CgroupNamespaces:
 
     def unshare(self, call: Call) -> Answer:
         """unshare(2) with CLONE_NEWCGROUP."""
-        return Goes(self.expect(call, for_child=False))
+        return Continue(self.expect(call, for_child=False))
 
     def expect(self, call: Call, *, for_child: bool) -> Callable[[], None]:
         """A call may make a namespace once it goes on; the result sees to it. Raises OSError: no such thread."""

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from fakecgroup_mount.calls.awaiting import await_made
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.seccomp.listener import Call, Goes
+from fakecgroup_mount.seccomp.listener import Call, Continue
 from fakecgroup_mount.seccomp.process import thread_group
 
 _NOBODY = 0
@@ -54,18 +54,18 @@ class ChildMarks:
             self._lent[tgid] = _NOBODY
         self._changed.wait_for(lambda: tgid not in self._lent)
 
-    def goes_for_child(self, call: Call, tgid: int, away: Places, *then: Callable[[], None]) -> Goes:
+    def goes_for_child(self, call: Call, tgid: int, away: Places, *then: Callable[[], None]) -> Continue:
         """The call may go on and make a child that starts `away`; after that those of its process start where it is
         again. Each of `then` is done whether there was a child or not. Raises OSError.
         """
         membership = self._tree.kernel.membership
         with self._tree.lock:
-            mark = self._processes.lend(tgid, away)
+            mark = self._processes.mark_next_child(tgid, away)
 
         def has_come() -> bool:
             with self._tree.lock:
                 membership.adopt_forked()
-                return self._processes.has_passed_on(mark)
+                return self._processes.is_inherited(mark)
 
         def give_back() -> None:
             with self._tree.lock:
@@ -74,7 +74,7 @@ class ChildMarks:
 
         return self.goes(call, tgid, has_come, give_back, *then)
 
-    def goes(self, call: Call, tgid: int, has_come: Callable[[], bool], *after: Callable[[], None]) -> Goes:
+    def goes(self, call: Call, tgid: int, has_come: Callable[[], bool], *after: Callable[[], None]) -> Continue:
         """The call may go on; what it makes is waited for, and then each of `after` is done, whatever becomes of the
         others, before the process is let go.
         """
@@ -87,4 +87,4 @@ class ChildMarks:
                     stack.callback(work)
                 await_made(tid, number, has_come, lambda: self._lent.get(tgid) == _NOBODY)
 
-        return Goes(then)
+        return Continue(then)

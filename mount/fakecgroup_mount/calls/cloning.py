@@ -14,7 +14,7 @@ from fakecgroup_mount.calls.forking import Forking
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.calls.paths import descriptor
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes, Later
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
 from fakecgroup_mount.seccomp.process import credentials, thread_group
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, CLONE_THREAD
 
@@ -53,7 +53,7 @@ class Cloning:
         try:
             flags = self._flags(call)
         except OSError:
-            return GOES
+            return CONTINUE
         return Later(self._clone3) if flags & _INTO_CGROUP else self._forking.start_at_once(call, flags)
 
     def _clone3(self, call: Call) -> Answer:
@@ -62,27 +62,27 @@ class Cloning:
         try:
             flags = self._flags(call)
         except OSError:
-            return GOES
+            return CONTINUE
         if not flags & _INTO_CGROUP or size < _SIZE:
             return self._forking.start(call, flags)
         try:
             (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
             cgroup = self._tree.inode(descriptor(call.tid, fd)) if fd <= _INT_MAX else None
         except OSError:
-            return GOES
+            return CONTINUE
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
-            return GOES  # EINVAL or EBADF, from the kernel
+            return CONTINUE  # EINVAL or EBADF, from the kernel
         tgid = thread_group(call.tid)
         self._child_marks.begin(tgid, call.tid)
-        goes = GOES
+        goes = CONTINUE
         try:
             goes = self._start(call, tgid, cgroup, flags)
         finally:
-            if goes is GOES:
+            if goes is CONTINUE:
                 self._child_marks.end(tgid)
         return goes
 
-    def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Goes:
+    def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Continue:
         address = call.arguments[0]
         with self._tree.lock:
             before = self._places(tgid)
@@ -92,7 +92,7 @@ class Cloning:
             cgroup.hierarchy.can_attach((call.tid,), cgroup)
         self._forking.admit(call.tid, after, flags)
         if not call.waits():
-            return GOES
+            return CONTINUE
         namespace = self._namespaces.expect(call, for_child=True) if flags & CLONE_NEWCGROUP else None
         given = call.memory.read(call.tid, address, _SIZE)
         other_flags = pack("=Q", flags & ~_INTO_CGROUP)

@@ -20,7 +20,7 @@ from fakecgroup_mount.calls.mounting import Mounting, may_mount
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import signed
 
 _CLOEXEC = 1  # FSOPEN_CLOEXEC, FSMOUNT_CLOEXEC
@@ -83,7 +83,7 @@ class Contexts:
         name, flags = call.arguments[:2]
         kind = call.memory.read_text(call.tid, name)
         if not may_mount(call.tid):
-            return -EPERM if kind in FILE_SYSTEMS else GOES
+            return -EPERM if kind in FILE_SYSTEMS else CONTINUE
         if kind not in FILE_SYSTEMS:
             return other_mounts.fsopen(call, kind, flags)
         if flags & ~_CLOEXEC:
@@ -103,7 +103,7 @@ class Contexts:
         with self._lock:
             context = _context(path)
             if context is None or not call.waits():
-                return GOES
+                return CONTINUE
             if command > _CREATE_EXCL:
                 raise refuse(EOPNOTSUPP)
             if _SET_STRING < command <= _SET_FD:
@@ -148,7 +148,7 @@ class Contexts:
         with self._lock:
             context = _context(path)
             if context is None or not call.waits():
-                return GOES
+                return CONTINUE
             if not may_mount(call.tid):
                 raise refuse(EPERM)
             if flags & ~_CLOEXEC or attributes & ~ATTRIBUTES or attributes & _ATIME not in _ATIMES:
@@ -177,10 +177,10 @@ class Contexts:
         try:
             number = mount_of(signed(from_fd), call.tid)
         except OSError:
-            return GOES
+            return CONTINUE
         with self._lock:
             if number not in self._made:
-                return GOES
+                return CONTINUE
             if not may_mount(call.tid):
                 raise refuse(EPERM)
             name = call.memory.read_text(call.tid, to_name)
@@ -190,7 +190,7 @@ class Contexts:
                 place = locate(call.tid, signed(to_fd), name, follow=bool(flags & _FOLLOW))
             try:
                 if not call.waits():
-                    return GOES
+                    return CONTINUE
                 code = move_mount(self._made[number], call.tid, place, flags & _BENEATH)
             finally:
                 os.close(place)

@@ -9,7 +9,7 @@ from contextlib import closing
 from struct import pack
 
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
 _ATIME = 0x70
 ATTRIBUTES = 0x2000FF  # read-only, nosuid, nodev, noexec, those of access times, nosymfollow: MOUNT_ATTR_*
@@ -74,7 +74,7 @@ def move_mount(tree: int, tid: int, place: int, flags: int = 0) -> int:
     OSError: no such thread.
     """
     both = flags | _BOTH_EMPTY
-    with closing(Namespaces(tid)) as there:
+    with closing(UserAndMountNamespaces(tid)) as there:
         return there.do(lambda: syscalls.syscall("move_mount", tree, b"", place, b"", both))
 
 
@@ -82,5 +82,5 @@ def unmount(path: str, tid: int, flags: int) -> int:
     """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno. Raises OSError: no such
     thread.
     """
-    with closing(Namespaces(tid)) as there:
+    with closing(UserAndMountNamespaces(tid)) as there:
         return there.do(lambda: syscalls.unmount(path, flags))

@@ -18,7 +18,7 @@ from fakecgroup.outside.device_programs import ALLOW_MULTI, REPLACE, DeviceProgr
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of
 
@@ -63,10 +63,10 @@ class Bpf:
         number, address, size = call.arguments[:3]
         command = self._commands.get(number)
         if command is None:
-            return GOES
+            return CONTINUE
         attributes = call.memory.read(call.tid, address, min(size, _ATTRIBUTES)).ljust(_ATTRIBUTES, b"\0")
         if not (number == _GET_INFO or self._may(call.tid)) or not call.waits():
-            return GOES
+            return CONTINUE
         with self._lock:
             return command(call, attributes)
 
@@ -78,7 +78,7 @@ class Bpf:
         """Looks at the number of instructions and that the last one is an exit: there is no verifier."""
         kind, instructions, address = _LOADED.unpack_from(attributes)
         if kind != _OF_DEVICES:
-            return GOES
+            return CONTINUE
         check_size(instructions)
         last = call.memory.read(call.tid, address + (instructions - 1) * _INSTRUCTION, 1)
         if last[0] != _EXIT:
@@ -91,7 +91,7 @@ class Bpf:
         if kind in _OTHERS and self._is_ours(call.tid, fd):
             raise refuse(EINVAL)
         if kind != _DEVICE:
-            return GOES
+            return CONTINUE
         check_flags(flags)
         program = _program(call.tid, fd)
         cgroup = self._cgroup(call.tid, target)
@@ -104,7 +104,7 @@ class Bpf:
         target, fd, kind, _, _ = _ATTACHED.unpack_from(attributes)
         if kind != _DEVICE:
             if kind not in _OTHERS:
-                return GOES
+                return CONTINUE
             self._cgroup(call.tid, target)
             raise refuse(ENOENT)
         cgroup = self._cgroup(call.tid, target)
@@ -119,7 +119,7 @@ class Bpf:
         """BPF_PROG_QUERY (cgroup_bpf_prog_query)."""
         target, kind, wanted, _, ids, room = _QUERIED.unpack_from(attributes)
         if kind != _DEVICE and kind not in _OTHERS:
-            return GOES
+            return CONTINUE
         if wanted & ~_EFFECTIVE:
             raise refuse(EINVAL)
         cgroup = self._cgroup(call.tid, target)
@@ -146,7 +146,7 @@ class Bpf:
         """Type and id; the rest is 0."""
         fd, size, address = _INFO.unpack_from(attributes)
         if not self._is_ours(call.tid, fd):
-            return GOES
+            return CONTINUE
         size = min(size, _SHOWN)
         shown = _OF_DEVICES.to_bytes(4, "little") + _program(call.tid, fd).to_bytes(4, "little") + bytes(_SHOWN)
         call.memory.write(call.tid, address, shown[:size])

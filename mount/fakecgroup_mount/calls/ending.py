@@ -15,7 +15,7 @@ from fakecgroup.tasks.processes import Places
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Later
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Later
 from fakecgroup_mount.seccomp.process import children
 
 log = logging.getLogger(__name__)
@@ -62,11 +62,11 @@ class Ending:
             pass  # killed meanwhile
         except Exception:
             log.exception("the exit of %d", tid)
-        return GOES
+        return CONTINUE
 
     def _count(self, tid: int, all_threads: bool) -> None:
         membership = self._tree.kernel.membership
-        if not membership.counts and self._processes.heir_places(tid) is None:
+        if not membership.counts and self._processes.child_places(tid) is None:
             return
         with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
             status = {name: int(value) for name, value in _STATUS.findall(file.read(4096))}
@@ -74,7 +74,7 @@ class Ending:
         told: list[tuple[int, Places]] = []
         above = tgid
         while not membership.knows(above):
-            places = self._processes.heir_places(above)
+            places = self._processes.child_places(above)
             if places is None:
                 break
             told.insert(0, (above, places))
@@ -91,6 +91,6 @@ class Ending:
         for tid in os.listdir(f"/proc/{tgid}/task"):
             for child in map(int, children(int(tid))):
                 if not self._tree.kernel.membership.knows(child):
-                    places = self._processes.heir_places(child)
+                    places = self._processes.child_places(child)
                     if places is not None:
                         yield child, places

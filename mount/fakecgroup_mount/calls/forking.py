@@ -20,7 +20,7 @@ from fakecgroup_mount.calls.child_marks import ChildMarks
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.calls.thread_cgroups import ThreadCgroups
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes, Later
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
 from fakecgroup_mount.seccomp.process import A_FORK, children, ran
 from fakecgroup_mount.seccomp.syscalls import (
     CLONE_FS,
@@ -85,15 +85,15 @@ class Forking:
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """As `start`, but where there are no limits, as in the roots, nobody need wait."""
-        limited = self._tree.kernel.membership.limits_tasks and self._processes.heir_places(call.tid) is not None
+        limited = self._tree.kernel.membership.limits_tasks and self._processes.child_places(call.tid) is not None
         if self._child_marks.any or flags & CLONE_NEWCGROUP or limited or self._thread_cgroups.has(call.tid):
             return Later(lambda call: self.start(call, flags))
-        return GOES
+        return CONTINUE
 
     def start(self, call: Call, flags: int) -> Answer:
         """For a new task that starts where its parent is. Raises EAGAIN."""
         self._child_marks.wait(call.tid)
-        heirs = self._processes.heir_places(call.tid)
+        heirs = self._processes.child_places(call.tid)
         if heirs is not None and not _is_wrong(flags):
             with self._tree.lock:
                 both = zip(self._tree.kernel.hierarchies, heirs, strict=True)
@@ -101,7 +101,7 @@ class Forking:
             self.admit(call.tid, places, flags)
         if self._thread_cgroups.has(call.tid) and not flags & CLONE_NEWCGROUP:
             return self._thread_cgroups.start(call, flags)
-        return Goes(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else GOES
+        return Continue(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else CONTINUE
 
     def admit(self, tid: int, places: Places, flags: int) -> None:
         """Takes room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""

@@ -10,7 +10,7 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import signed, unique_mount_id
 
 _AT_SYMLINK_FOLLOW = 0x400
@@ -29,7 +29,7 @@ class Handles:
         """EOVERFLOW for a buffer that is too small, with the size that it needs."""
         at, name, handle, where, flags = call.arguments[:5]
         if flags & ~_KNOWN:
-            return GOES
+            return CONTINUE
         try:
             path = call.memory.read_text(call.tid, name)
             if path:
@@ -37,16 +37,16 @@ class Handles:
             elif flags & syscalls.AT_EMPTY_PATH:
                 fd = os.open(descriptor(call.tid, signed(at)), os.O_PATH | os.O_CLOEXEC)
             else:
-                return GOES
+                return CONTINUE
         except OSError:
-            return GOES
+            return CONTINUE
         try:
             own = f"/proc/self/fd/{fd}"
             if not self._tree.has(own):
-                return GOES
+                return CONTINUE
             (size,) = unpack("=I", call.memory.read(call.tid, handle, 4))
             if size > _MAX_HANDLE:
-                return GOES
+                return CONTINUE
             fits = size >= _HANDLE
             head = pack("=Ii", _HANDLE, _FILEID_KERNFS if fits else _FILEID_INVALID)
             content = pack("=Q", os.stat(own).st_ino) if fits else b""
@@ -55,7 +55,7 @@ class Handles:
         finally:
             os.close(fd)
         if not number or not call.waits():
-            return GOES
+            return CONTINUE
         call.memory.write(call.tid, where, pack("=Q" if unique else "=i", number))
         call.memory.write(call.tid, handle, head + content)
         return 0 if fits else -EOVERFLOW

@@ -11,8 +11,8 @@ import signal
 from collections.abc import Callable
 
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
-from fakecgroup_mount.seccomp.namespace_kill import inside
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
+from fakecgroup_mount.seccomp.namespace_kill import processes_inside
 from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
 from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
 
@@ -34,10 +34,10 @@ def _kill(call: Call, sandbox: Namespace) -> Answer:
     number = signed(call.arguments[1])
     apart = os.stat(f"/proc/{call.tid}/ns/pid").st_ino != os.stat("/proc/self/ns/pid").st_ino
     if apart or not 0 <= number < signal.NSIG or not call.waits():
-        return GOES
+        return CONTINUE
     caller, own, session = credentials(call.tid), namespace_of(call.tid), os.getsid(call.tid)
     group = thread_group(call.tid)
-    for pid, pidfd in inside(sandbox):
+    for pid, pidfd in processes_inside(sandbox):
         try:
             same_session = number == signal.SIGCONT and os.getsid(pid) == session
             if pid != group and (same_session or _may_kill(caller, own, pid)):

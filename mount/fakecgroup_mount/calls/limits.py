@@ -1,5 +1,5 @@
-"""RLIMIT_LOCKS: the soft one is the mark that children inherit (`host.marks`). A program sees and sets its own beside
-it (prlimit(2)).
+"""RLIMIT_LOCKS: the soft one is the mark that children inherit (`host.fork_marks`). A program sees and sets its own
+beside it (prlimit(2)).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 from struct import Struct
 
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.host.marks import LOCKS, Limit
-from fakecgroup_mount.host.pid_numbers import numbers_of
+from fakecgroup_mount.host.fork_marks import LOCKS, Limit
+from fakecgroup_mount.host.pid_namespaces import pid_namespace_of
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
 from fakecgroup_mount.seccomp.user_namespaces import lineage, namespace_of
 
@@ -43,12 +43,12 @@ class Limits:
         pid, _, new, old = call.arguments[:4]
         wanted = _RLIMIT.unpack(call.memory.read(call.tid, new, _RLIMIT.size)) if new else None
         number = signed(pid)
-        tid = numbers_of(call.tid).tid(number) if number > 0 else 0 if number else call.tid
+        tid = pid_namespace_of(call.tid).tid(number) if number > 0 else 0 if number else call.tid
         try:
             if tid != call.tid and not (tid and _may_limit(credentials(call.tid), credentials(tid))):
                 return -EPERM if tid else -ESRCH
             if self._is_strange(tid):
-                return GOES
+                return CONTINUE
         except OSError:
             return -ESRCH
         return self._limit(call, tid, wanted, old)
@@ -56,7 +56,7 @@ class Limits:
     def _is_strange(self, tid: int) -> bool:
         """Whether a process is neither of the sandbox nor in one of its cgroups. Raises OSError."""
         try:
-            return self._processes.heir_places(tid) is None and self._sandbox not in lineage(tid)
+            return self._processes.child_places(tid) is None and self._sandbox not in lineage(tid)
         except PermissionError:  # it is in a user namespace above
             return True
 
@@ -76,12 +76,12 @@ class Limits:
                 if wanted[1] > before[1]:
                     return -EPERM
                 if not call.waits():
-                    return GOES
+                    return CONTINUE
                 self._tree.kernel.membership.adopt_forked()  # it may not be known yet
                 self._processes.set_own_limit(thread_group(tid), (_signed(wanted[0]), _signed(wanted[1])))
         if old:
             if not call.waits():
-                return GOES
+                return CONTINUE
             call.memory.write(call.tid, old, _RLIMIT.pack(*before))
         return 0
 

@@ -14,7 +14,7 @@ from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
 from fakecgroup_mount.calls.own_tree_opener import OwnTreeOpener
 from fakecgroup_mount.fuse import wire
-from fakecgroup_mount.fuse.splicing import READABLE_SIZE, outdating, tell
+from fakecgroup_mount.fuse.splicing import READABLE_SIZE, inval_attributes, notify
 from fakecgroup_mount.seccomp.process import identity
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class MountFiles:
             return self._lookup(unique, node, bytes(buffer[wire.IN_SIZE : size - 1]))
         if opcode == wire.GETATTR:
             if node % _STRIDE > 1:
-                tell(self._fuse, outdating(node))
+                notify(self._fuse, inval_attributes(node))
             return wire.ATTR_OUT.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0, *_attributes(node, 0))
         if opcode == wire.OPEN:
             handle, self._next = self._next, self._next + 1

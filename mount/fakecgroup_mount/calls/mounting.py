@@ -20,7 +20,7 @@ from fakecgroup_mount.calls.paths import locate
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of, owners
 
@@ -53,10 +53,10 @@ class Mounting:
         if flags & _NO_NEW_MOUNT or not kind:  # in registers, which nobody can change meanwhile
             if flags & _BIND and not flags & _REMOUNT:
                 self._forget_gone(call, target)
-            return GOES
+            return CONTINUE
         fstype = call.memory.read_text(call.tid, kind)
         if fstype not in FILE_SYSTEMS and not may_mount(call.tid):
-            return GOES
+            return CONTINUE
         texts = [call.memory.read_text(call.tid, word) if word else None for word in (source, data)]
         words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
         if fstype not in FILE_SYSTEMS:
@@ -74,7 +74,7 @@ class Mounting:
             if not stat.S_ISDIR(os.fstat(place).st_mode):
                 return -ENOTDIR
             if not call.waits():
-                return GOES
+                return CONTINUE
             tree = self.detached(call.tid, path, flags & _ATTRIBUTES, named)
             try:
                 failed = move_mount(tree, call.tid, place)
@@ -114,13 +114,13 @@ class Mounting:
         try:
             own = f"/proc/self/fd/{place}"
             if not self._tree.has(own) or flags & _MNT_EXPIRE:  # which is refused together with MNT_FORCE
-                return GOES
+                return CONTINUE
             path = os.readlink(own)
         finally:
             os.close(place)
         if not may_mount(call.tid):
             return -EPERM
-        return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else GOES
+        return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else CONTINUE
 
     def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
         """A descriptor for a new mount, which is nowhere yet (open_tree(2)); `path` is one of `root`."""

@@ -13,10 +13,10 @@ from fakecgroup_mount.calls.mount_files import MountFiles
 from fakecgroup_mount.calls.paths import locate, locate_within
 from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
 from fakecgroup_mount.calls.rights import with_rights_of
-from fakecgroup_mount.host.pid_numbers import numbers_in
+from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Descriptor, Later
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor, Later
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, signed, statfs_type, thread_group
 
 _NAMES = frozenset(
@@ -61,25 +61,25 @@ class Opening:
         """The kernel itself refuses what is not as it should be (build_open_flags)."""
         path = call.memory.read_text(call.tid, call.arguments[1])
         if path.rpartition(b"/")[2] not in _NAMES:
-            return GOES
+            return CONTINUE
         size = call.arguments[3]
         if not _HOW.size <= size <= _PAGE:
-            return GOES
+            return CONTINUE
         how = call.memory.read(call.tid, call.arguments[2], size)
         flags, mode, resolve = _HOW.unpack_from(how)
         if any(how[_HOW.size :]) or mode or flags & ~_FLAGS or resolve & ~(_RESOLVE | _RESOLVE_CACHED):
-            return GOES
+            return CONTINUE
         if flags & os.O_PATH and flags & ~_WITH_PATH:
-            return GOES
+            return CONTINUE
         return self._open(call, call.arguments[1], flags, call.arguments[0], resolve & _RESOLVE)
 
     def _open(self, call: Call, address: int, flags: int, directory: int | None, resolve: int = 0) -> Answer | Later:
         try:
             path = call.memory.read_text(call.tid, address)
         except OSError:
-            return GOES
+            return CONTINUE
         if path.rpartition(b"/")[2] not in _NAMES or flags & (_NEVER | _REFUSED):
-            return GOES
+            return CONTINUE
         fd = syscalls.AT_FDCWD if directory is None else signed(directory)
         return Later(lambda call: self._answer(call, fd, path, flags, resolve))
 
@@ -87,7 +87,7 @@ class Opening:
         try:
             found = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
             if found is None or not call.waits():
-                return GOES
+                return CONTINUE
             name, pid = found
             if name in _OWNERS:
                 os.close(with_rights_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
@@ -98,7 +98,7 @@ class Opening:
         except AbsentError:
             return -ENOENT
         except (OSError, KeyError):
-            return GOES
+            return CONTINUE
         return Descriptor(made, flags & os.O_CLOEXEC)
 
 
@@ -137,7 +137,7 @@ def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | Non
     if not ours:
         proc = locate(tid, fd, os.path.join(os.path.dirname(path), b"../../.." if found[2] else b".."))
         try:
-            number = numbers_in(f"/proc/self/fd/{proc}", tid).tid(number)
+            number = pid_namespace_of_proc(f"/proc/self/fd/{proc}", tid).tid(number)
         finally:
             os.close(proc)
         if not number:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.rights import with_rights_of
-from fakecgroup_mount.host.pid_numbers import numbers_in
+from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, statfs_type, thread_group
 
@@ -110,7 +110,7 @@ def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
         tgid, thread = thread_group(tid), tid
         ours = b"/proc/%d" % (tgid if names[index] == b"self" else thread)
         if found.st_dev != os.stat("/proc").st_dev:
-            numbers = numbers_in(f"/proc/self/fd/{proc}", tid)
+            numbers = pid_namespace_of_proc(f"/proc/self/fd/{proc}", tid)
             tgid, thread = numbers.number(tgid), numbers.number(tid)
     finally:
         os.close(proc)

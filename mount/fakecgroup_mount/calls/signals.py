@@ -13,7 +13,7 @@ import signal
 from struct import pack, unpack
 
 from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 
 TRAPPED = {"rt_sigaction": When(0, int(signal.SIGCHLD))}
 
@@ -32,4 +32,4 @@ def rt_sigaction(call: Call) -> Answer:
                 call.memory.write(call.tid, address + _FLAGS, pack("=Q", flags | _RESTART))
         except OSError:
             pass  # EFAULT, from the kernel
-    return GOES
+    return CONTINUE

@@ -10,7 +10,7 @@ from fakecgroup_mount.calls.mount_files import MountFiles
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.paths import descriptor, locate
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import signed, statfs
 
 _MEMORY_FILE = "/memfd:proc"  # what `opening` has made
@@ -28,7 +28,7 @@ class Statfs:
         try:
             fd = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
         except OSError:
-            return GOES
+            return CONTINUE
         try:
             return self._answer(call, f"/proc/self/fd/{fd}")
         finally:
@@ -45,18 +45,18 @@ class Statfs:
             elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
                 path = f"/proc/{call.tid}/root/proc"
             else:
-                return GOES
+                return CONTINUE
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
             try:
                 shown = statfs(fd)
             finally:
                 os.close(fd)
         except OSError:
-            return GOES
+            return CONTINUE
         if kind is not None:
             pack_into("=q", shown, 0, kind)
         if not call.waits():
-            return GOES
+            return CONTINUE
         call.memory.write(call.tid, call.arguments[1], bytes(shown))
         return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakecgroup_mount.calls.child_marks import ChildMarks
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.seccomp.listener import GOES, Answer, Call, Goes
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue
 from fakecgroup_mount.seccomp.process import thread_group
 from fakecgroup_mount.seccomp.syscalls import CLONE_THREAD
 
@@ -25,16 +25,16 @@ class ThreadCgroups:
         """Lets the call of such a thread go on. Raises OSError."""
         tgid = thread_group(call.tid)
         self._child_marks.begin(tgid, call.tid)
-        goes = GOES
+        goes = CONTINUE
         try:
             if call.waits():
                 goes = self._thread(call, tgid) if flags & CLONE_THREAD else self._process(call, tgid)
         finally:
-            if goes is GOES:
+            if goes is CONTINUE:
                 self._child_marks.end(tgid)
         return goes
 
-    def _thread(self, call: Call, tgid: int) -> Goes:
+    def _thread(self, call: Call, tgid: int) -> Continue:
         membership = self._tree.kernel.membership
         with self._tree.lock:
             before = membership.expect_thread(tgid, call.tid)
@@ -49,7 +49,7 @@ class ThreadCgroups:
 
         return self._child_marks.goes(call, tgid, has_come, expect_no_more)
 
-    def _process(self, call: Call, tgid: int) -> Goes:
+    def _process(self, call: Call, tgid: int) -> Continue:
         membership = self._tree.kernel.membership
         with self._tree.lock:
             membership.adopt_forked()

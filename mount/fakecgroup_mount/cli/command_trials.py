@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fakecgroup_mount.cli import machine_checks
 from fakecgroup_mount.cli.check import NO, YES, Check
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.host.asking import ask
+from fakecgroup_mount.host.child_call import call_in_child
 
 MOUNT, FOR_OTHERS, FUSEPY, RUN, PYTEST = (
     "mount",
@@ -88,7 +88,7 @@ def _why_not_mounted(main: Main, *options: str) -> str | None:
         if done.status:
             return done.complaint.removeprefix(f"{directory}: ")
         try:
-            said = ask(lambda: _content(f"{directory}/{_ASKED}"), _PATIENCE)
+            said = call_in_child(lambda: _content(f"{directory}/{_ASKED}"), _PATIENCE)
         except OSError as error:
             said = None
             why = f"cannot be read: {error.strerror}"
@@ -112,7 +112,7 @@ def _why_not_run(main: Main) -> str | None:
 def _why_no_fixture() -> str | None:
     """What the pytest plugin would say; it mounts with a process of its own."""
     try:
-        said = ask(_try_fixture, _PATIENCE)
+        said = call_in_child(_try_fixture, _PATIENCE)
     except OSError as error:
         return error.strerror
     return "the tree does not answer" if said is None else said.decode() or None

@@ -15,9 +15,9 @@ from fakecgroup_mount.cli import namespace_trial
 from fakecgroup_mount.cli.check import NO, PARTLY, YES, Check
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fuse_mount, fusepy
-from fakecgroup_mount.host import fork_events, task_ends
-from fakecgroup_mount.host.asking import ask
-from fakecgroup_mount.run import forbidden
+from fakecgroup_mount.host import exit_events, fork_events
+from fakecgroup_mount.host.child_call import call_in_child
+from fakecgroup_mount.run import userns_hints
 from fakecgroup_mount.seccomp import filter as seccomp
 from fakecgroup_mount.seccomp import syscalls
 
@@ -53,7 +53,7 @@ def machine_checks() -> Iterator[Check]:
     yield from _namespaces(device)
     yield _seccomp()
     yield _told(FORKS, fork_events.listen, "the kernel tells of each fork", "new processes are looked for in /proc")
-    yield _told(ENDS, task_ends.listen, "the kernel tells what each task used", "CPU time is read from /proc")
+    yield _told(ENDS, exit_events.listen, "the kernel tells what each task used", "CPU time is read from /proc")
 
 
 def _in_container() -> bool:
@@ -125,7 +125,7 @@ def _system() -> Check:
 
 def _namespaces(device: Check) -> Iterator[Check]:
     """One child process makes a user namespace, and mounts in it."""
-    values = [(name, forbidden.sysctl(name)) for name in _SYSCTLS]
+    values = [(name, userns_hints.sysctl(name)) for name in _SYSCTLS]
     sysctls = ", ".join(f"{name}={value}" for name, value in values if value)
     with tempfile.TemporaryDirectory(prefix="fakecgroup-doctor-") as directory:
         trial = namespace_trial.try_it(directory)
@@ -175,7 +175,7 @@ def _first_free() -> int:
 
 def _seccomp() -> Check:
     try:
-        said = ask(_try_filter, _PATIENCE)
+        said = call_in_child(_try_filter, _PATIENCE)
     except OSError as error:
         return Check(SECCOMP, NO, str(error.strerror))
     if said is None:
@@ -204,7 +204,7 @@ def _seccomp_parts(text: str) -> tuple[str, str | None]:
 
 
 def _told(
-    name: str, listen: Callable[[], fork_events.ForkEvents | task_ends.TaskEnds | None], yes: str, no: str
+    name: str, listen: Callable[[], fork_events.ForkEvents | exit_events.ExitEvents | None], yes: str, no: str
 ) -> Check:
     queue = listen()
     if queue is None:

@@ -12,8 +12,8 @@ from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fuse_mount
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE
 from fakecgroup_mount.run import sandbox
-from fakecgroup_mount.run.forbidden import hint
-from fakecgroup_mount.run.identities import write_maps
+from fakecgroup_mount.run.id_maps import write_outer_maps
+from fakecgroup_mount.run.userns_hints import hint
 from fakecgroup_mount.seccomp import syscalls
 
 _MADE, _MAPPED, _DONE = b"u", b"m", b"+"
@@ -52,7 +52,7 @@ def _watched(child: socket.socket, pid: int) -> Trial:
     if said != _MADE:
         return Trial(refused_to_make=said.decode(errors="replace"))
     try:
-        write_maps(pid)
+        write_outer_maps(pid)
         lines = Path(f"/proc/{pid}/uid_map").read_text().splitlines()
     except MountError as error:
         return Trial(refused_to_map=str(error))

@@ -12,12 +12,12 @@ from typing import NoReturn
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.daemons import daemon_of
-from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
 from fakecgroup_mount.fuse.umount import umount
 from fakecgroup_mount.hints import quoted, shown
-from fakecgroup_mount.host import daemon, own_proc, shortage
-from fakecgroup_mount.host.asking import ask
+from fakecgroup_mount.host import daemon, procfs, shortage
+from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.logs import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        own_proc.check()
+        procfs.require_own_pid_namespace()
         return int(options.run(options))
     except (MountError, OSError, RuntimeError, MemoryError) as error:
         why = error if isinstance(error, MountError) else shortage.explained(error)
@@ -209,7 +209,7 @@ def _mount(options: argparse.Namespace) -> int:
         return 0
     daemon.start(run)
     try:
-        answered = ask(lambda: bytes(os.path.isdir(path)), _PATIENCE)
+        answered = call_in_child(lambda: bytes(os.path.isdir(path)), _PATIENCE)
     except OSError as error:
         answered, why = None, error.strerror
     else:
@@ -227,9 +227,9 @@ def _make_way(path: str) -> None:
             raise MountError(
                 f"{shown(path)} is a fakecgroup tree already: unmount it with: fakecgroup umount {quoted(path)}"
             )
-        detach(path, lazy=True)
+        umount_fuse(path, lazy=True)
     try:
-        said = ask(lambda: b"/".join(os.listdir(os.fsencode(path))), _PATIENCE)
+        said = call_in_child(lambda: b"/".join(os.listdir(os.fsencode(path))), _PATIENCE)
     except OSError as error:
         hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
         raise MountError(f"{shown(path)}: {error.strerror}{hint}") from None

@@ -11,7 +11,7 @@ from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.about import DAEMON_XATTR
 from fakecgroup_mount.fuse.fuse_mount import DEVICE
 from fakecgroup_mount.hints import quoted, shown
-from fakecgroup_mount.host.asking import ask
+from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.mountinfo import Mount, mounts
 from fakecgroup_mount.host.usage import stat_of
 
@@ -22,17 +22,17 @@ _LAST_CHANCE = 3.0  # seconds to end in order, for a daemon that is ended
 def daemon_of(mount: Mount) -> int | None:
     """The pid of the daemon behind a mount; None for one that has died. Raises MountError where it does not answer."""
     try:
-        said = ask(lambda: os.getxattr(mount.point, DAEMON_XATTR), _PATIENCE, lambda: refuse_stopped(mount))
+        said = call_in_child(lambda: os.getxattr(mount.point, DAEMON_XATTR), _PATIENCE, lambda: refuse_stopped(mount))
     except OSError:
         return None
     if said is None:
-        raise _silent(mount, "does not answer", holder_of(mount))
+        raise _silent(mount, "does not answer", find_daemon(mount))
     return int(said)
 
 
 def refuse_stopped(mount: Mount) -> None:
     """Raises MountError where the daemon of a mount is stopped."""
-    pid = holder_of(mount)
+    pid = find_daemon(mount)
     if pid is not None and is_stopped(pid):
         raise _silent(mount, "is stopped", pid)
 
@@ -43,7 +43,7 @@ def _silent(mount: Mount, how: str, pid: int | None) -> MountError:
     return MountError(f"{shown(mount.point)}: {who}: {cont}fakecgroup umount --force {quoted(mount.point)} ends it")
 
 
-def holder_of(mount: Mount) -> int | None:
+def find_daemon(mount: Mount) -> int | None:
     """Who answers for a mount, found without asking it: the kernel tells in /proc/PID/fdinfo since Linux 6.16 or so;
     before, it is the one process that has /dev/fuse open and is stopped. None where that is not known.
     """

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 _S = 1_000_000_000  # ns
 
 
-class PutOff:
+class DelayedNotifier:
     """Tells the model when it is time, from a thread of its own that is there from the first such event on.
 
     `lock` is held by whoever uses the model.

@@ -20,14 +20,14 @@ DEVICE = "/dev/fuse"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def attach(path: str, *, allow_other: bool) -> int:
+def mount_fuse(path: str, *, allow_other: bool) -> int:
     """Mounts at `path` and returns the open /dev/fuse to serve it with.
 
     Root mounts by itself, for all users. Another user needs fusermount3, which mounts for that user alone;
     `allow_other` opens it to all where /etc/fuse.conf says `user_allow_other`. Raises MountError.
     """
     if os.geteuid() != 0:
-        return _attach_with_helper(path, allow_other)
+        return _mount_with_helper(path, allow_other)
     fd = open_device()
     data = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
@@ -60,7 +60,7 @@ def helper() -> str | None:
     return shutil.which("fusermount3") or shutil.which("fusermount")
 
 
-def _attach_with_helper(path: str, allow_other: bool) -> int:
+def _mount_with_helper(path: str, allow_other: bool) -> int:
     program = helper()
     if program is None:
         raise MountError("fusermount3 is missing, and only root can mount without it: install fuse3 (Debian package)")
@@ -89,7 +89,7 @@ def _attach_with_helper(path: str, allow_other: bool) -> int:
     raise MountError(f"{shown(path)}: cannot mount: {program} gave no connection")
 
 
-def detach(path: str, *, lazy: bool = False) -> None:
+def umount_fuse(path: str, *, lazy: bool = False) -> None:
     """Unmounts what is at `path`; lazily, it is gone from the tree at once and in use until the last user leaves.
 
     Raises MountError: busy, or not permitted.

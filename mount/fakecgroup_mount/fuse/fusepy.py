@@ -32,11 +32,11 @@ from fakecgroup.refuse import refuse
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.about import about
 from fakecgroup_mount.host.descriptors import Descriptors
+from fakecgroup_mount.host.file_table import unshare_files
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
-from fakecgroup_mount.host.own_files import leave_files
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.shortage import Headroom, told
+from fakecgroup_mount.host.shortage import MemoryHeadroom, reply_errno
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def serve(
     `fuse` is what `load` gave. Calls `ready` once mounted; raises RuntimeError where libfuse cannot mount.
     """
     fuse.FUSE(
-        Tree(fuse.fuse_get_context, path, kernel, ids, processes, ready),
+        Operations(fuse.fuse_get_context, path, kernel, ids, processes, ready),
         os.fsencode(path).decode(_ENCODING),
         raw_fi=True,
         encoding=_ENCODING,
@@ -103,7 +103,7 @@ def serve(
 
 def _ask_after_exits(path: str, exits: select.epoll) -> None:
     """libfuse waits for requests alone, so each exit of a process makes one: exits are told before it is answered."""
-    leave_files(exits.fileno())
+    unshare_files(exits.fileno())
     while True:
         select.select([exits], [], [])
         try:
@@ -113,8 +113,8 @@ def _ask_after_exits(path: str, exits: select.epoll) -> None:
         time.sleep(_BETWEEN_LOOKS)
 
 
-class Tree:
-    """The operations as fusepy calls them: `tree("mkdir", path, mode)`."""
+class Operations:
+    """The operations as fusepy calls them: `operations("mkdir", path, mode)`."""
 
     use_ns = True
     flag_nullpath_ok = True  # of a removed file comes no path, but the handle
@@ -138,7 +138,7 @@ class Tree:
         self._processes = processes
         self._ready = ready
         self._files: dict[int, OpenFile] = {}
-        self._headroom = Headroom(kernel)
+        self._headroom = MemoryHeadroom(kernel)
         self._descriptors = Descriptors(partial(device_at, path), self._files.values)
         self._handles = count(1)
 
@@ -148,7 +148,7 @@ class Tree:
                 self._report()
             return getattr(self, operation)(*arguments)
         except OSError as error:
-            raise refuse(told(error)) from None
+            raise refuse(reply_errno(error)) from None
         except MemoryError:
             raise OSError(ENOMEM, os.strerror(ENOMEM)) from None
         except Exception:
@@ -235,8 +235,8 @@ class Tree:
         self._vfs.setattr(
             self._find(path, caller),
             caller,
-            uid=None if uid == -1 else self._ids.played_uid.get(uid, uid),
-            gid=None if gid == -1 else self._ids.played_gid.get(gid, gid),
+            uid=None if uid == -1 else self._ids.model_uid.get(uid, uid),
+            gid=None if gid == -1 else self._ids.model_gid.get(gid, gid),
             chown=True,
         )
 

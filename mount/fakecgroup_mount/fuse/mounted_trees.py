@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from fakecgroup_mount.fuse.about import DAEMON_XATTR, TREE_XATTR, TreeFacts
-from fakecgroup_mount.fuse.daemons import holder_of, is_stopped
-from fakecgroup_mount.host.asking import Question
+from fakecgroup_mount.fuse.daemons import find_daemon, is_stopped
+from fakecgroup_mount.host.child_call import ChildCall
 from fakecgroup_mount.host.mountinfo import Mount, mounts
 from fakecgroup_mount.host.usage import stat_of
 
@@ -61,8 +61,8 @@ def mounted_trees() -> list[MountedTree]:
         return list(_answered(asked))
 
 
-def _asked(mount: Mount, stack: ExitStack) -> Question:
-    return stack.enter_context(closing(Question(partial(_ask, mount.point))))
+def _asked(mount: Mount, stack: ExitStack) -> ChildCall:
+    return stack.enter_context(closing(ChildCall(partial(_ask, mount.point))))
 
 
 def _ask(point: str) -> bytes:
@@ -77,7 +77,7 @@ def _ask(point: str) -> bytes:
     return json.dumps(said).encode()
 
 
-def _answered(asked: list[tuple[Mount, Question | None]]) -> Iterator[MountedTree]:
+def _answered(asked: list[tuple[Mount, ChildCall | None]]) -> Iterator[MountedTree]:
     """Each mount with the answer to its question, or with what is known where there is none."""
     start = time.monotonic()
     for mount, question in asked:
@@ -87,7 +87,7 @@ def _answered(asked: list[tuple[Mount, Question | None]]) -> Iterator[MountedTre
         try:
             said = question.answer(max(start + _AT_ONCE - time.monotonic(), 0))
             if said is None:
-                pid = holder_of(mount)
+                pid = find_daemon(mount)
                 if pid is not None and is_stopped(pid):
                     yield MountedTree(mount.point, STOPPED, pid, _started(pid))
                     continue
@@ -99,7 +99,7 @@ def _answered(asked: list[tuple[Mount, Question | None]]) -> Iterator[MountedTre
 
 
 def _silent(mount: Mount) -> MountedTree:
-    pid = holder_of(mount)
+    pid = find_daemon(mount)
     return MountedTree(mount.point, SILENT, pid, None if pid is None else _started(pid))
 
 

@@ -48,15 +48,23 @@ from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.about import about
-from fakecgroup_mount.fuse.delayed_notify import PutOff
+from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing
-from fakecgroup_mount.fuse.modified import Modifications
-from fakecgroup_mount.fuse.splicing import APART, READABLE_SIZE, Copied, Forgetting, enlarging, outdating, tell
+from fakecgroup_mount.fuse.modify_events import ModifyEvents
+from fakecgroup_mount.fuse.splicing import (
+    COPY_SECONDS,
+    READABLE_SIZE,
+    CachedRead,
+    CacheInvalidator,
+    inval_attributes,
+    notify,
+    store_last_byte,
+)
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.shortage import Headroom, is_shortage, told
+from fakecgroup_mount.host.shortage import MemoryHeadroom, is_shortage, reply_errno
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 
@@ -141,23 +149,23 @@ class Session:
         root = Node(wire.ROOT_ID, kernel.vfs.root)
         self._nodes = {root.id: root}
         self._node_of = {root.inode: root}
-        self._apart: dict[Inode, list[Node]] = {}  # further nodes of a file that is or was copied
+        self._extra_nodes: dict[Inode, list[Node]] = {}  # further nodes of a file that is or was copied
         self._copied_at: dict[Inode, float] = {}
-        self._copied: dict[int, Copied] = {}  # by number of a node that is open
-        self._forgetting = Forgetting(fd)
+        self._copied: dict[int, CachedRead] = {}  # by number of a node that is open
+        self._invalidator = CacheInvalidator(fd)
         self._truncating: set[int] = set()  # handles that the module has made a file empty for, which others have open
         self._node_ids = count(wire.ROOT_ID + 1)
         self._handles = count(1)
         self._files: dict[int, OpenFile] = {}
-        self._headroom = Headroom(kernel)
+        self._headroom = MemoryHeadroom(kernel)
         find_device = partial(device_at, path) if device is None else lambda: device
         self._descriptors = Descriptors(find_device, self._files.values)
         self._listings: dict[int, Listing | None] = {}  # by handle of a directory; None until its first READDIR
         self._pollers: dict[Inode, dict[int, int]] = {}  # file -> {handle: the kernel module's number for it}
-        self._modifications = Modifications(path, kernel, self._nodes_of)
+        self._modify_events = ModifyEvents(path, kernel, self._nodes_of)
         self._handlers = self._table()
         kernel.on_notify = self._notify
-        kernel.on_notify_later = PutOff(self.lock).add
+        kernel.on_notify_later = DelayedNotifier(self.lock).add
 
     # -- the loop ---------------------------------------------------------------------------------
 
@@ -167,7 +175,7 @@ class Session:
         buffer = self._buffer
         handlers = self._handlers
         lock = self.lock
-        copied, forgetting = self._copied, self._forgetting
+        copied, invalidator = self._copied, self._invalidator
         processes = self._processes
         watched = processes.watched
         exits = processes.exits.fileno()
@@ -212,7 +220,7 @@ class Session:
                 with lock:
                     reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
-                reply = wire.OUT_HEADER.pack(_OUT, -told(error), unique)
+                reply = wire.OUT_HEADER.pack(_OUT, -reply_errno(error), unique)
             except MemoryError:
                 reply = wire.OUT_HEADER.pack(_OUT, -ENOMEM, unique)
             except Exception:
@@ -220,7 +228,7 @@ class Session:
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
             if reply is not None:
                 if copied and opcode in _CHANGING:
-                    forgetting.reply(copied.values(), pid, reply)
+                    invalidator.reply(copied.values(), pid, reply)
                     continue
                 try:
                     write(reply)
@@ -347,7 +355,7 @@ class Session:
             known = Node(next(self._node_ids), inode)
             self._nodes[known.id] = self._node_of[inode] = known
         elif node is None and inode in self._copied_at:
-            known = self._own_node(known)
+            known = self._extra_node(known)
         node = known
         node.lookups += 1
         stat = self._vfs.getattr(inode)
@@ -358,24 +366,24 @@ class Session:
 
     def _nodes_of(self, inode: Inode) -> int:
         """How many nodes a file has."""
-        return 1 + len(self._apart.get(inode, ()))
+        return 1 + len(self._extra_nodes.get(inode, ()))
 
     def _next_node(self, inode: Inode) -> Node | None:
         """One after another of a file's nodes."""
-        apart = self._apart.get(inode)
-        if apart:
-            apart.append(self._node_of[inode])
-            self._node_of[inode] = apart.pop(0)
+        extra = self._extra_nodes.get(inode)
+        if extra:
+            extra.append(self._node_of[inode])
+            self._node_of[inode] = extra.pop(0)
         return self._node_of.get(inode)
 
-    def _own_node(self, node: Node) -> Node:
+    def _extra_node(self, node: Node) -> Node:
         """A node of the same file that nobody knows yet, for as long as the file is copied."""
-        if time.monotonic() - self._copied_at[node.inode] > APART:
+        if time.monotonic() - self._copied_at[node.inode] > COPY_SECONDS:
             del self._copied_at[node.inode]
             return node
         own = Node(next(self._node_ids), node.inode)
         self._nodes[own.id] = own
-        self._apart.setdefault(node.inode, []).append(own)
+        self._extra_nodes.setdefault(node.inode, []).append(own)
         return own
 
     def _attr(self, unique: int, stat: Stat) -> bytes:
@@ -408,7 +416,7 @@ class Session:
         inode = self._vfs.find(self._nodes[node_id].inode, name, caller)
         if inode is None:
             return wire.OUT_HEADER.pack(_OUT, -ENOENT, unique)
-        if caller.pid == self._modifications.tid:
+        if caller.pid == self._modify_events.tid:
             return self._entry(unique, inode, self._next_node(inode))
         return self._entry(unique, inode)
 
@@ -432,25 +440,25 @@ class Session:
 
     def _forget_node(self, node: Node) -> None:
         inode = node.inode
-        apart = self._apart.get(inode)
+        extra = self._extra_nodes.get(inode)
         if self._node_of[inode] is not node:
-            assert apart is not None
-            apart.remove(node)
-        elif apart:
-            self._node_of[inode] = apart.pop()
+            assert extra is not None
+            extra.remove(node)
+        elif extra:
+            self._node_of[inode] = extra.pop()
         else:
             del self._node_of[inode]
-        if apart is not None and not apart:
-            del self._apart[inode]
+        if extra is not None and not extra:
+            del self._extra_nodes[inode]
 
     def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         inode = self._nodes[node_id].inode
         stat = self._vfs.getattr(inode)
         if isinstance(inode, CgroupFile):
             if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # for an lseek(2) to the end
-                self._forgetting.enlarge_later(node_id)
+                self._invalidator.enlarge_later(node_id)
             else:
-                tell(self._fd, outdating(node_id))
+                notify(self._fd, inval_attributes(node_id))
         return self._attr(unique, stat)
 
     def _setattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
@@ -462,8 +470,8 @@ class Session:
             inode,
             caller,
             mode=mode & 0o7777 if valid & wire.FATTR_MODE else None,
-            uid=self._ids.played_uid.get(uid, uid) if valid & wire.FATTR_UID else None,
-            gid=self._ids.played_gid.get(gid, gid) if valid & wire.FATTR_GID else None,
+            uid=self._ids.model_uid.get(uid, uid) if valid & wire.FATTR_UID else None,
+            gid=self._ids.model_gid.get(gid, gid) if valid & wire.FATTR_GID else None,
             size=length if valid & wire.FATTR_SIZE else None,
             atime=_time(valid, wire.FATTR_ATIME, wire.FATTR_ATIME_NOW, atime * _NS + atime_ns),
             mtime=_time(valid, wire.FATTR_MTIME, wire.FATTR_MTIME_NOW, mtime * _NS + mtime_ns),
@@ -596,15 +604,15 @@ class Session:
     def _enlarge(self, handle: int, node_id: int) -> None:
         """Whoever has the file open can go on to copy it, after an open(2) with O_TRUNC."""
         self._truncating.remove(handle)
-        tell(self._fd, enlarging(node_id))
+        notify(self._fd, store_last_byte(node_id))
 
     def _note_copy(self, node: Node, tid: int) -> None:
         copied = self._copied.get(node.id)
         if copied is None:
-            copied = self._copied[node.id] = Copied(node.id, tid)
+            copied = self._copied[node.id] = CachedRead(node.id, tid)
         copied.tid, copied.when = tid, time.monotonic()
         if node.inode not in self._copied_at and len(self._copied_at) >= _COPIED:
-            self._copied_at = {inode: at for inode, at in self._copied_at.items() if copied.when - at < APART}
+            self._copied_at = {inode: at for inode, at in self._copied_at.items() if copied.when - at < COPY_SECONDS}
         self._copied_at[node.inode] = copied.when
 
     def _write(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
@@ -649,7 +657,7 @@ class Session:
     def _notify(self, file: CgroupFile) -> None:
         """Wakes up who polls `file`, and they ask again with POLL; tells who watches it, if anyone can."""
         if file in self._node_of:  # a watch keeps it known; kernfs_notify_workfn does not bother about others either
-            self._modifications.add(file)
+            self._modify_events.add(file)
         for handle, kernel_handle in self._pollers.pop(file, {}).items():
             if not self._files[handle].hears:
                 continue

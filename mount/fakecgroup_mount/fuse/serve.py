@@ -13,11 +13,11 @@ from collections.abc import Callable
 from fakecgroup import Kernel, Processes
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
-from fakecgroup_mount.fuse.fuse_mount import attach, detach
+from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
-from fakecgroup_mount.host import fork_events, task_ends
+from fakecgroup_mount.host import exit_events, fork_events
 from fakecgroup_mount.host.credentials import view_of
-from fakecgroup_mount.host.frozen import Frozen
+from fakecgroup_mount.host.freeze_watchdog import FreezeWatchdog
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
@@ -42,7 +42,9 @@ def serve(
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
-    processes = HostProcesses(ids, Frozen(), listen=fork_events.listen, listen_to_ends=task_ends.listen)
+    processes = HostProcesses(
+        ids, FreezeWatchdog(), listen_to_forks=fork_events.listen, listen_to_exits=exit_events.listen
+    )
     kernel = make_kernel(processes)
     kernel.on_release = ReleaseAgents(view_of("self")).run
     everyone = allow_other or os.geteuid() == 0
@@ -57,7 +59,7 @@ def _serve_native(
     path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    session = Session(attach(path, allow_other=allow_other), path, kernel, ids, processes)
+    session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
     collect_seldom()
@@ -76,7 +78,7 @@ def _end_on_signal(path: str, session: Session, server: int) -> None:
     """Waits for a signal to end, unmounts, and makes `serve` return even if programs still use the tree."""
     signal.sigwait(_ENDING)
     try:
-        detach(path, lazy=True)
+        umount_fuse(path, lazy=True)
     except MountError:
         pass  # unmounted by someone else at this moment
     session.stop()

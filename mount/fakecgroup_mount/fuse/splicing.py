@@ -4,9 +4,9 @@ A cgroup file has the size 0 and no cache, so the module is made to believe othe
 a read through the cache ends short of that; then it believes what was read, which is what ends the copy. Three things
 are seen to:
 
-* GETATTR says 0, and is not believed: what is told after the request was sent outdates it (`outdating`);
+* GETATTR says 0, and is not believed: what is told after the request was sent outdates it (`inval_attributes`);
 * who copies has the size and the pages of the file for himself: while a file is copied, each LOOKUP gives another node;
-* what was read is forgotten once it may have changed (`Forgetting`).
+* what was read is forgotten once it may have changed (`CacheInvalidator`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 READABLE_SIZE = 1 << 20
 """Bytes. No cgroup file is as long."""
 
-APART = 2.0
+COPY_SECONDS = 2.0
 """Seconds for which each LOOKUP of a file gives another node, once it was copied."""
 
 _LAST_BYTE = READABLE_SIZE - 1
@@ -36,18 +36,18 @@ _PAUSE = 0.0005
 _LATER = 0.005  # seconds for an answer to arrive
 
 
-def outdating(node_id: int) -> bytes:
+def inval_attributes(node_id: int) -> bytes:
     """What makes the kernel module doubt the attributes that it is about to get of a node."""
     return wire.INVAL_INODE_OUT.pack(wire.INVAL_INODE_OUT.size, wire.NOTIFY_INVAL_INODE, 0, node_id, -1, 0)
 
 
-def enlarging(node_id: int) -> bytes:
+def store_last_byte(node_id: int) -> bytes:
     """What makes the kernel module believe again that the file is long."""
     size = wire.STORE_OUT.size + 1
     return wire.STORE_OUT.pack(size, wire.NOTIFY_STORE, 0, node_id, _LAST_BYTE, 1, 0) + b"\0"
 
 
-def tell(fd: int, message: bytes) -> None:
+def notify(fd: int, message: bytes) -> None:
     """Sends to the kernel module what it did not ask for."""
     try:
         os.write(fd, message)
@@ -56,7 +56,7 @@ def tell(fd: int, message: bytes) -> None:
             raise
 
 
-class Copied:
+class CachedRead:
     """A node that was read through the cache: by which thread last, and when. `over`: nobody has it open any more."""
 
     __slots__ = ("node_id", "over", "tid", "when")
@@ -83,7 +83,7 @@ class Copied:
             return False
 
 
-class Forgetting:
+class CacheInvalidator:
     """Has the kernel module forget what it read of files, before a reply goes out that lets someone know of a change.
 
     In a thread of its own: the module waits for reads that are under way, which the server must answer meanwhile.
@@ -93,7 +93,7 @@ class Forgetting:
         self._fd = fd
         self._queue: SimpleQueue[Callable[[], None]] | None = None
 
-    def reply(self, copied: Iterable[Copied], tid: int, reply: bytes) -> None:
+    def reply(self, copied: Iterable[CachedRead], tid: int, reply: bytes) -> None:
         """Sends `reply` to a thread once all that was copied is forgotten."""
         one_by_one = list(copied)
 
@@ -114,7 +114,7 @@ class Forgetting:
 
         def work() -> None:
             time.sleep(_LATER)
-            self._send(enlarging(node_id))
+            self._send(store_last_byte(node_id))
 
         self._do(work, lambda: None)
 
@@ -139,7 +139,7 @@ class Forgetting:
 
     def _forget(self, node_id: int) -> None:
         self._send(wire.INVAL_INODE_OUT.pack(wire.INVAL_INODE_OUT.size, wire.NOTIFY_INVAL_INODE, 0, node_id, 0, 0))
-        self._send(enlarging(node_id))
+        self._send(store_last_byte(node_id))
 
     def _send(self, message: bytes) -> None:
-        tell(self._fd, message)
+        notify(self._fd, message)

@@ -7,7 +7,7 @@ import time
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import daemons
-from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.hints import quoted, shown
 from fakecgroup_mount.host.mountinfo import Mount, mount_at, mounts
 
@@ -35,16 +35,16 @@ def umount(path: str, *, force: bool = False) -> None:
             daemons.end(found, pid)
         left = mount_at(path)
         if left is not None and left.number == found.number:
-            detach(path, lazy=True)
+            umount_fuse(path, lazy=True)
     elif pid is None:
-        detach(path)
+        umount_fuse(path)
     else:
         _wait(found, pid)
 
 
 def _known(mount: Mount) -> int | None:
     """The daemon's pid; None for one that has died."""
-    pid = daemons.holder_of(mount)
+    pid = daemons.find_daemon(mount)
     return daemons.daemon_of(mount) if pid is None else pid
 
 
@@ -53,10 +53,10 @@ def _wait(mount: Mount, pid: int) -> None:
     try:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
-        detach(mount.point)
+        umount_fuse(mount.point)
         return
     try:
-        detach(mount.point)
+        umount_fuse(mount.point)
         deadline = time.monotonic() + _PATIENCE
         looks = 0
         while not daemons.has_ended(pidfd, _AT_ONCE):

@@ -9,7 +9,7 @@ from fakecgroup import Caller
 from fakecgroup.credentials.permission import MAY_EXEC
 from fakecgroup.kernfs.inode import Inode
 from fakecgroup_mount.host.credentials import Mounter, groups_of
-from fakecgroup_mount.host.pid_numbers import numbers_of
+from fakecgroup_mount.host.pid_namespaces import pid_namespace_of
 
 
 class IdMap:
@@ -21,7 +21,7 @@ class IdMap:
     """
 
     def __init__(self, uid: int, gid: int) -> None:
-        self.played_uid, self.played_gid = ({uid: 0}, {gid: 0}) if uid else ({}, {})
+        self.model_uid, self.model_gid = ({uid: 0}, {gid: 0}) if uid else ({}, {})
         self.shown_uid, self.shown_gid = ({0: uid}, {0: gid}) if uid else ({}, {})
         self.mounter = Mounter(uid, self.shown_uid, self.shown_gid)
 
@@ -30,12 +30,12 @@ class IdMap:
         matter.
         """
         return Caller(
-            self.played_uid.get(uid, uid),
-            self.played_gid.get(gid, gid),
+            self.model_uid.get(uid, uid),
+            self.model_gid.get(gid, gid),
             pid,
-            _groups_of(pid, self.played_gid),
+            _groups_of(pid, self.model_gid),
             files,
-            partial(numbers_of, pid),
+            partial(pid_namespace_of, pid),
             partial(self.mounter.privileges, pid, uid),
         )
 

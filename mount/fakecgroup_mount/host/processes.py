@@ -1,12 +1,12 @@
 """The processes of this machine, as the model asks for them: /proc, and a pidfd for each one that it watches.
 
-A child starts where its parent is; one forked before a move is where its parent was then (the kernel's css_set). Some
-are told of forks by the kernel (`told_forks`). For the others, and when it could not tell of all, a process in a cgroup
-carries a mark, which its children inherit (`marks`); those who are new (`new_numbers`) are judged by it (`newcomers`).
-docs/processes.md says what this cannot follow.
+A child starts in its parent's cgroups at the time of the fork (the kernel's css_set). There are two ways to learn of a
+fork. Where the kernel sends fork events (`fork_events`), `fork_tracker` follows them. Elsewhere, and after lost events,
+each process in a cgroup carries a mark that its children inherit (`fork_marks`); `new_pids` finds the new processes and
+`inherited_marks` decides which of them were forked in a cgroup. docs/explanation/processes.md lists what this misses.
 
-A frozen process is stopped with SIGSTOP: its parent hears of it, and a SIGCONT from anyone lets it go on. The end of
-the daemon continues it and gives limits back; after SIGKILL limits stay, and whoever was told (`Frozen`) continues it.
+A frozen process is stopped with SIGSTOP. Its parent sees that, and anyone's SIGCONT resumes it. The daemon resumes it
+and restores its limits when it ends. After SIGKILL to the daemon, `freeze_watchdog` resumes it; the limits stay.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING
 
 from fakecgroup import CpuTime, CpuUse, End, Faults, Kernel, MemoryUse, ProcessMemory, TaskInfo
 from fakecgroup_mount.host import usage
-from fakecgroup_mount.host.alarm import Alarm
+from fakecgroup_mount.host.exit_events import ExitEvents
+from fakecgroup_mount.host.exit_tracker import ExitTracker
 from fakecgroup_mount.host.fork_events import ForkEvents
-from fakecgroup_mount.host.frozen import Keeper
+from fakecgroup_mount.host.fork_marks import LOCKS, ForkMarks, Limit
+from fakecgroup_mount.host.fork_tracker import ForkTracker
+from fakecgroup_mount.host.freeze_watchdog import FreezeObserver
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.marks import LOCKS, Limit, Marks
-from fakecgroup_mount.host.new_numbers import NewNumbers
-from fakecgroup_mount.host.newcomers import Newcomer, Newcomers, born_with
-from fakecgroup_mount.host.polled import Polled
+from fakecgroup_mount.host.inherited_marks import ForkedProcess, InheritedMarks, born_with
+from fakecgroup_mount.host.new_pids import NewPids
+from fakecgroup_mount.host.polled_processes import PolledProcesses
 from fakecgroup_mount.host.shortage import is_shortage, may_keep
-from fakecgroup_mount.host.task_ends import TaskEnds
-from fakecgroup_mount.host.told_ends import ToldEnds
-from fakecgroup_mount.host.told_forks import ToldForks
+from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import Usage, stat_of
 
 if TYPE_CHECKING:
@@ -52,51 +52,52 @@ _STOPPING = 50_000_000  # ns on a CPU, after which a thread does not stop soon
 class HostProcesses:
     """`fakecgroup.Processes` over /proc.
 
-    `watched` has a pidfd for each process in a cgroup, or NO_PIDFD where there may be no more of them; `exits` is an
-    epoll of them, for a transport to wait on beside its requests: when it is ready, `report` tells the model. Uids are
-    those of the model (`IdMap.played_uid`). Who is `spared` is never frozen. `inside` says which processes cannot touch
-    marks; `listen` opens the kernel's events, None where there are none for us; with them, `listen_to_ends` what it
-    tells of the ends of tasks.
+    `watched` maps each process in a cgroup to its pidfd, or to NO_PIDFD when the descriptor limit is reached. `exits`
+    is an epoll of these pidfds. A transport waits on it beside its requests and then calls `report`.
+
+    Uids are the model's (`IdMap.model_uid`). `never_frozen` processes are not stopped. `inside` tells which processes
+    can neither see nor set marks. `listen_to_forks` and `listen_to_exits` open the kernel's event sources, or return
+    None where the kernel does not allow it; exits are listened to only together with forks.
     """
 
     def __init__(
         self,
         ids: IdMap,
-        kept: Keeper | None = None,
+        observer: FreezeObserver | None = None,
         *,
-        spared: frozenset[int] = frozenset(),
+        never_frozen: frozenset[int] = frozenset(),
         inside: Callable[[int], bool] = lambda tgid: False,
-        listen: Callable[[], ForkEvents | None] = lambda: None,
-        listen_to_ends: Callable[[], TaskEnds | None] = lambda: None,
+        listen_to_forks: Callable[[], ForkEvents | None] = lambda: None,
+        listen_to_exits: Callable[[], ExitEvents | None] = lambda: None,
     ) -> None:
-        self._played = ids.played_uid
+        self._model_uid = ids.model_uid
         self.privileges = ids.mounter.privileges
         self.watched: dict[int, int] = {}  # tgid -> pidfd; the same dict for good
         self._pidfds: dict[int, int] = {}  # pidfd -> tgid
         self._tids: dict[int, set[int]] = {}  # tgid -> the threads that the model may know, for a watched process
-        self._polled = Polled()  # those that there is no pidfd for
+        self._polled = PolledProcesses()  # those that there is no pidfd for
         self.dead: set[int] = set()  # those of the watched that have exited and are zombies
         self._untold: set[int] = set()  # of these, those whose exit the model could not be told of yet
-        self._alarm = Alarm()
+        self._look_timer = TimerFd()
         self.exits = select.epoll()
-        self.exits.register(self._alarm.fd, select.EPOLLIN)
-        self.exits.register(self._polled.alarm.fd, select.EPOLLIN)
-        self._listen = listen
-        self._told: ToldForks | None = None
-        self._listen_to_ends = listen_to_ends
-        self._ends: ToldEnds | None = None
-        self._last_ends: list[End] = []  # what was told before nobody was followed any more
+        self.exits.register(self._look_timer.fd, select.EPOLLIN)
+        self.exits.register(self._polled.timer.fd, select.EPOLLIN)
+        self._listen_to_forks = listen_to_forks
+        self._forks: ForkTracker | None = None
+        self._listen_to_exits = listen_to_exits
+        self._exits: ExitTracker | None = None
+        self._last_exits: list[End] = []  # what was told before nobody was followed any more
         self._begun = False  # whether forks are followed
-        self._numbers = NewNumbers()
-        self._marks = Marks()
-        self._newcomers = Newcomers(self._marks, inside)
+        self._numbers = NewPids()
+        self._marks = ForkMarks()
+        self._inherited = InheritedMarks(self._marks, inside)
         self._found: dict[int, Places] = {}  # those that `forked` was not able to tell of yet
-        self._lent: dict[int, bool] = {}  # mark -> whether a child has it
+        self._child_marks: dict[int, bool] = {}  # mark -> whether a child has it
         self._exited: set[int] = set()  # those of the watched that have exited, and of whom `report` does not know yet
         self._restless: set[int] = set()  # those of the watched that may have threads which come and go untold
         self._frozen: set[int] = set()  # those that we have stopped
-        self._kept = kept  # is told of them
-        self._spared = {_INIT, os.getpid(), *spared}
+        self._observer = observer  # is told of them
+        self._never_frozen = {_INIT, os.getpid(), *never_frozen}
         self._usage = Usage()
 
     def find(self, tid: int) -> TaskInfo | None:
@@ -112,7 +113,7 @@ class HostProcesses:
         # A user's process has a VmSize line, a zombie and a kernel thread have none.
         movable = zombie or b"\nVmSize:" in status or not _is_bound(tid)
         return TaskInfo(
-            tid, int(fields[b"Tgid"]), self._played.get(uid, uid), self._played.get(suid, suid), zombie, movable
+            tid, int(fields[b"Tgid"]), self._model_uid.get(uid, uid), self._model_uid.get(suid, suid), zombie, movable
         )
 
     def threads(self, tgid: int) -> list[int]:
@@ -207,26 +208,26 @@ class HostProcesses:
 
     def follow(self, tgid: int, places: Places | None) -> None:
         """Gives the process a mark of its own for `places`, or with None its own limit back."""
-        self._lent.pop(self._marks.now.get(tgid, 0), None)
+        self._child_marks.pop(self._marks.now.get(tgid, 0), None)
         if places is not None:
             self._begin()
-            self._newcomers.note(tgid, places)
-        if self._told is not None:
-            self._told.move(tgid, places)
+            self._inherited.note(tgid, places)
+        if self._forks is not None:
+            self._forks.move(tgid, places)
         self._marks.give(tgid, places)
 
     def follow_thread(self, tid: int, places: Places | None) -> None:
         """What the thread forks from now on starts there; None: where its leader's does. The kernel must tell of it."""
-        if self._told is not None:
-            self._told.move_thread(tid, places)
+        if self._forks is not None:
+            self._forks.move_thread(tid, places)
 
     def _begin(self) -> None:
         """Before the first process is followed."""
         if not self._begun:
-            events = self._listen()
-            self._told = None if events is None else ToldForks(events)
-            ends = None if events is None else self._listen_to_ends()
-            self._ends = None if ends is None else ToldEnds(ends)
+            events = self._listen_to_forks()
+            self._forks = None if events is None else ForkTracker(events)
+            ends = None if events is None else self._listen_to_exits()
+            self._exits = None if ends is None else ExitTracker(ends)
             self._numbers.start()
             self._restless.update(self._tids)
             self._begun = True
@@ -234,13 +235,13 @@ class HostProcesses:
     def _stop(self) -> None:
         """When nobody is followed any more."""
         self._begun = False
-        if self._told is not None:
-            self._told.close()
-            self._told = None
-        if self._ends is not None:
-            self._last_ends += self._ends.take()
-            self._ends.close()
-            self._ends = None
+        if self._forks is not None:
+            self._forks.close()
+            self._forks = None
+        if self._exits is not None:
+            self._last_exits += self._exits.take()
+            self._exits.close()
+            self._exits = None
 
     def own_limit(self, tid: int) -> Limit:
         """RLIMIT_LOCKS as a thread's process has set it itself. Raises OSError."""
@@ -255,7 +256,7 @@ class HostProcesses:
         self._begin()
         self._marks.put(tgid, None if known is None else known.places, limit, hard)
 
-    def lend(self, tgid: int, places: Places) -> int:
+    def mark_next_child(self, tgid: int, places: Places) -> int:
         """Gives the process a mark for a child that starts in `places`, until it is told to `follow` others; returns
         the mark.
         """
@@ -263,10 +264,10 @@ class HostProcesses:
         hard = resource.prlimit(tgid, LOCKS)[1]
         self._marks.put(tgid, places, self.own_limit(tgid), hard)
         mark = self._marks.now.get(tgid, 0)
-        self._lent[mark] = False
+        self._child_marks[mark] = False
         return mark
 
-    def heir_places(self, tid: int) -> Places | None:
+    def child_places(self, tid: int) -> Places | None:
         """Where a child would be that a thread's process forks now; None for the roots. Nothing is searched."""
         try:
             mark = self._marks.read(tid)
@@ -274,9 +275,9 @@ class HostProcesses:
             return None
         return None if mark is None else mark.places
 
-    def has_passed_on(self, mark: int) -> bool:
+    def is_inherited(self, mark: int) -> bool:
         """Whether a child is known that was forked with this mark, which was lent."""
-        return self._lent.get(mark, False)
+        return self._child_marks.get(mark, False)
 
     def forked(self) -> list[tuple[TaskInfo, Places]]:
         """Those that were forked in a cgroup and that the model does not know, by the time of their start.
@@ -286,14 +287,14 @@ class HostProcesses:
         if not self._begun:
             return []
         self._find_exited()
-        if self._told is None:
+        if self._forks is None:
             self._judge_new()
         else:
-            self._take_told(self._told)
+            self._take_told(self._forks)
         tasks = self._take_found() if self._found else []
         if self._marks.forget_old():
-            self._newcomers.forget_all_but(self._marks.places())
-        if not (self._marks or self._told):
+            self._inherited.forget_all_but(self._marks.places())
+        if not (self._marks or self._forks):
             self._stop()
         return tasks
 
@@ -306,50 +307,50 @@ class HostProcesses:
                 self._marks.give(tgid, places)
                 continue
             self._marks.forget(tgid)
-            if self._told is not None:
-                self._told.ended(tgid)
-            if self._ends is not None:
-                self._ends.passed(tgid, places)
+            if self._forks is not None:
+                self._forks.ended(tgid)
+            if self._exits is not None:
+                self._exits.passed(tgid, places)
         return [(task, places) for task, _, places in found if task is not None]
 
     def ended(self) -> Iterable[End] | None:
         """`Processes.ended`; asked of the kernel together with forks alone."""
-        last, self._last_ends = self._last_ends, []
-        return last or None if self._ends is None else last + self._ends.take()
+        last, self._last_exits = self._last_exits, []
+        return last or None if self._exits is None else last + self._exits.take()
 
     def _judge_new(self) -> None:
         """By their marks."""
         try:
-            self._admit(self._newcomers.judge(self._new()))
+            self._admit(self._inherited.judge(self._new()))
         except BaseException:
             self._numbers.start_anew()
             raise
 
-    def _take_told(self, told: ToldForks) -> None:
-        for tgid, places in told.take():
+    def _take_told(self, forks: ForkTracker) -> None:
+        for tgid, places in forks.take():
             if tgid not in self._tids:
                 self._found[tgid] = places
             elif tgid in self._exited or tgid in self.dead or tgid in self._polled:
-                told.put_back(tgid, places)  # until the other one of this number is gone
-        self._restless.update(tgid for tgid in told.take_threads() if tgid in self._tids)
+                forks.put_back(tgid, places)  # until the other one of this number is gone
+        self._restless.update(tgid for tgid in forks.take_threads() if tgid in self._tids)
         try:
-            self._admit(self._newcomers.judge(self._siblings(told.take_strangers()), siblings=True))
-            if told.lost:
-                told.start_anew(self._found.keys() | self._tids.keys() - self._exited - self.dead)
+            self._admit(self._inherited.judge(self._siblings(forks.take_strangers()), siblings=True))
+            if forks.lost:
+                forks.start_anew(self._found.keys() | self._tids.keys() - self._exited - self.dead)
                 self._restless.update(self._tids)
                 self._judge_new()
         except BaseException:
-            told.lose()
+            forks.lose()
             raise
 
-    def _admit(self, newcomers: Iterable[Newcomer]) -> None:
-        for tgid, places in newcomers:
+    def _admit(self, forked: Iterable[ForkedProcess]) -> None:
+        for tgid, places in forked:
             if places is None:
                 self._marks.give(tgid, None)
                 continue
             self._found[tgid] = places
-            if self._told is not None:
-                self._told.move(tgid, places)
+            if self._forks is not None:
+                self._forks.move(tgid, places)
 
     def _siblings(self, strangers: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Children of others that have a mark of ours all the same, and which."""
@@ -384,8 +385,8 @@ class HostProcesses:
                 if tgid in self._tids:
                     self._restless.add(tgid)
             elif mark is not None and self._marks.known(mark) is not None and self._marks.now.get(tid) != mark:
-                if mark in self._lent:
-                    self._lent[mark] = True
+                if mark in self._child_marks:
+                    self._child_marks[mark] = True
                 yield tid, mark
 
     def _find_exited(self) -> None:
@@ -398,28 +399,28 @@ class HostProcesses:
     def freeze(self, tgid: int, frozen: bool) -> None:
         """SIGSTOP, and later SIGCONT.
 
-        Never for this process, init, one that is spared, or a kernel thread; one that was stopped before by someone
-        else stays so after.
+        This process, init, `never_frozen` processes and kernel threads are not stopped. A process that someone else had
+        stopped before stays stopped.
         """
         if not frozen:
             if tgid in self._frozen:
                 self._signal(tgid, signal.SIGCONT)
                 self._thawed(tgid)  # only now: whoever finds it stopped before shall know why
             return
-        if tgid in self._frozen or tgid in self._spared:
+        if tgid in self._frozen or tgid in self._never_frozen:
             return
         stat = stat_of(tgid)
         if stat and stat[0] not in ("T", "t", "Z", "X") and not int(stat[_FLAGS]) & PF_KTHREAD:
             self._frozen.add(tgid)
-            if self._kept is not None and tgid in self.watched:
-                self._kept.add(tgid, self.watched[tgid], stat[_START])
+            if self._observer is not None and tgid in self.watched:
+                self._observer.add(tgid, self.watched[tgid], stat[_START])
             self._signal(tgid, signal.SIGSTOP)
 
     def _thawed(self, tgid: int) -> None:
         if tgid in self._frozen:
             self._frozen.remove(tgid)
-            if self._kept is not None:
-                self._kept.remove(tgid)
+            if self._observer is not None:
+                self._observer.remove(tgid)
 
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         """`Processes.settle_stopped`: a fork that was under way when the signal came ends first.
@@ -470,7 +471,7 @@ class HostProcesses:
 
     def wake(self, seconds: float | None) -> None:
         """`exits` is ready in this time too, and `report` then looks."""
-        self._alarm.set(seconds or 0)
+        self._look_timer.set(seconds or 0)
 
     # -- exits ------------------------------------------------------------------------------------
 
@@ -483,7 +484,7 @@ class HostProcesses:
         """
         ready = {fd for fd, _ in self.exits.poll(0)}
         exited = [self._pidfds[fd] for fd in ready & self._pidfds.keys()]
-        if self._polled.alarm.fd in ready:
+        if self._polled.timer.fd in ready:
             exited += self._polled.exited(lambda tgid: bool(self.threads(tgid)))
         for tgid in exited:
             if tgid not in self.dead:
@@ -493,8 +494,8 @@ class HostProcesses:
                 if self.watched[tgid] != NO_PIDFD:
                     self.exits.modify(self.watched[tgid], 0)
         tries = [kernel.membership.adopt_forked] if self._untold else []
-        if self._alarm.fd in ready:
-            self._alarm.heard()
+        if self._look_timer.fd in ready:
+            self._look_timer.clear()
             tries.insert(0, kernel.look)
         tries += [partial(self._tell_exit, kernel, tgid) for tgid in self._untold]
         tries += [partial(self._tell_reaped, kernel, tgid) for tgid in self.dead]
@@ -524,8 +525,8 @@ class HostProcesses:
         self._untold.discard(tgid)
         self._exited.discard(tgid)
         self._restless.discard(tgid)
-        if self._told is not None:
-            self._told.ended(tgid)
+        if self._forks is not None:
+            self._forks.ended(tgid)
         self._thawed(tgid)
         self._marks.forget(tgid)
         del self._tids[tgid]

@@ -10,7 +10,7 @@ _NUMBER = {"x86_64": 312, "aarch64": 272}.get(platform.machine())  # of kcmp(2),
 _libc = ctypes.CDLL(None)
 
 
-def is_shared(pid: int, other: int) -> bool:
+def shares_memory(pid: int, other: int) -> bool:
     """Whether two processes have one memory; False where that may not be known (kcmp(2), ptrace(2))."""
     if _NUMBER is None:
         return False

@@ -81,12 +81,12 @@ def require_threads(number: int) -> None:
                 thread.join()
 
 
-def told(error: OSError) -> int:
+def reply_errno(error: OSError) -> int:
     """The errno that a request is answered with: that we have too many files open is no affair of whoever asks."""
     return ENOMEM if error.errno == EMFILE else error.errno or EIO
 
 
-class Headroom:
+class MemoryHeadroom:
     """Says whether a tree can grow, so that it fails before anything has changed."""
 
     def __init__(self, kernel: Kernel) -> None:

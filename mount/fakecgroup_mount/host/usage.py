@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 from fakecgroup import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
-from fakecgroup_mount.host.shared_memory import is_shared
+from fakecgroup_mount.host.shared_memory import shares_memory
 
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
@@ -108,7 +108,7 @@ class Usage:
             self.forget(tgid)
         self._images.setdefault(image, set()).add(tgid)
         resident, peak = status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB
-        if is_shared(tgid, int(stat[_PARENT])):  # its parent's is none of its own, and was no more before
+        if shares_memory(tgid, int(stat[_PARENT])):  # its parent's is none of its own, and was no more before
             use, resident = MemoryUse(stacks=_stacks(status)), peak
         else:
             use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)

@@ -32,7 +32,7 @@ _ANSWER = 4096  # bytes, at most
 _MESSAGE = 16384  # bytes, which the starter takes
 
 
-class Sandbox(NamedTuple):
+class AgentSandbox(NamedTuple):
     """Where agents are run that shall see what a command sees: in the mount namespace that `mounts` is a descriptor of,
     under the seccomp filter `code`, whose listener is given to `answer`.
     """
@@ -45,7 +45,7 @@ class Sandbox(NamedTuple):
 class ReleaseAgents:
     """Starts agents in the order in which they are asked for, as children of the daemon or in a sandbox."""
 
-    def __init__(self, view: View | None, sandbox: Sandbox | None = None) -> None:
+    def __init__(self, view: View | None, sandbox: AgentSandbox | None = None) -> None:
         """`view` is what those see of the machine whose agents are run."""
         self._view = view
         self._sandbox = sandbox
@@ -102,7 +102,7 @@ def _limits(who: Credentials) -> bytes:
     )
 
 
-def _start(sandbox: Sandbox | None) -> socket.socket:
+def _start(sandbox: AgentSandbox | None) -> socket.socket:
     """The connection to a new starter, which ends when it is closed. Raises OSError."""
     if sandbox is None:
         return helper_process.start(_STARTER)
@@ -121,7 +121,7 @@ def _start(sandbox: Sandbox | None) -> socket.socket:
     return ours
 
 
-def _become_trapped_starter(daemon: socket.socket, sandbox: Sandbox) -> NoReturn:
+def _become_trapped_starter(daemon: socket.socket, sandbox: AgentSandbox) -> NoReturn:
     """System calls are asked about as the command's are before anybody can trace it, as once it is executed others of
     the sandbox may: they get no process without the filter.
     """

@@ -17,11 +17,11 @@ from fakecgroup_mount.host import daemon
 from fakecgroup_mount.host.shortage import explained
 from fakecgroup_mount.run import server
 from fakecgroup_mount.run.frozen_command import FrozenCommand
-from fakecgroup_mount.run.identities import write_maps
+from fakecgroup_mount.run.id_maps import write_outer_maps
 from fakecgroup_mount.run.sandbox import LISTENER, Sandbox, enter
-from fakecgroup_mount.seccomp.connection import Connection
-from fakecgroup_mount.seccomp.namespace_kill import sweep
-from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
+from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
+from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import Namespace, namespace_of
 
 _PASSED_ON = frozenset(
@@ -77,10 +77,10 @@ class _Started(NamedTuple):
 
     namespace: Namespace
     """The outer one, which the command's is below."""
-    connection: Connection
+    connection: FuseConnection
 
     def end(self) -> None:
-        sweep(self.namespace, self.connection.end)
+        kill_namespace(self.namespace, self.connection.end)
 
 
 def _start(pid: int, front: socket.socket) -> _Started:
@@ -93,7 +93,7 @@ def _start(pid: int, front: socket.socket) -> _Started:
     said = front.recv(1)
     if said == b"u":
         outer = namespace_of(pid)
-        write_maps(pid)
+        write_outer_maps(pid)
         front.sendall(b"+")
         said = b""
     while True:
@@ -102,7 +102,7 @@ def _start(pid: int, front: socket.socket) -> _Started:
             break
         if descriptors:
             _, *inner = descriptors
-            connection = Connection(Namespaces.held(*inner))
+            connection = FuseConnection(UserAndMountNamespaces.from_descriptors(*inner))
         said += more.removeprefix(LISTENER) if descriptors else more
     if outer is None or connection is None or said:
         raise MountError(said.decode(errors="replace"))

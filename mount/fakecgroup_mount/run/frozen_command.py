@@ -10,7 +10,7 @@ import mmap
 
 
 class FrozenCommand:
-    """Memory of both, made before the server is started; in the server told of who is frozen, as `Frozen`."""
+    """Memory of both, made before the server is started; in the server told of who is frozen, as `FreezeWatchdog`."""
 
     def __init__(self) -> None:
         self._said = mmap.mmap(-1, mmap.PAGESIZE)

@@ -20,11 +20,11 @@ from fakecgroup_mount.fuse.fuse_mount import open_device
 from fakecgroup_mount.host.daemon import log_path
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
 from fakecgroup_mount.host.shortage import explained
-from fakecgroup_mount.run import inherited
-from fakecgroup_mount.run.forbidden import hint
+from fakecgroup_mount.run import inherited_files
+from fakecgroup_mount.run.userns_hints import hint
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install
-from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
 MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
 OUTER = Struct("=I")  # what is said with the outer namespaces: our pid
@@ -90,7 +90,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         cover(CGROUP_ROOT)
         _go_below(server)
         _end_with(parent)
-        inherited.check(device_at(CGROUP_ROOT) or "")
+        inherited_files.check(device_at(CGROUP_ROOT) or "")
         _mount(sandbox.hierarchies, server)
     except OSError as error:
         if isinstance(error, ConnectionError) or explained(error):
@@ -101,7 +101,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
     listener = install(sandbox.filter)
     socket.send_fds(server, [b"+"], [listener])
-    inner = Namespaces(os.getpid())
+    inner = UserAndMountNamespaces(os.getpid())
     socket.send_fds(front, [LISTENER], [listener, *inner.descriptors])
     inner.close()
     os.close(listener)
@@ -121,7 +121,7 @@ def _end_with(parent: int) -> None:
 
 def _go_below(server: socket.socket) -> None:
     """Into the inner namespaces. The cgroup namespace is of those, so that it can be entered again (setns(2))."""
-    outer = Namespaces(os.getpid())
+    outer = UserAndMountNamespaces(os.getpid())
     unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
     socket.send_fds(server, [OUTER.pack(os.getpid())], outer.descriptors)
     outer.close()

@@ -26,15 +26,15 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
-from fakecgroup_mount.release.agents import ReleaseAgents, Sandbox
+from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
-from fakecgroup_mount.run.identities import write_inner_maps
+from fakecgroup_mount.run.id_maps import write_inner_maps
 from fakecgroup_mount.run.sandbox import MOUNTED, OUTER
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.seccomp.listener import Listener
-from fakecgroup_mount.seccomp.namespace_kill import sweep
-from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
+from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
 
 _THREADS = 12  # that are there from the beginning, and some
@@ -63,7 +63,7 @@ def _joined(sandbox: socket.socket) -> bool:
     said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
     if not descriptors:
         return False
-    outer = Namespaces.held(*descriptors)
+    outer = UserAndMountNamespaces.from_descriptors(*descriptors)
     outer.enter()
     outer.close()
     write_inner_maps(*OUTER.unpack(said))
@@ -102,7 +102,7 @@ def serve(
     syscalls.forbid_tracing()
     frozen.begin(first)
     ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
-    processes = HostProcesses(ids, frozen, spared=frozenset({front}), inside=partial(_is_inside, namespace))
+    processes = HostProcesses(ids, frozen, never_frozen=frozenset({front}), inside=partial(_is_inside, namespace))
     kernel = make_kernel(processes)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     collect_seldom()
@@ -114,14 +114,14 @@ def serve(
     answers = handlers(MountedTree(session, kernel, tree.device, covers), processes, first, home, served)
     Listener(descriptors[0], answers).start()
     code = program(TRAPPED, REFUSED)
-    agents = Sandbox(home, code, lambda listener: Listener(listener, answers).start())
+    agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
     kernel.on_release = ReleaseAgents(view_of(first), agents).run
     try:
         sandbox.sendall(b"+")
     except ConnectionError:
         pass  # killed while it starts
     _await_end(sandbox.detach())
-    sweep(namespace)
+    kill_namespace(namespace)
 
 
 def _is_inside(namespace: Namespace, tgid: int) -> bool:

@@ -12,7 +12,7 @@ from fcntl import ioctl
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
-from fakecgroup_mount.host.shortage import told
+from fakecgroup_mount.host.shortage import reply_errno
 from fakecgroup_mount.seccomp.memory import Memory
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _MOST = 64  # threads
 _Given = TypeVar("_Given")
 
 
-class Goes(NamedTuple):
+class Continue(NamedTuple):
     """The answer that the kernel shall do the call itself; `then` is done once it was told so, or is gone."""
 
     then: Callable[[], None] | None = None
@@ -44,8 +44,8 @@ class Descriptor(NamedTuple):
     flags: int
 
 
-Answer = Goes | Descriptor | int
-GOES = Goes()
+Answer = Continue | Descriptor | int
+CONTINUE = Continue()
 
 
 class Call:
@@ -171,7 +171,7 @@ class Listener:
 
     def _send(self, call: Call, answer: Answer) -> None:
         try:
-            if isinstance(answer, Goes):
+            if isinstance(answer, Continue):
                 try:
                     self._reply(call, 0, _CONTINUE)
                 finally:
@@ -203,7 +203,7 @@ def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
     try:
         return work(call)
     except OSError as error:
-        return -told(error)
+        return -reply_errno(error)
     except MemoryError:
         return -ENOMEM
     except Exception:

@@ -16,13 +16,13 @@ _AT_ONCE = 8  # descriptors that are kept
 _PATIENCE = 10  # ms for the end of one that is killed, before all are looked at again
 
 
-def sweep(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None:
+def kill_namespace(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None:
     """SIGKILL to all, until there is none that lives; `free` is called if that takes long, for who waits and cannot
     be killed.
     """
     for turn in range(_ROUNDS):
         killed: deque[int] = deque()
-        for _, pidfd in inside(namespace):
+        for _, pidfd in processes_inside(namespace):
             try:
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             except OSError:
@@ -39,7 +39,7 @@ def sweep(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None
             os.close(pidfd)
 
 
-def inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
+def processes_inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
     """Each process that lives in the namespace, but ours, with a pidfd to close."""
     known = {namespace: True}
     for name in os.listdir("/proc"):

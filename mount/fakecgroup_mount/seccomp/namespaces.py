@@ -9,7 +9,7 @@ from errno import EIO
 from fakecgroup_mount.seccomp import syscalls
 
 
-class Namespaces:
+class UserAndMountNamespaces:
     """The user namespace and the mount namespace of a thread, which are held open. Raises OSError: no such thread."""
 
     def __init__(self, tid: int) -> None:
@@ -21,7 +21,7 @@ class Namespaces:
             raise
 
     @classmethod
-    def held(cls, users: int, mounts: int) -> Namespaces:
+    def from_descriptors(cls, users: int, mounts: int) -> UserAndMountNamespaces:
         """Those that two descriptors are of, which are ours from now on."""
         made = cls.__new__(cls)
         made.descriptors = users, mounts

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse.fuse_mount import detach
+from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import serve
 from fakecgroup_mount.host.logs import log_to
 from fakecgroup_mount.host.mountinfo import mounts
@@ -49,7 +49,7 @@ def main() -> NoReturn:
     alive = os.pidfd_open(parent)  # a child of a test may have the connection's other end, and keep it open
     if os.getppid() != parent:
         sys.exit()
-    _sweep()
+    _remove_stale()
     gc.collect()
     gc.freeze()  # no daemon touches what it shares with us
     server = Server((connection.fileno(), alive))
@@ -168,12 +168,12 @@ def _clear(path: str) -> None:
     for mounted in list(mounts()):
         if mounted.ours and mounted.point == path:
             with contextlib.suppress(MountError):  # unmounted at this moment
-                detach(path, lazy=True)
+                umount_fuse(path, lazy=True)
     with contextlib.suppress(OSError):
         os.rmdir(path)
 
 
-def _sweep() -> None:
+def _remove_stale() -> None:
     """Takes away what servers of this user have left that were killed together with their daemons."""
     for directory in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_PREFIX}*")):
         with contextlib.suppress(OSError):  # there is no lock yet, it is held, or it is another user's

@@ -10,7 +10,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup.core.cgroup_file import CgroupFile
-from fakecgroup_mount.fuse.delayed_notify import PutOff
+from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 
 MS = 1_000_000  # ns
 
@@ -23,7 +23,7 @@ class Events:
         self.told: list[tuple[str, float]] = []
         self.all_told = threading.Event()
         self.kernel = Kernel("v2")
-        self.put_off = PutOff(self.lock)
+        self.put_off = DelayedNotifier(self.lock)
         self.files: dict[str, CgroupFile] = {}
         for name in "abc":
             self.kernel.mkdir(name)

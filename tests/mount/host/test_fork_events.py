@@ -14,8 +14,8 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.fork_events import ForkEvents, listen
+from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.marks import LOCKS
 from fakecgroup_mount.host.processes import HostProcesses
 
 from ...waiting import wait_until
@@ -33,7 +33,7 @@ def events() -> Iterator[ForkEvents]:
 
 @pytest.fixture
 def kernel(events: ForkEvents) -> Iterator[Kernel]:
-    processes = HostProcesses(IdMap(0, 0), listen=listen)
+    processes = HostProcesses(IdMap(0, 0), listen_to_forks=listen)
     kernel = Kernel(processes=processes)
     kernel.mkdir("/a")
     kernel.mkdir("/b")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.host import fork_events, task_ends
+from fakecgroup_mount.host import exit_events, fork_events
 
 from ...waiting import wait_until
 
@@ -221,7 +221,7 @@ KINDS = ("forks", "orphans", "threads", "execs", "kills")
 
 @pytest.fixture
 def told_of_ends(root: None) -> None:
-    listening = task_ends.listen()
+    listening = exit_events.listen()
     if listening is None or (forks := fork_events.listen()) is None:
         pytest.skip("the kernel tells us of no forks and ends")
     listening.close()

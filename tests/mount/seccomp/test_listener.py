@@ -13,7 +13,7 @@ import pytest
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install, program
-from fakecgroup_mount.seccomp.listener import Call, Goes, Listener, later
+from fakecgroup_mount.seccomp.listener import Call, Continue, Listener, later
 
 from ...waiting import wait_until
 
@@ -102,6 +102,6 @@ def test_what_goes_wrong_after_an_answer_is_logged_and_ends_no_thread(caplog: py
 
     child, fd = listener_of_a_process_that_asks()
     with caplog.at_level(logging.ERROR):
-        Listener(fd, syscalls.HERE.by_number({"fstatfs": lambda call: Goes(fail)})).start()
+        Listener(fd, syscalls.HERE.by_number({"fstatfs": lambda call: Continue(fail)})).start()
         wait_until(lambda: "KeyError: 'a bug'" in caplog.text)
     os.waitpid(child, 0)

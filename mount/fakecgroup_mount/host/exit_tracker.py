@@ -9,19 +9,19 @@ from fakecgroup_mount.host.usage import resident
 
 if TYPE_CHECKING:
     from fakecgroup.tasks.processes import Places
-    from fakecgroup_mount.host.task_ends import TaskEnd, TaskEnds
+    from fakecgroup_mount.host.exit_events import ExitEvent, ExitEvents
 
 
-class ToldEnds:
+class ExitTracker:
     """An end and its fork come by two ways: what is heard of the one is kept until the other is heard of, for one look
     at least.
     """
 
-    def __init__(self, ends: TaskEnds) -> None:
+    def __init__(self, ends: ExitEvents) -> None:
         self._ends = ends
         self._passed: dict[int, Places] = {}  # where those were forked that are gone
         self._old: dict[int, Places] = {}  # the same, for the last time
-        self._kept: list[TaskEnd] = []
+        self._kept: list[ExitEvent] = []
 
     def passed(self, tgid: int, places: Places) -> None:
         """A process was forked in these places, and nobody saw it."""
@@ -50,6 +50,6 @@ class ToldEnds:
         self._ends.close()
 
 
-def _told(end: TaskEnd, places: Places | None) -> End:
+def _told(end: ExitEvent, places: Places | None) -> End:
     inherited = resident(end.parent) if end.forked and places is not None else 0
     return End(end.tid, end.tgid, end.run, end.whole, end.peak, inherited, places)

@@ -39,7 +39,7 @@ _QUEUE = 8 << 20  # bytes of the machine's memory, enough for about 3,000 ends
 _SIZE = 8192
 
 
-class TaskEnd(NamedTuple):
+class ExitEvent(NamedTuple):
     """A task has ended, after it used so much; `whole` is what its process used if it was the last of it, else None.
 
     `parent` is the process that waits, `peak` the bytes that were resident at most. One that was `forked` only has
@@ -55,7 +55,7 @@ class TaskEnd(NamedTuple):
     forked: bool
 
 
-class TaskEnds:
+class ExitEvents:
     """A queue of the ends on the machine since it was opened. Raises OSError where the kernel tells us of none.
 
     Those for whom there is no room in it are lost.
@@ -82,7 +82,7 @@ class TaskEnds:
             self._socket.close()
             raise
 
-    def take(self) -> Iterator[TaskEnd]:
+    def take(self) -> Iterator[ExitEvent]:
         """Those that were not taken yet, as they came; does not wait."""
         while True:
             try:
@@ -133,15 +133,15 @@ class TaskEnds:
         return message
 
 
-def listen() -> TaskEnds | None:
+def listen() -> ExitEvents | None:
     """None where the kernel tells us of no ends."""
     try:
-        return TaskEnds()
+        return ExitEvents()
     except OSError:
         return None
 
 
-def _end(message: bytes) -> TaskEnd | None:
+def _end(message: bytes) -> ExitEvent | None:
     stats = _stats(message, _AGGREGATE_PID)
     if stats is None:
         return None
@@ -151,7 +151,7 @@ def _end(message: bytes) -> TaskEnd | None:
     last = bool(flag & _LAST)
     whole = _time(_stats(message, _AGGREGATE_TGID) or stats) if last else None
     (peak,) = _QUAD.unpack_from(stats, _RESIDENT)
-    return TaskEnd(tid, tgid, parent, _QUAD.unpack_from(stats, _RAN)[0], whole, peak << 10, bool(flag & _FORKED_ONLY))
+    return ExitEvent(tid, tgid, parent, _QUAD.unpack_from(stats, _RAN)[0], whole, peak << 10, bool(flag & _FORKED_ONLY))
 
 
 def _time(stats: bytes) -> CpuTime:

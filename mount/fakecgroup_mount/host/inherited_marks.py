@@ -12,7 +12,7 @@ import resource
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakecgroup_mount.host.marks import LOCKS, Mark, Marks
+from fakecgroup_mount.host.fork_marks import LOCKS, ForkMark, ForkMarks
 from fakecgroup_mount.host.usage import stat_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _PARENT, _START = 1, 19  # in what `stat_of` gives: the 3rd, 4th and 22nd field of proc_pid_stat(5)
 
 
-class Newcomer(NamedTuple):
+class ForkedProcess(NamedTuple):
     """A process that was forked in these places; those of the roots are of interest for their limit alone."""
 
     tgid: int
@@ -38,12 +38,12 @@ class _Born(NamedTuple):
     uid: int
 
 
-class Newcomers:
+class InheritedMarks:
     """Judges; `marks` says who has which. A process for which `inside` says so can neither set nor see marks: it has
     the one of its maker.
     """
 
-    def __init__(self, marks: Marks, inside: Callable[[int], bool] = lambda tgid: False) -> None:
+    def __init__(self, marks: ForkMarks, inside: Callable[[int], bool] = lambda tgid: False) -> None:
         self._marks = marks
         self._inside = inside
         self._uids: dict[Places, set[int]] = {}  # whose processes were there
@@ -54,7 +54,7 @@ class Newcomers:
         if uid is not None:
             self._uids.setdefault(places, set()).add(uid)
 
-    def judge(self, found: Iterable[tuple[int, int]], *, siblings: bool = False) -> list[Newcomer]:
+    def judge(self, found: Iterable[tuple[int, int]], *, siblings: bool = False) -> list[ForkedProcess]:
         """Those of the new processes, each with the mark that it was born with, that were forked in a cgroup.
 
         The oldest come first, and those of one tick as they are given. They pass on what they were born with, until
@@ -63,7 +63,7 @@ class Newcomers:
         """
         born = {tgid: _born(tgid, mark) for tgid, mark in found}
         order = sorted((one.start, number, tgid) for number, (tgid, one) in enumerate(born.items()) if one is not None)
-        judged: dict[int, Newcomer | None] = {}
+        judged: dict[int, ForkedProcess | None] = {}
         for _, _, tgid in order:
             self._judge(tgid, born, judged, siblings)
         return [newcomer for newcomer in judged.values() if newcomer is not None]
@@ -73,7 +73,7 @@ class Newcomers:
             del self._uids[gone]
 
     def _judge(
-        self, first: int, born: dict[int, _Born | None], judged: dict[int, Newcomer | None], siblings: bool
+        self, first: int, born: dict[int, _Born | None], judged: dict[int, ForkedProcess | None], siblings: bool
     ) -> None:
         line = []  # from the child to the parents that are as new
         tgid = first
@@ -85,7 +85,7 @@ class Newcomers:
             assert one is not None
             judged[tgid] = self._admit(tgid, one, siblings)
 
-    def _admit(self, tgid: int, one: _Born, siblings: bool) -> Newcomer | None:
+    def _admit(self, tgid: int, one: _Born, siblings: bool) -> ForkedProcess | None:
         mark = self._marks.known(one.mark)
         if mark is None:
             return None
@@ -95,9 +95,9 @@ class Newcomers:
         self._marks.inherit(tgid, one.mark)
         if mark.places is not None:
             self._uids.setdefault(mark.places, set()).add(one.uid)
-        return Newcomer(tgid, mark.places)
+        return ForkedProcess(tgid, mark.places)
 
-    def _may_be_left(self, one: _Born, mark: Mark, siblings: bool) -> bool:
+    def _may_be_left(self, one: _Born, mark: ForkMark, siblings: bool) -> bool:
         """Whether its maker may have ended, or made it a sibling: nobody of those in the cgroup is told from them."""
         if mark.places is None or (one.start + 1) * _TICK < mark.since:
             return False

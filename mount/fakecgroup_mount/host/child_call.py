@@ -18,7 +18,7 @@ from fakecgroup_mount.host.shortage import explained
 _GIVEN, _FAILED = b"+", b"-"
 
 
-class Question:
+class ChildCall:
     """What `ask` returns in a process of its own. Raises MountError where no process can be started."""
 
     def __init__(self, ask: Callable[[], bytes]) -> None:
@@ -65,11 +65,13 @@ def _answer(ask: Callable[[], bytes], writing: int) -> None:
         os._exit(0)
 
 
-def ask(question: Callable[[], bytes], patience: float, look: Callable[[], None] = lambda: None) -> bytes | None:
+def call_in_child(
+    question: Callable[[], bytes], patience: float, look: Callable[[], None] = lambda: None
+) -> bytes | None:
     """The answer to a question, or None after so many seconds; `look` is called from time to time, and may raise what
     ends the wait. Raises OSError as the question did.
     """
-    asked = Question(question)
+    asked = ChildCall(question)
     try:
         deadline = time.monotonic() + patience
         wait = 0.2

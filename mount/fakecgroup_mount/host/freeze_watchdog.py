@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 _THAWER = Path(__file__).with_name("thawer.py")
 
 
-class Keeper(Protocol):
+class FreezeObserver(Protocol):
     """Who is told of processes that a freezer stops."""
 
     def add(self, tgid: int, pidfd: int, start: str) -> None:
@@ -26,7 +26,7 @@ class Keeper(Protocol):
         """It goes on, or has ended."""
 
 
-class Frozen:
+class FreezeWatchdog:
     """The other process is there from the first stop on, and ends with this one."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from fakecgroup_mount.host.alarm import Alarm
+from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import stat_of
 
 _STATE, _START = 0, 19  # in what `stat_of` gives
@@ -13,11 +13,11 @@ _PAUSE = 0.1  # seconds between two looks
 _SPARING = 20  # or that many times what one takes
 
 
-class Polled:
-    """Each is known by its number and the time of its start. `alarm` is readable when it is time to look."""
+class PolledProcesses:
+    """Each is known by its number and the time of its start. `timer` is readable when it is time to look."""
 
     def __init__(self) -> None:
-        self.alarm = Alarm()
+        self.timer = TimerFd()
         self._starts: dict[int, str] = {}
         self._exited: set[int] = set()
 
@@ -30,7 +30,7 @@ class Polled:
         if not stat:
             return False
         self._starts[tgid] = stat[_START]
-        self.alarm.set(_PAUSE)
+        self.timer.set(_PAUSE)
         return True
 
     def discard(self, tgid: int) -> None:
@@ -40,7 +40,7 @@ class Polled:
     def exited(self, has_threads: Callable[[int], bool]) -> list[int]:
         """Those that have exited since the last look; a leader that did so before its other threads lives on."""
         began = time.monotonic()
-        self.alarm.heard()
+        self.timer.clear()
         found = []
         for tgid in self._starts.keys() - self._exited:
             try:
@@ -51,7 +51,7 @@ class Polled:
                 pass  # no descriptor even for that: later
         self._exited.update(found)
         if self._starts:
-            self.alarm.set(max(_PAUSE, _SPARING * (time.monotonic() - began)))
+            self.timer.set(max(_PAUSE, _SPARING * (time.monotonic() - began)))
         return found
 
     def is_reaped(self, tgid: int) -> bool:

@@ -14,8 +14,8 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.fork_events import ForkEvents, listen
+from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.marks import LOCKS
 from fakecgroup_mount.host.processes import HostProcesses
 
 from ...waiting import wait_until
@@ -127,7 +127,7 @@ def told_of_few() -> ForkEvents:
 @pytest.fixture(params=[no_events, told, told_of_few])
 def kernel(request: pytest.FixtureRequest, member: Puppet, stranger: Puppet) -> Iterator[Kernel]:
     """A model with the member in its cgroup a, for each way to know of forks."""
-    processes = HostProcesses(IdMap(0, 0), listen=request.param)
+    processes = HostProcesses(IdMap(0, 0), listen_to_forks=request.param)
     kernel = Kernel(processes=processes)
     kernel.mkdir("/a")
     kernel.write("/a/cgroup.procs", str(member.pid))

@@ -16,10 +16,10 @@ from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.kernfs.inode import TopDirectory
-from fakecgroup_mount.host.own_files import leave_files
+from fakecgroup_mount.host.file_table import unshare_files
 
 
-class Modifications:
+class ModifyEvents:
     """Tells watchers of files in the mount at `path`, from a thread of its own, as the server must answer meanwhile.
 
     Changes that come while one is told are told once. `nodes` says how many nodes a file has: each may be watched, and
@@ -51,7 +51,7 @@ class Modifications:
         self._queue.put(file)
 
     def _tell(self, changed: SimpleQueue[CgroupFile]) -> None:
-        leave_files()
+        unshare_files()
         self.tid = threading.get_native_id()
         while True:
             file = changed.get()

@@ -11,38 +11,38 @@ _NS_GET_PARENT = 0xB702
 _NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11
 
 
-def numbers_of(tid: int) -> Numbers:
+def pid_namespace_of(tid: int) -> Numbers:
     """Those that a thread sees; our own where it is in our namespace, or where that may not be known."""
     try:
         theirs = os.stat(f"/proc/{tid}/ns/pid").st_ino
     except OSError:
         return OWN_NUMBERS
-    return OWN_NUMBERS if theirs == os.stat("/proc/self/ns/pid").st_ino else Inner(tid)
+    return OWN_NUMBERS if theirs == os.stat("/proc/self/ns/pid").st_ino else PidNamespace(tid)
 
 
-def numbers_in(proc: str, tid: int) -> Numbers:
+def pid_namespace_of_proc(proc: str, tid: int) -> Numbers:
     """Those that another mount of /proc has, at a path of ours, for a thread in its namespace or in one below; else
     those that the thread sees.
     """
-    own = numbers(tid)
+    own = nspid(tid)
     for depth, number in enumerate(own):
-        if numbers(number, proc) == own[depth:]:
+        if nspid(number, proc) == own[depth:]:
             levels = len(own) - 1 - depth
-            return Inner(tid, levels) if depth else OWN_NUMBERS
-    return numbers_of(tid)
+            return PidNamespace(tid, levels) if depth else OWN_NUMBERS
+    return pid_namespace_of(tid)
 
 
-class Inner:
+class PidNamespace:
     """What is seen in the namespace of a thread, or that many `levels` above it; `namespace` is its inode number."""
 
     def __init__(self, reader: int, levels: int = 0) -> None:
         self.namespace = _above(reader, levels)
         self._reader = reader
         self._levels = levels
-        self._depth = len(numbers(reader)) - levels
+        self._depth = len(nspid(reader)) - levels
 
     def number(self, tid: int) -> int:
-        found = numbers(tid)
+        found = nspid(tid)
         if len(found) < self._depth or _above(tid, len(found) - self._depth) != self.namespace:
             return 0
         return found[self._depth - 1]
@@ -69,7 +69,7 @@ class Inner:
         return 0
 
 
-def numbers(tid: int, proc: str = "/proc") -> list[int]:
+def nspid(tid: int, proc: str = "/proc") -> list[int]:
     """A thread's numbers, from the namespace of `proc` inwards (proc_pid_status(5), NSpid); none where it is gone."""
     try:
         with open(f"{proc}/{tid}/status", "rb") as file:

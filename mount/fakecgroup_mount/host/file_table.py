@@ -14,7 +14,7 @@ _CLONE_FILES = 0x00000400
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def leave_files(*keep: int) -> None:
+def unshare_files(*keep: int) -> None:
     """From now on the calling thread has files of its own: the standard ones and `keep`. Where that is forbidden, it
     has those of all.
     """

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakecgroup_mount.host.new_numbers import NewNumbers
+from fakecgroup_mount.host.new_pids import NewPids
 
 
-class Given(NewNumbers):
+class Given(NewPids):
     """Numbers that a test gives out itself, of 1,000 that there are."""
 
     def __init__(self, last: int) -> None:
@@ -31,27 +31,27 @@ class Given(NewNumbers):
 
 
 @pytest.fixture
-def real() -> Iterator[NewNumbers]:
-    numbers = NewNumbers()
+def real() -> Iterator[NewPids]:
+    numbers = NewPids()
     numbers.start()
     yield numbers
 
 
-def test_a_new_process_is_among_them(real: NewNumbers) -> None:
+def test_a_new_process_is_among_them(real: NewPids) -> None:
     with subprocess.Popen(["sleep", "100"]) as process:
         found, _ = real.take()
         process.kill()
     assert process.pid in found
 
 
-def test_an_older_process_is_not(real: NewNumbers) -> None:
+def test_an_older_process_is_not(real: NewPids) -> None:
     real.take()
     found, complete = real.take()
     assert os.getpid() not in found or not complete
 
 
 def test_they_come_as_they_were_given_out_also_where_numbers_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fakecgroup_mount.host.new_numbers._pid_max", lambda: 1000)
+    monkeypatch.setattr("fakecgroup_mount.host.new_pids._pid_max", lambda: 1000)
     numbers = Given(997)
     numbers.newest = 3
     found, _ = numbers.take()
@@ -67,7 +67,7 @@ def test_one_without_a_task_is_looked_at_again() -> None:
 
 
 def test_one_that_stays_without_is_looked_at_once_more_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fakecgroup_mount.host.new_numbers._COMING", 0)
+    monkeypatch.setattr("fakecgroup_mount.host.new_pids._COMING", 0)
     numbers = Given(10)
     numbers.newest = 11
     numbers.take()
@@ -85,7 +85,7 @@ def test_many_are_found_in_a_listing() -> None:
 
 
 def test_a_listing_follows_when_nothing_is_new_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fakecgroup_mount.host.new_numbers._LISTED", 0)
+    monkeypatch.setattr("fakecgroup_mount.host.new_pids._LISTED", 0)
     numbers = Given(10)
     numbers.newest = 11
     numbers.take()
@@ -98,5 +98,5 @@ def test_a_listing_follows_when_nothing_is_new_any_more(monkeypatch: pytest.Monk
 def test_all_is_listed_when_every_number_may_have_been_given_out(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = Given(10)
     numbers._round = 0
-    monkeypatch.setattr("fakecgroup_mount.host.new_numbers._forks", lambda: numbers._forks + 1000)
+    monkeypatch.setattr("fakecgroup_mount.host.new_pids._forks", lambda: numbers._forks + 1000)
     assert numbers.take() == ([1], False)

@@ -11,8 +11,8 @@ import pytest
 
 from fakecgroup import CpuTime, Kernel
 from fakecgroup.core.cgroup import Cgroup
-from fakecgroup_mount.host.task_ends import TaskEnd, TaskEnds, listen
-from fakecgroup_mount.host.told_ends import ToldEnds
+from fakecgroup_mount.host.exit_events import ExitEvent, ExitEvents, listen
+from fakecgroup_mount.host.exit_tracker import ExitTracker
 
 MS = 1_000_000
 THREADS = """
@@ -28,7 +28,7 @@ for thread in threads: thread.join()
 
 
 @pytest.fixture
-def ends(root: None) -> Iterator[TaskEnds]:
+def ends(root: None) -> Iterator[ExitEvents]:
     listening = listen()
     if listening is None:
         pytest.skip("the kernel tells us of no ends")
@@ -36,7 +36,7 @@ def ends(root: None) -> Iterator[TaskEnds]:
     listening.close()
 
 
-def test_the_end_of_a_process_is_told_before_its_parent_hears_of_it(ends: TaskEnds) -> None:
+def test_the_end_of_a_process_is_told_before_its_parent_hears_of_it(ends: ExitEvents) -> None:
     child = subprocess.Popen([sys.executable, "-S", "-c", THREADS])
     _, _, used = os.wait4(child.pid, 0)
     child.returncode = 0
@@ -49,13 +49,13 @@ def test_the_end_of_a_process_is_told_before_its_parent_hears_of_it(ends: TaskEn
     assert told[-1].peak > 30 << 20
 
 
-class Queue(TaskEnds):
+class Queue(ExitEvents):
     """Ends that a test tells of."""
 
     def __init__(self) -> None:
-        self.queue: list[TaskEnd] = []
+        self.queue: list[ExitEvent] = []
 
-    def take(self) -> Iterator[TaskEnd]:
+    def take(self) -> Iterator[ExitEvent]:
         queue, self.queue = self.queue, []
         return iter(queue)
 
@@ -63,8 +63,8 @@ class Queue(TaskEnds):
         pass
 
 
-def an_end(tgid: int) -> TaskEnd:
-    return TaskEnd(tgid, tgid, 1, MS, CpuTime(MS, MS), 1 << 20, False)
+def an_end(tgid: int) -> ExitEvent:
+    return ExitEvent(tgid, tgid, 1, MS, CpuTime(MS, MS), 1 << 20, False)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def place() -> Cgroup:
 @pytest.mark.parametrize("first", ["fork", "end", "both"])
 def test_an_end_and_its_fork_find_each_other_whichever_is_heard_of_first(first: str, place: Cgroup) -> None:
     queue = Queue()
-    told = ToldEnds(queue)
+    told = ExitTracker(queue)
     if first != "end":
         told.passed(5, (place,))
     if first != "fork":
@@ -93,7 +93,7 @@ def test_an_end_and_its_fork_find_each_other_whichever_is_heard_of_first(first: 
 
 def test_an_end_is_not_taken_for_that_of_a_later_process_of_the_same_number(place: Cgroup) -> None:
     queue = Queue()
-    told = ToldEnds(queue)
+    told = ExitTracker(queue)
     queue.queue.append(an_end(5))
     for _ in range(2):
         told.take()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fakecgroup_mount.host.fork_events import ForkEvents
 
 
-class ToldForks:
+class ForkTracker:
     """What is known by `events`. The events up to a move are read before it, so a child that was forked earlier is
     where its parent was then.
     """

@@ -23,7 +23,7 @@ _COMING = 1.0  # seconds after which no fork brings a mark that its maker has no
 Limit = tuple[int, int]  # soft and hard; resource.RLIM_INFINITY is none
 
 
-class Mark(NamedTuple):
+class ForkMark(NamedTuple):
     """What a soft limit of ours stands for: whom it was given to, where that one was, None being the roots, since when
     (ns since boot), and the limit that it has itself, of which the hard one may be lower than what the kernel knows.
     """
@@ -34,11 +34,11 @@ class Mark(NamedTuple):
     limit: Limit
 
 
-class Marks:
+class ForkMarks:
     """Who has which mark, as far as we gave it; a program that sets the limit itself passes on that one."""
 
     def __init__(self) -> None:
-        self._marks: dict[int, Mark] = {}
+        self._marks: dict[int, ForkMark] = {}
         self._next = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
         self.now: dict[int, int] = {}  # tgid -> the mark that it has; also of those that have still their maker's
         self._carried: dict[int, set[int]] = {}  # tgid -> those that its children may have
@@ -48,10 +48,10 @@ class Marks:
     def __bool__(self) -> bool:
         return bool(self._marks)
 
-    def known(self, value: int) -> Mark | None:
+    def known(self, value: int) -> ForkMark | None:
         return self._marks.get(value)
 
-    def read(self, tid: int) -> Mark | None:
+    def read(self, tid: int) -> ForkMark | None:
         """The mark of a thread's process, if it is one of ours. Raises OSError."""
         return self._marks.get(resource.prlimit(tid, LOCKS)[0])
 
@@ -85,7 +85,7 @@ class Marks:
         if at_most(value, hard) == value:
             since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
             resource.prlimit(tgid, LOCKS, (value, hard))
-            self._marks[value] = Mark(tgid, places, since, limit)
+            self._marks[value] = ForkMark(tgid, places, since, limit)
             self._has(tgid, value)
 
     def inherit(self, tgid: int, value: int) -> None:

@@ -17,7 +17,7 @@ _FORK = 20e-6  # seconds that a fork takes at least, per CPU: so long has nobody
 _DEFAULT_MAX = 32768
 
 
-class NewNumbers:
+class NewPids:
     """The numbers that were given out after `start`."""
 
     def __init__(self) -> None:

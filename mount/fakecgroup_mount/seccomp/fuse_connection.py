@@ -7,14 +7,14 @@ request_wait_answer), and so the process would keep /dev/fuse, and wait, for eve
 from __future__ import annotations
 
 from fakecgroup_mount.host.mountinfo import mounts
-from fakecgroup_mount.seccomp.namespaces import Namespaces
+from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.syscalls import MNT_DETACH, MNT_FORCE, unmount
 
 
-class Connection:
+class FuseConnection:
     """Of the sandbox whose namespaces these are."""
 
-    def __init__(self, there: Namespaces) -> None:
+    def __init__(self, there: UserAndMountNamespaces) -> None:
         self._there = there
 
     def end(self) -> None:

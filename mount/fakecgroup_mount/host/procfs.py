@@ -7,7 +7,7 @@ import os
 from fakecgroup_mount.errors import MountError
 
 
-def check() -> None:
+def require_own_pid_namespace() -> None:
     """Raises MountError where /proc is missing or shows others' numbers, as after unshare -pf without --mount-proc."""
     try:
         own = os.readlink("/proc/self")

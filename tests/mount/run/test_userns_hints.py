@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.run import forbidden
+from fakecgroup_mount.run import userns_hints
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from fakecgroup_mount.run import forbidden
 def test_the_sysctl_that_forbids_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, advice: str
 ) -> None:
-    monkeypatch.setattr(forbidden, "SYSCTLS", tmp_path)
+    monkeypatch.setattr(userns_hints, "SYSCTLS", tmp_path)
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / name).write_text(f"{value}\n")
-    assert forbidden.hint("else").endswith(advice)
+    assert userns_hints.hint("else").endswith(advice)

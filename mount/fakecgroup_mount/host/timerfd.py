@@ -11,8 +11,8 @@ _NONBLOCK, _CLOEXEC = os.O_NONBLOCK, os.O_CLOEXEC
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Alarm:
-    """Readable from when the time that it was set to is over, until it is `heard` or set anew."""
+class TimerFd:
+    """Readable from when the time that it was set to is over, until it is `clear` or set anew."""
 
     def __init__(self) -> None:
         self.fd: int = _libc.timerfd_create(time.CLOCK_MONOTONIC, _NONBLOCK | _CLOEXEC)
@@ -25,7 +25,7 @@ class Alarm:
         whole = int(seconds)
         _libc.timerfd_settime(self.fd, 0, pack("=qqqq", 0, 0, whole, int((seconds - whole) * 1e9)), None)
 
-    def heard(self) -> None:
+    def clear(self) -> None:
         try:
             os.read(self.fd, 8)
         except BlockingIOError:

@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.run.forbidden import hint
+from fakecgroup_mount.run.userns_hints import hint
 
 _ALL = 0xFFFFFFFF  # ids, from 0 on
 _KINDS = ("uid_map", "gid_map")
 _HELPERS = {"uid": ("newuidmap", Path("/etc/subuid")), "gid": ("newgidmap", Path("/etc/subgid"))}
 
 
-def write_maps(pid: int) -> None:
+def write_outer_maps(pid: int) -> None:
     """Gives the new user namespace of `pid`, which the command's will be below, its ids, all as they are: root keeps
     everyone; anyone else has the own, alone or with the ranges that the machine's root has given them (subuid(5),
     subgid(5)).
