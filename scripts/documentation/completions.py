@@ -12,4 +12,5 @@ FILES = {"bash": "{}", "zsh": "_{}", "fish": "{}.fish"}
 
 def completion(program: str, shell: str) -> str:
     """The completions of `fakecgroup` or `cgroup-engine` for bash, zsh or fish."""
-    return shtab.complete(PARSERS[program](), shell=shell)
+    text: str = shtab.complete(PARSERS[program](), shell=shell)
+    return text

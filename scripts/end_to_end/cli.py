@@ -11,7 +11,7 @@ from vm import kernels, programs
 from vm.errors import MachineError
 
 from . import host, machine, report
-from .report import Ran
+from .report import TargetRun
 
 _HOST = "host"
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if all(run.held for run in runs) else 1
 
 
-def _run(target: str, options: argparse.Namespace) -> Ran:
+def _run(target: str, options: argparse.Namespace) -> TargetRun:
     if target == _HOST:
         return report.read(target, *host.run(options.window, options.tolerance))
     programs.provide("endtoend")

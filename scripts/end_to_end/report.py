@@ -1,4 +1,4 @@
-"""What came of the scenario, for people and programs."""
+"""The scenario's checks as a table, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A target's checks; ``about``: its kernel, layout, CPUs. ``broken``: why the scenario did not get to its end."""
+class TargetRun:
+    """The checks of one target.
+
+    ``about``: its kernel, layout, CPUs. ``broken``: why the scenario ended early, or "".
+    """
 
     target: str
     about: dict[str, Any]
@@ -26,7 +29,7 @@ class Ran:
         return not self.broken and not self.failed and bool(self.checks)
 
 
-def read(target: str, printed: str, code: int) -> Ran:
+def read(target: str, printed: str, code: int) -> TargetRun:
     """What the scenario printed: JSON objects, and lines of a traceback if it broke."""
     rows, other = [], []
     for line in filter(str.strip, printed.splitlines()):
@@ -36,10 +39,10 @@ def read(target: str, printed: str, code: int) -> Ran:
             other.append(line.strip())
     about = {key: value for row in rows if "what" not in row for key, value in row.items()}
     broken = f"exit {code}: {(other or ['it printed nothing'])[-1]}" if code else ""
-    return Ran(target, about, tuple(row for row in rows if "what" in row), broken)
+    return TargetRun(target, about, tuple(row for row in rows if "what" in row), broken)
 
 
-def as_json(runs: Sequence[Ran]) -> str:
+def as_json(runs: Sequence[TargetRun]) -> str:
     rows = [
         {"target": run.target, **run.about, "held": run.held, "broken": run.broken, "checks": run.checks}
         for run in runs
@@ -47,11 +50,7 @@ def as_json(runs: Sequence[Ran]) -> str:
     return json.dumps(rows, indent=1)
 
 
-def _data(run: Ran) -> dict[str, Any]:
-    return {"target": run.target, **run.about, "held": run.held, "broken": run.broken, "checks": run.checks}
-
-
-def as_text(run: Ran) -> str:
+def as_text(run: TargetRun) -> str:
     """Aligned, a line for each check."""
     rows = [("", "PART", "WHAT", "EXPECTED", "FOUND", "")]
     for check in run.checks:
@@ -64,7 +63,7 @@ def as_text(run: Ran) -> str:
     return "\n".join([f"{run.target}: {_title(run)}", *lines, _summary(run)])
 
 
-def as_markdown(runs: Sequence[Ran]) -> str:
+def as_markdown(runs: Sequence[TargetRun]) -> str:
     """One table, a column for each target: what was found, and in brackets what was expected where that differs."""
     whats = dict.fromkeys((check["part"], check["what"]) for run in runs for check in run.checks)
     lines = ["| | | " + " | ".join(_title(run) for run in runs) + " |", "|---|---|" + "---|" * len(runs)]
@@ -74,7 +73,7 @@ def as_markdown(runs: Sequence[Ran]) -> str:
     return "\n".join(lines)
 
 
-def _cell(run: Ran, part: str, what: str) -> str:
+def _cell(run: TargetRun, part: str, what: str) -> str:
     found = [check for check in run.checks if (check["part"], check["what"]) == (part, what)]
     if not found:
         return ""
@@ -85,7 +84,7 @@ def _cell(run: Ran, part: str, what: str) -> str:
     return text if check["ok"] else f"**{text}**"
 
 
-def _title(run: Ran) -> str:
+def _title(run: TargetRun) -> str:
     return f"{run.about.get('kernel', run.target)} {run.about.get('layout', '')}".strip()
 
 
@@ -100,6 +99,6 @@ def _shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _summary(run: Ran) -> str:
+def _summary(run: TargetRun) -> str:
     text = f"{len(run.checks) - len(run.failed)} of {len(run.checks)} hold, {run.about.get('seconds', '?')} s"
     return f"{text}; broken: {run.broken}" if run.broken else text

@@ -11,54 +11,54 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import applied, cpu, drift, entering, keeping, leaving, memory, pids
+from . import cpu, drift, exec_and_attach, keeper, memory, pids, removal, values
+from .cgroups import Cgroups
 from .checks import Checks
 from .node import Node
-from .tree import Tree
 
 
 def main() -> None:
     options = _parser().parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no cgroup is left behind
-    tree, checks = Tree(options.root), Checks(sys.stdout)
+    cgroups, checks = Cgroups(options.root), Checks(sys.stdout)
     cpus = len(os.sched_getaffinity(0))
-    checks.tell(kernel=platform.release(), layout=f"v{tree.version}", cpus=cpus, python=platform.python_version())
+    checks.tell(kernel=platform.release(), layout=f"v{cgroups.version}", cpus=cpus, python=platform.python_version())
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fcg-end-to-end-") as directory:
         node = Node(options.root, options.cgroup_root, Path(directory))
         try:
-            _run(options, node, tree, checks)
+            _run(options, node, cgroups, checks)
         finally:
             node.down()
     checks.tell(seconds=round(time.monotonic() - start, 1))
 
 
-def _run(options: argparse.Namespace, node: Node, tree: Tree, checks: Checks) -> None:
+def _run(options: argparse.Namespace, node: Node, cgroups: Cgroups, checks: Checks) -> None:
     checks.part = "apply"
     checks.equal("apply: exit code", node.apply().code, 0)
     checks.equal("files and cgroups that differ after it", len(node.differing()), 0)
-    applied.shown(node, tree, checks)
+    values.check_values(node, cgroups, checks)
     checks.equal("a second apply: nothing to do", "nothing to do" in node.apply().out, True)
     if options.shares:
-        tree.file(options.cgroup_root, "cpu.shares").write_text(options.shares)
+        cgroups.file(options.cgroup_root, "cpu.shares").write_text(options.shares)
     window, tolerance = options.window, options.tolerance / 100
     checks.part = "exec"
-    entering.entered(node, tree, checks)
+    exec_and_attach.check_exec_and_attach(node, cgroups, checks)
     checks.part = "cpu"
-    cpu.shares(node, tree, checks, window, tolerance)
-    cpu.quotas(node, tree, checks, window / 2, tolerance)
+    cpu.check_weights(node, cgroups, checks, window, tolerance)
+    cpu.check_quotas(node, cgroups, checks, window / 2, tolerance)
     checks.part = "memory"
-    memory.exceeded(node, tree, checks)
+    memory.check_limit(node, cgroups, checks)
     checks.part = "pids"
-    pids.exhausted(node, tree, checks)
+    pids.check_limit(node, cgroups, checks)
     checks.part = "drift"
-    drift.repaired(node, tree, checks)
+    drift.check_apply(node, cgroups, checks)
     checks.part = "run"
-    keeping.kept(node, tree, checks)
+    keeper.check_run(node, cgroups, checks)
     checks.part = "pod gone"
-    leaving.pod_gone(node, tree, checks)
+    removal.check_pod(node, cgroups, checks)
     checks.part = "down"
-    leaving.all_gone(node, tree, checks)
+    removal.check_down(node, cgroups, checks)
 
 
 def _parser() -> argparse.ArgumentParser:

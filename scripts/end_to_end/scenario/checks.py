@@ -1,4 +1,4 @@
-"""What was expected and what was found, printed as it comes, so that a machine that hangs shows where."""
+"""Prints each expectation with what was found, at once: a machine that hangs shows where."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Checks:
 
     def near(self, what: str, found: float, expected: float, tolerance: float, note: str = "") -> None:
         """``tolerance``: the part of ``expected`` that ``found`` may be off by."""
-        ok = within(found, expected, tolerance)
+        ok = is_near(found, expected, tolerance)
         self._tell(what, round(found, 4), expected, ok=ok, tolerance=tolerance, note=note)
 
     def at_least(self, what: str, found: float, least: float, note: str = "") -> None:
@@ -37,6 +37,6 @@ class Checks:
         self.tell(part=self.part, what=what, found=found, expected=expected, ok=ok, **more)
 
 
-def within(found: float, expected: float, tolerance: float) -> bool:
-    """Is a figure off by no more than this part of what is expected?"""
+def is_near(found: float, expected: float, tolerance: float) -> bool:
+    """Whether a figure is off by at most this part of the expected one."""
     return abs(found - expected) <= tolerance * expected

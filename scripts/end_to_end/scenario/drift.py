@@ -1,4 +1,4 @@
-"""What a stranger changes is marked by status and put right by apply, while processes live there."""
+"""Somebody changes values and removes a cgroup: `status` marks it, `apply` repairs it, and processes live on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .cgroups import Cgroups
 from .checks import Checks
 from .node import Node
 from .processes import SLEEP, Processes, alive
-from .tree import Tree
 
 #: (whose, cgroup v1: file and value, v2: file and value)
 _WRITTEN = (
@@ -24,56 +24,60 @@ _REMOVED = "spare/work"
 
 
 @dataclass(frozen=True)
-class Meddled:
-    """What a stranger changed. ``before``: file -> what was in it; ``removed``: the directories of one cgroup."""
+class Drift:
+    """Changes made behind the engine's back.
 
-    tree: Tree
+    ``before``: file -> its old text; ``removed``: the directories of one cgroup.
+    """
+
+    cgroups: Cgroups
     before: Mapping[Path, str]
     removed: Sequence[Path]
 
     @property
     def marks(self) -> dict[str, str]:
-        """Path -> state, as ``status`` should have it."""
-        files = {self.tree.relative(path): "drift" for path in self.before}
-        return files | {self.tree.relative(directory): "missing" for directory in self.removed}
+        """Path -> the state that ``status`` should give."""
+        files = {self.cgroups.relative(path): "drift" for path in self.before}
+        return files | {self.cgroups.relative(directory): "missing" for directory in self.removed}
 
     def other(self, marked: Iterable[str]) -> list[str]:
-        """What is marked and neither changed nor in the cgroup that was removed."""
+        """Marked paths that were not changed and are not in the removed cgroup."""
         return [path for path in marked if path not in self.marks and path.rpartition("/")[0] not in self.marks]
 
     def named(self, text: str) -> int:
-        """How many of its changes a text names; the removed cgroup is one, whatever the hierarchies."""
-        files = sum(self.tree.relative(path) in text for path in self.before)
-        return files + any(self.tree.relative(directory) in text for directory in self.removed)
+        """How many of the changes a text names. The removed cgroup counts once, in however many hierarchies it was."""
+        files = sum(self.cgroups.relative(path) in text for path in self.before)
+        return files + any(self.cgroups.relative(directory) in text for directory in self.removed)
 
     def undone(self) -> bool:
+        """Whether all old values and the removed cgroup are back."""
         files = all(path.read_text() == text for path, text in self.before.items())
         return files and all(directory.is_dir() for directory in self.removed)
 
 
-def meddle(tree: Tree, told: Mapping[str, Mapping[str, Any]]) -> Meddled:
-    """Acts the stranger."""
+def cause_drift(cgroups: Cgroups, explained: Mapping[str, Mapping[str, Any]]) -> Drift:
+    """Writes values and removes a cgroup, as another program might."""
     before = {}
     for name, *files in _WRITTEN:
-        file, value = files[tree.version - 1]
-        path = tree.file(told[name]["cgroup"], file)
+        file, value = files[cgroups.version - 1]
+        path = cgroups.file(explained[name]["cgroup"], file)
         before[path] = path.read_text()
         path.write_text(value)
-    removed = tree.directories(told[_REMOVED]["cgroup"])
+    removed = cgroups.directories(explained[_REMOVED]["cgroup"])
     for directory in removed:
         directory.rmdir()
-    return Meddled(tree, before, removed)
+    return Drift(cgroups, before, removed)
 
 
-def repaired(node: Node, tree: Tree, checks: Checks) -> None:
-    told = node.explained()
+def check_apply(node: Node, cgroups: Cgroups, checks: Checks) -> None:
+    explained = node.explained()
     with Processes(node) as processes:
         lives = [processes.start(name, SLEEP) for name in ("steady/work", "elastic/front")]
-        meddled = meddle(tree, told)
+        drift = cause_drift(cgroups, explained)
         marked = node.differing()
-        right = len(meddled.marks.items() & marked.items())
-        checks.equal("changes of a stranger that status marks", right, len(meddled.marks))
-        checks.equal("other files that it marks", len(meddled.other(marked)), 0)
+        right = len(drift.marks.items() & marked.items())
+        checks.equal("changes of a stranger that status marks", right, len(drift.marks))
+        checks.equal("other files that it marks", len(drift.other(marked)), 0)
         checks.equal("apply: exit code", node.apply().code, 0)
         checks.equal("files and cgroups that differ after it", len(node.differing()), 0)
         checks.equal("processes that live on", sum(map(alive, lives)), len(lives))

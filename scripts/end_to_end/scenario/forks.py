@@ -1,4 +1,4 @@
-"""Run as a program inside a container: forks until it is refused, says how often it could and why it could not."""
+"""A program for a container: forks until a fork is refused, prints the number of forks and the errno."""
 
 import errno
 import os

@@ -1,37 +1,37 @@
-"""A container that takes more memory than its limit loses a process to the OOM killer, and no one else does."""
+"""A container that exceeds its memory limit loses a process to the OOM killer. No other container does."""
 
 from __future__ import annotations
 
+from .cgroups import Cgroups
 from .checks import Checks
 from .node import BACK_LIMIT, Node
-from .processes import SLEEP, Processes, alive, fate
-from .tree import Tree
+from .processes import SLEEP, Processes, alive, how_it_ended
 from .waiting import PATIENCE
 
 _GREEDY, _OTHERS = "elastic/back", ("elastic/front", "steady/work", "batch/work", "spare/work")
 
 
-#: Takes twice the limit, and ends by itself if it may.
+#: Takes twice the limit, and ends by itself if it gets that.
 _TAKE = ["dd", "if=/dev/zero", "of=/dev/null", f"bs={2 * BACK_LIMIT}", "count=1", "status=none"]
 
 
-def exceeded(node: Node, tree: Tree, checks: Checks) -> None:
-    told = node.explained()
-    path = told[_GREEDY]["cgroup"]
+def check_limit(node: Node, cgroups: Cgroups, checks: Checks) -> None:
+    explained = node.explained()
+    path = explained[_GREEDY]["cgroup"]
     with Processes(node) as processes:
         others = {name: processes.start(name, SLEEP) for name in _OTHERS}
         neighbour = processes.start(_GREEDY, SLEEP)
-        before = {name: tree.oom_kills(told[name]["cgroup"]) for name in (_GREEDY, *_OTHERS)}
+        before = {name: cgroups.oom_kills(explained[name]["cgroup"]) for name in (_GREEDY, *_OTHERS)}
         greedy = processes.start(_GREEDY, _TAKE)
         try:
             ended = greedy.wait(PATIENCE)
         except TimeoutError:
             ended = 0
-        checks.equal(f"{_GREEDY}: what takes twice the limit", fate(ended), "killed")
-        kills = {name: tree.oom_kills(told[name]["cgroup"]) - count for name, count in before.items()}
+        checks.equal(f"{_GREEDY}: what takes twice the limit", how_it_ended(ended), "killed")
+        kills = {name: cgroups.oom_kills(explained[name]["cgroup"]) - count for name, count in before.items()}
         checks.at_least(f"{_GREEDY}: OOM kills counted", kills[_GREEDY], 1)
         # memory.oom.group, which only v2 has, takes the whole container along
-        together = tree.version == 2 and tree.value(path, "memory.oom.group") == "1"
+        together = cgroups.version == 2 and cgroups.value(path, "memory.oom.group") == "1"
         if together:
             neighbour.wait(PATIENCE)
         checks.equal(

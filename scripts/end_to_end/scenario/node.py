@@ -1,4 +1,4 @@
-"""The node: its pods, and the calls of cgroup-engine that keep it."""
+"""The node: its pods, and the calls of cgroup-engine on it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .engine import Called, Running, call
+from .calls import Finished, RunningCommand, call
 
-#: The node's CPUs: the pods ask for more than that, so that under load it is weights that share it out, not quotas.
+#: The node's CPUs. The pods ask for more, so under load weights decide, not quotas.
 CPUS = 1
 PIDS = 24
-#: Seconds from one look of ``run`` to the next.
+#: The interval of ``run`` in seconds.
 INTERVAL = 1
 _CONFIG = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -23,7 +23,7 @@ podPidsLimit: {pids}
 evictionHard: {{memory.available: "0"}}
 """
 _MI = 1 << 20
-#: Bytes that container back may use, and that are asked of it.
+#: The memory limit of elastic/back in bytes.
 BACK_LIMIT = 48 * _MI
 PODS: dict[str, dict[str, Any]] = {
     "steady": {"work": ("500m", "64Mi", "500m", "64Mi")},  # Guaranteed
@@ -53,7 +53,7 @@ class Node:
             self.add(name, containers, number)
 
     def add(self, name: str, containers: dict[str, Any], number: int) -> None:
-        """Puts a pod's manifest there at once, as a whole; JSON is YAML too."""
+        """Puts a whole manifest in place by a rename. JSON is YAML too."""
         manifest = self.directory / name
         manifest.write_text(json.dumps(_pod(name, containers, number), indent=1))
         manifest.rename(self.pods / f"{name}.yaml")
@@ -62,33 +62,33 @@ class Node:
     def remove(self, name: str) -> None:
         (self.pods / f"{name}.yaml").unlink()
 
-    def apply(self) -> Called:
+    def apply(self) -> Finished:
         return call(["apply", *self._rooted(), *self._state, str(self.pods)])
 
-    def down(self) -> Called:
+    def down(self) -> Finished:
         return call(["down", *self._rooted(), *self._state])
 
-    def entering(self, container: str, command: Sequence[str]) -> list[str]:
+    def exec_arguments(self, container: str, command: Sequence[str]) -> list[str]:
         """The arguments of ``exec``, which finds POD/CONTAINER in the record of what was made."""
         return ["exec", "--root", str(self.root), *self._state, container, "--", *command]
 
-    def attach(self, container: str, pid: int) -> Called:
+    def attach(self, container: str, pid: int) -> Finished:
         return call(["attach", "--root", str(self.root), *self._state, container, str(pid)])
 
-    def keeper(self) -> Running:
+    def keeper(self) -> RunningCommand:
         """``run``, which looks at the tree every second."""
         arguments = ["run", *self._rooted(), *self._state, "--interval", f"{INTERVAL}s"]
-        return Running([*arguments, "--listen", "127.0.0.1:0", str(self.pods)], self.directory / "run.log")
+        return RunningCommand([*arguments, "--listen", "127.0.0.1:0", str(self.pods)], self.directory / "run.log")
 
     def differing(self) -> dict[str, str]:
-        """Path of a file or cgroup -> its state, of all that ``status`` does not find as wanted."""
-        rows = json.loads(_said("status", *self._rooted(), "-o", "json", str(self.pods)))["files"]
+        """Path of a file or cgroup -> its state, for each that ``status`` finds otherwise than wanted."""
+        rows = json.loads(_output_of("status", *self._rooted(), "-o", "json", str(self.pods)))["files"]
         return {row["path"]: row["state"] for row in rows if row["state"] != "ok"}
 
     def explained(self, cpus: int = CPUS) -> dict[str, dict[str, Any]]:
         """POD, POD/CONTAINER, node and QoS class -> what ``explain`` says of it on a node of so many CPUs."""
         if cpus not in self._explained:
-            said = json.loads(_said("explain", *self._node, "--cpus", str(cpus), "-o", "json", str(self.pods)))
+            said = json.loads(_output_of("explain", *self._node, "--cpus", str(cpus), "-o", "json", str(self.pods)))
             found = self._explained[cpus] = {about["owner"]: about for about in said["cgroups"]}
             for pod in said["pods"]:
                 name = pod["pod"].partition("/")[2]
@@ -100,11 +100,11 @@ class Node:
         return ["--root", str(self.root), *self._node, "--cpus", str(CPUS)]
 
 
-def _said(*arguments: str) -> str:
-    called = call(arguments)
-    if called.code != 0:
-        raise RuntimeError(f"cgroup-engine {arguments[0]}: exit {called.code}: {(called.out + called.err).strip()}")
-    return called.out
+def _output_of(*arguments: str) -> str:
+    done = call(arguments)
+    if done.code != 0:
+        raise RuntimeError(f"cgroup-engine {arguments[0]}: exit {done.code}: {(done.out + done.err).strip()}")
+    return done.out
 
 
 def _pod(name: str, containers: dict[str, Any], number: int) -> dict[str, Any]:

@@ -1,20 +1,20 @@
-"""What ``explain`` says of every cgroup is what the kernel shows there, read without the engine."""
+"""The kernel's files hold the values that ``explain`` gives; they are read without the engine."""
 
 from __future__ import annotations
 
+from .cgroups import Cgroups
 from .checks import Checks
 from .node import Node
-from .tree import Tree
 
-#: Bytes from which on a figure is no limit: what kubelet and kernel write for that, they round differently.
+#: Bytes. A larger figure means no limit: the kubelet and the kernel round it differently.
 _NO_LIMIT = 1 << 61
 
 
-def shown(node: Node, tree: Tree, checks: Checks) -> None:
+def check_values(node: Node, cgroups: Cgroups, checks: Checks) -> None:
     pairs = []
     for about in node.explained().values():
-        files = {file: text for value in about["values"] for file, text in value[f"v{tree.version}"].items()}
-        paths = {tree.file(about["cgroup"], file): text for file, text in files.items()}
+        files = {file: text for value in about["values"] for file, text in value[f"v{cgroups.version}"].items()}
+        paths = {cgroups.file(about["cgroup"], file): text for file, text in files.items()}
         # a kernel need not have them all, such as those of hugetlb
         shown = {path: path.read_text().strip() for path in paths if path.exists()}
         pairs += [(_plain(text), _plain(paths[path])) for path, text in shown.items()]

@@ -1,4 +1,4 @@
-"""The cgroups of a machine, v1 or v2: where a file is, and the figures that the kernel counts."""
+"""The cgroups of a machine, v1 or v2: where their files are, and what the kernel counts in them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-class Tree:
-    """A cgroup root. Cgroups are named by their path below it, on v1 without the hierarchy."""
+class Cgroups:
+    """The cgroups below a root. They are named by their path below it, on v1 without the hierarchy."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -1,6 +1,4 @@
-"""cgroup-engine, each call in a process of its own, forked off so that Python starts only once: it is slow in a machine
-that is emulated.
-"""
+"""Calls of cgroup-engine, each in a forked process: a new Python would start slowly in an emulated machine."""
 
 from __future__ import annotations
 
@@ -20,23 +18,24 @@ from cgroup_engine.cli import main
 
 
 @dataclass(frozen=True)
-class Called:
-    """What cgroup-engine printed, and its exit code."""
+class Finished:
+    """A call that has ended: its exit code, and what it printed."""
 
     code: int
     out: str
     err: str
 
 
-def call(arguments: Sequence[str]) -> Called:
+def call(arguments: Sequence[str]) -> Finished:
+    """Runs cgroup-engine to its end."""
     with tempfile.TemporaryDirectory(prefix="fcg-call-") as name:
         out, err = Path(name) / "out", Path(name) / "err"
-        code = Running(arguments, out, err).wait()
-        return Called(code, out.read_text(), err.read_text())
+        code = RunningCommand(arguments, out, err).wait()
+        return Finished(code, out.read_text(), err.read_text())
 
 
-class Running:
-    """A call that may go on, and what it prints, in files. It is killed at the end of the block, if there is one."""
+class RunningCommand:
+    """A call that runs beside the scenario and prints into files. As a context manager it is killed at the end."""
 
     def __init__(self, arguments: Sequence[str], out: Path, err: Path | None = None) -> None:
         self.out = out
@@ -46,33 +45,33 @@ class Running:
         self._end, writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            _be(arguments, out, err or out)
+            _run_child(arguments, out, err or out)
         os.close(writing)
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> RunningCommand:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.end(signal.SIGKILL)
         os.close(self._end)
 
-    def replaced(self) -> None:
-        """Waits until it has become another program, or has ended: a pipe closes then."""
+    def wait_for_exec(self) -> None:
+        """Waits until it has executed another program or has ended: both close its end of a pipe."""
         os.read(self._end, 1)
 
     def printed(self) -> str:
-        """So far."""
+        """What it has printed so far."""
         return self.out.read_text()
 
     def poll(self) -> int | None:
-        """Its exit code, negative for the signal that killed it; None as long as it runs."""
+        """Its exit code, negative for the signal that killed it; None while it runs."""
         if self._code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._code = os.waitstatus_to_exitcode(status) if pid else None
         return self._code
 
     def wait(self, seconds: float = float("inf")) -> int:
-        """:raises TimeoutError: it still runs."""
+        """Waits for its exit code. Raises TimeoutError if it still runs after so many seconds."""
         deadline = time.monotonic() + seconds
         while (code := self.poll()) is None:
             if time.monotonic() > deadline:
@@ -81,15 +80,15 @@ class Running:
         return code
 
     def end(self, number: signal.Signals) -> int:
-        """Its exit code after a signal, or that with which it had ended before."""
+        """Sends a signal if it still runs. Returns its exit code."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
         return self.wait()
 
 
-def _be(arguments: Sequence[str], out: Path, err: Path) -> None:
-    """The child: never returns."""
+def _run_child(arguments: Sequence[str], out: Path, err: Path) -> None:
+    """What the forked child does. Never returns."""
     code = 1
     try:
         for path, number in ((out, 1), (err, 2)):
