@@ -57,7 +57,7 @@ def node_of(cgroup_root: str) -> NodeConfig:
     )
 
 
-class NotingFs(OsFs):
+class ReadLoggingFs(OsFs):
     """Notes which files were read."""
 
     def __init__(self, root: str) -> None:
@@ -110,7 +110,7 @@ def reading(files: Sequence[str]) -> int:
 def main(root: str, cgroup_root: str, file: str, daemon: str, bare_first: str) -> None:
     node = node_of(cgroup_root)
     pods = read_pods([Path(file)], node.version)
-    noting = NotingFs(root)
+    noting = ReadLoggingFs(root)
     plan = planned(noting, node, pods)
     steps = [(os.path.join(root, step.path), None if step.action == "mkdir" else step.text.encode())
              for step in plan.steps]  # fmt: skip

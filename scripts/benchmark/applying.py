@@ -38,8 +38,8 @@ _BESIDE = {"first": "bare", "idle": "reading"}
 
 
 @dataclass(frozen=True)
-class Tree:
-    """Where it is applied; ``daemon``: the pid of the fake's, 0 for the kernel's."""
+class AppliedRoot:
+    """A root that pods are applied to. ``daemon``: the pid of the fake's daemon, 0 for the kernel."""
 
     what: str
     root: str
@@ -48,15 +48,17 @@ class Tree:
 
 
 @contextmanager
-def _fake(directory: Path, layout: str, kernel: str) -> Iterator[Tree]:
+def _fake(directory: Path, layout: str, kernel: str) -> Iterator[AppliedRoot]:
     at = directory / layout
     options = ("--layout", layout, "--kernel", kernel, "--cpus", "64", "--memory", "256Gi")
     with mounting(at, options) as daemon:
-        yield Tree(f"fakecgroup mount --layout {layout} --kernel {kernel}", str(at), "fcg-bench", daemon.process.pid)
+        yield AppliedRoot(
+            f"fakecgroup mount --layout {layout} --kernel {kernel}", str(at), "fcg-bench", daemon.process.pid
+        )
 
 
 @contextmanager
-def _host(directory: Path) -> Iterator[Tree]:
+def _host(directory: Path) -> Iterator[AppliedRoot]:
     """A cgroupRoot of its own in this machine's v1 hierarchies; on v2 the root's controllers would be left enabled."""
     try:
         layout = detect(OsFs(_OWN), _OWN)
@@ -70,14 +72,14 @@ def _host(directory: Path) -> Iterator[Tree]:
         raise UnavailableError(f"cannot make a cgroup in {closed[0]}")
     name = f"fcg-bench-{secrets.token_hex(4)}"
     try:
-        yield Tree(f"this machine's v1 hierarchies, Linux {os.uname().release}", _OWN, name)
+        yield AppliedRoot(f"this machine's v1 hierarchies, Linux {os.uname().release}", _OWN, name)
     finally:
         for place in places:  # as far as a round did not end
             for path, _, _ in os.walk(place / name, topdown=False):
                 os.rmdir(path)
 
 
-TREES: dict[str, Callable[[Path], Any]] = {
+ROOTS: dict[str, Callable[[Path], Any]] = {
     "v1": partial(_fake, layout="v1", kernel="6.1"),
     "v2": partial(_fake, layout="v2", kernel="6.12"),
     "host": _host,
@@ -94,8 +96,8 @@ def measure(count: int, rounds: int, directory: Path) -> dict[str, Any]:
     trees: dict[str, Any] = {}
     missing: dict[str, str] = {}
     with ExitStack() as stack:
-        ready: dict[str, Tree] = {}
-        for name, make in TREES.items():
+        ready: dict[str, AppliedRoot] = {}
+        for name, make in ROOTS.items():
             try:
                 ready[name] = stack.enter_context(make(directory))
             except UnavailableError as reason:
@@ -109,7 +111,7 @@ def measure(count: int, rounds: int, directory: Path) -> dict[str, Any]:
     return {"run": {"pods": count, "rounds": rounds}, "trees": trees, "missing": missing}
 
 
-def _round(tree: Tree, pods: Path, *, bare_first: bool, before: Sequence[str] = ()) -> dict[str, Any]:
+def _round(tree: AppliedRoot, pods: Path, *, bare_first: bool, before: Sequence[str] = ()) -> dict[str, Any]:
     arguments = [tree.root, tree.cgroup_root, str(pods), str(tree.daemon), str(int(bare_first))]
     command = [*before, sys.executable, "-m", "benchmark.apply_client", *arguments]
     with started(command, scripts_environment()) as child:
@@ -120,7 +122,7 @@ def _round(tree: Tree, pods: Path, *, bare_first: bool, before: Sequence[str] = 
     return result
 
 
-def _calls(tree: Tree, pods: Path, directory: Path, missing: dict[str, str]) -> dict[str, int] | None:
+def _calls(tree: AppliedRoot, pods: Path, directory: Path, missing: dict[str, str]) -> dict[str, int] | None:
     """System calls of each phase; None without strace."""
     if shutil.which("strace") is None:
         missing["system calls"] = "no strace: install it (Debian package)"

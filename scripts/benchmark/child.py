@@ -1,4 +1,4 @@
-"""Processes of the benchmark's own: daemons and clients."""
+"""The daemons and clients that the benchmark starts."""
 
 from __future__ import annotations
 

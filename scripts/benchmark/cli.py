@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, idling, interruption, measure, planning, procs, report, running, waking
+from . import applying, idling, interruption, operations, planning, procs, report, running, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
-from .measure import OPERATIONS, Plan
+from .operations import OPERATIONS, Workload
 
 _EPILOG = f"""\
 Columns, as far as this machine has what they need:
@@ -163,7 +163,7 @@ class _names:  # noqa: N801
 
 def _bench(options: argparse.Namespace) -> dict[str, Any]:
     cpu = _pin(options.cpu)
-    plan = Plan(options.only, options.ops, options.rounds or 41, options.seconds)
+    workload = Workload(options.only, options.ops, options.rounds or 41, options.seconds)
     columns: dict[str, Column] = {}
     missing: dict[str, str] = {}
     with ExitStack() as stack:
@@ -176,17 +176,17 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
             interruption.check()
         if not columns:
             raise BenchmarkError("; ".join(f"no {name}: {reason}" for name, reason in missing.items()))
-        times, rounds = measure.run(plan, {name: column.client for name, column in columns.items()})
+        times, rounds = operations.measure(workload, {name: column.client for name, column in columns.items()})
     if bench.client_missing:
         missing["client"] = f"{bench.client_missing}; Python issued the system calls, and is slow at it"
     return report.document(
         times,
-        plan.operations,
+        workload.operations,
         {name: (column.what, column.entries) for name, column in columns.items()},
         missing,
         cpu=cpu,
         rounds=rounds,
-        ops=plan.ops,
+        ops=workload.ops,
         machine=f"Linux {platform.release()}, {platform.python_implementation()} {platform.python_version()}",
     )
 

@@ -1,4 +1,4 @@
-"""What is compared: each column makes its file system ready and takes it away again."""
+"""The compared file systems: each column sets one up and removes it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.host.mountinfo import mount_at
 
-from . import build, interruption, tree
+from . import build, interruption, measured_cgroup
 from .child import Child, Client, started
 from .errors import UnavailableError
 
@@ -25,7 +25,7 @@ _SCRIPTS = Path(__file__).resolve().parent.parent
 
 
 class Column(NamedTuple):
-    """A file system that is ready: who operates on it, what it is, and how many entries the listed directory has."""
+    """A file system that is ready: its client, a description, and the number of entries in the listed directory."""
 
     client: Client
     what: str
@@ -101,12 +101,14 @@ def native(directory: Path) -> Iterator[tuple[str, Path]]:
 def null(bench: Bench) -> Iterator[Column]:
     """nullfs.c, with as many files in each directory as the fake's have, under the same names."""
     program = build.compiled("nullfs", bench.directory, "fuse3")
-    names = tree.model().listdir(f"/{tree.WORK}")
+    names = measured_cgroup.model().listdir(f"/{measured_cgroup.NAME}")
     root = bench.directory / "null"
     with _mounted(root, [str(program), str(root), *names]):
-        work = root / tree.WORK
+        work = root / measured_cgroup.NAME
         work.mkdir()
-        with bench.operating(work, tree.FILE, tree.VALUE, "a FUSE file system in C that does nothing") as column:
+        with bench.operating(
+            work, measured_cgroup.FILE, measured_cgroup.VALUE, "a FUSE file system in C that does nothing"
+        ) as column:
             yield column
 
 
@@ -115,13 +117,13 @@ def fake(bench: Bench, transport: str) -> Iterator[Column]:
     """The fake, mounted by one of its transports."""
     at = bench.directory / transport
     options = [
-        *("--transport", transport, "--layout", tree.LAYOUT, "--kernel", tree.KERNEL),
-        *("--cpus", str(tree.CPUS), "--memory", str(tree.MEMORY)),
+        *("--transport", transport, "--layout", measured_cgroup.LAYOUT, "--kernel", measured_cgroup.KERNEL),
+        *("--cpus", str(measured_cgroup.CPUS), "--memory", str(measured_cgroup.MEMORY)),
     ]
     what = f"fakecgroup mount --transport {transport}"
     with (
         mounting(at, options),
-        bench.operating(tree.mounted(at), tree.FILE, tree.VALUE, what) as column,
+        bench.operating(measured_cgroup.made_in(at), measured_cgroup.FILE, measured_cgroup.VALUE, what) as column,
     ):
         yield column
 
@@ -130,7 +132,11 @@ def fake(bench: Bench, transport: str) -> Iterator[Column]:
 def model(bench: Bench) -> Iterator[Column]:
     """The fake without a mount."""
     with started(_python_client(), scripts_environment()) as child:
-        yield Column(Client(child), "fakecgroup.Kernel, in process", len(tree.model().listdir(f"/{tree.WORK}")))
+        yield Column(
+            Client(child),
+            "fakecgroup.Kernel, in process",
+            len(measured_cgroup.model().listdir(f"/{measured_cgroup.NAME}")),
+        )
 
 
 @contextmanager
@@ -144,7 +150,7 @@ def host(bench: Bench) -> Iterator[Column]:
         raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
     try:
         if kind == "cgroup2":
-            tree.enable_all(cgroup)
+            measured_cgroup.enable_all(cgroup)
         what = f"this machine's {kind} at {root}, Linux {platform.release()}"
         with bench.operating(cgroup, file, value, what) as column:
             yield column
@@ -163,7 +169,7 @@ def host_root() -> tuple[Path, str, str, str]:
             path = Path(here.split()[4])
             kind, _, options = filesystem.split()[:3]
             if kind == "cgroup2":
-                found.insert(0, (path, kind, tree.FILE, tree.VALUE))
+                found.insert(0, (path, kind, measured_cgroup.FILE, measured_cgroup.VALUE))
             elif kind == "cgroup" and "cpu" in options.split(","):
                 found.append((path, "cgroup v1 cpu hierarchy", "cpu.shares", "1024"))
     if not found:

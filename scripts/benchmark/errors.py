@@ -1,4 +1,4 @@
-"""What goes wrong, and what is merely not to be had.
+"""Errors of the benchmark, and reasons to leave a column out.
 
 Exception
 ├── BenchmarkError     the benchmark failed

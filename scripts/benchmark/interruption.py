@@ -1,4 +1,4 @@
-"""Ending on a signal without leaving anything behind.
+"""Signals: the benchmark ends and leaves nothing behind.
 
 A handler that raises can do so between starting a process and knowing it. So the handlers only take a note, and the
 places that wait ask for it.

@@ -26,7 +26,7 @@ _ROUND = 0.5  # seconds of reads
 _PATIENCE = 60.0  # seconds until the processes have gone
 
 # Moves itself, and forks as many as there are to be; they sleep until all are killed.
-_CROWD = """
+_SLEEPERS = """
 import os, signal, sys, time
 open(sys.argv[1], "w").write("0")
 for _ in range(int(sys.argv[2]) - 1):
@@ -71,12 +71,12 @@ def measure(counts: list[int], rounds: int, ops: int, directory: Path) -> dict[s
         with ExitStack() as stack:
             try:
                 what, root = stack.enter_context(make(directory))
-                group = stack.enter_context(_group(root))
+                cgroup = stack.enter_context(_own_cgroup(root))
             except UnavailableError as reason:
                 missing[name] = str(reason)
                 continue
-            reads = {str(count): _reads(group, count, rounds) for count in counts}
-            both = [(_forks(group, forked), _forks(None, forked)) for _ in range(rounds)]
+            reads = {str(count): _reads(cgroup, count, rounds) for count in counts}
+            both = [(_forks(cgroup, forked), _forks(None, forked)) for _ in range(rounds)]
             ratio = median(inside / outside for inside, outside in both)
             all_inside, all_outside = zip(*both, strict=True)
             forks = {"inside_s": round(median(all_inside), 3), "outside_s": round(median(all_outside), 3)}
@@ -85,29 +85,29 @@ def measure(counts: list[int], rounds: int, ops: int, directory: Path) -> dict[s
 
 
 @contextmanager
-def _group(root: Path) -> Iterator[Path]:
-    group = root / f"fcg-bench-{secrets.token_hex(4)}"
+def _own_cgroup(root: Path) -> Iterator[Path]:
+    cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
     try:
-        group.mkdir()
+        cgroup.mkdir()
     except OSError as error:
         raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
     try:
-        yield group
+        yield cgroup
     finally:
-        group.rmdir()
+        cgroup.rmdir()
 
 
-def _reads(group: Path, count: int, rounds: int) -> dict[str, Any]:
+def _reads(cgroup: Path, count: int, rounds: int) -> dict[str, Any]:
     """µs of a read, and how many reads of cgroup.procs take as long as one of cgroup.stat; v1 has no such file."""
-    files = [file for file in ("cgroup.procs", "cgroup.stat") if (group / file).exists()]
+    files = [file for file in ("cgroup.procs", "cgroup.stat") if (cgroup / file).exists()]
     times: dict[str, list[float]] = {file: [] for file in files}
-    with _crowd(group, count):
+    with _sleeping(cgroup, count):
         for file in files:
-            _read(group / file)
+            _read(cgroup / file)
         for _ in range(rounds):
             for file in files:
                 interruption.check()
-                times[file].append(_rate(group / file))
+                times[file].append(_rate(cgroup / file))
     found: dict[str, Any] = {file: round(median(values), 1) for file, values in times.items()}
     if len(files) == 2:
         procs, stat = times.values()
@@ -116,8 +116,8 @@ def _reads(group: Path, count: int, rounds: int) -> dict[str, Any]:
 
 
 @contextmanager
-def _crowd(group: Path, count: int) -> Iterator[None]:
-    command = [sys.executable, "-IS", "-c", _CROWD, str(group / "cgroup.procs"), str(count)]
+def _sleeping(cgroup: Path, count: int) -> Iterator[None]:
+    command = [sys.executable, "-IS", "-c", _SLEEPERS, str(cgroup / "cgroup.procs"), str(count)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as crowd:
         assert crowd.stdout is not None
         try:
@@ -127,7 +127,7 @@ def _crowd(group: Path, count: int) -> Iterator[None]:
             os.killpg(crowd.pid, signal.SIGKILL)
             crowd.wait()
             give_up = time.monotonic() + _PATIENCE
-            while _read(group / "cgroup.procs") and time.monotonic() < give_up:
+            while _read(cgroup / "cgroup.procs") and time.monotonic() < give_up:
                 time.sleep(0.01)
 
 
@@ -145,9 +145,9 @@ def _read(file: Path) -> bytes:
         return opened.readall()
 
 
-def _forks(group: Path | None, count: int) -> float:
+def _forks(cgroup: Path | None, count: int) -> float:
     interruption.check()
-    place = "" if group is None else str(group / "cgroup.procs")
+    place = "" if cgroup is None else str(cgroup / "cgroup.procs")
     command = [sys.executable, "-IS", "-c", _FORKS, place, str(count)]
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
 

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 
 from fakecgroup import ROOT
 
-from . import tree
+from . import measured_cgroup
 
 Call = Callable[[int], object]
 Steps = tuple[Call, Call, Call]  # what is timed, what comes before it, what after; each gets the operation's number
@@ -26,8 +26,12 @@ def _nothing(number: int) -> None:
 
 def on_model() -> dict[str, Steps]:
     """The operations on a model of its own."""
-    kernel = tree.model()
-    work, path, data = f"/{tree.WORK}", f"/{tree.WORK}/{tree.FILE}", tree.VALUE.encode()
+    kernel = measured_cgroup.model()
+    work, path, data = (
+        f"/{measured_cgroup.NAME}",
+        f"/{measured_cgroup.NAME}/{measured_cgroup.FILE}",
+        measured_cgroup.VALUE.encode(),
+    )
     writable, readable = kernel.open(path, os.O_WRONLY), kernel.open(path)
 
     def mkdir(number: int) -> None:

@@ -1,4 +1,4 @@
-"""The figures, for people and for programs."""
+"""The figures as a document for JSON, and as a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from .columns import NULL
-from .measure import NOTHING, OPERATIONS, Times
+from .operations import NOTHING, OPERATIONS, Times
 
 
 def document(

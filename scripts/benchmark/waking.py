@@ -29,16 +29,16 @@ _IN_MODIFY = 2
 _libc = ctypes.CDLL(None)
 
 
-class _Watched:
+class _WatchedCgroup:
     """A cgroup of its own below `root`, and what waits for its changes."""
 
     def __init__(self, root: Path) -> None:
-        self.group = root / f"fcg-bench-{secrets.token_hex(4)}"
+        self.cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
         try:
-            self.group.mkdir()
+            self.cgroup.mkdir()
         except OSError as error:
             raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
-        events = self.group / "cgroup.events"
+        events = self.cgroup / "cgroup.events"
         self._file = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
         self._inotify = int(_libc.inotify_init1(os.O_CLOEXEC))
         _libc.inotify_add_watch(self._inotify, os.fsencode(events), _IN_MODIFY)
@@ -46,13 +46,13 @@ class _Watched:
     def close(self) -> None:
         for fd in (self._file, self._inotify):
             os.close(fd)
-        self.group.rmdir()
+        self.cgroup.rmdir()
 
     def wake(self, way: str) -> float:
         """ms from the kill to the wake."""
         with subprocess.Popen(["sleep", "300"]) as process:
             try:
-                (self.group / "cgroup.procs").write_text(str(process.pid))
+                (self.cgroup / "cgroup.procs").write_text(str(process.pid))
                 time.sleep(_REST)
                 poller = select.poll()
                 if way == "poll":
@@ -70,7 +70,7 @@ class _Watched:
                 process.kill()
         time.sleep(_REST)
         if not woken:
-            raise BenchmarkError(f"{self.group}: {way} was not woken within {_PATIENCE:g} s")
+            raise BenchmarkError(f"{self.cgroup}: {way} was not woken within {_PATIENCE:g} s")
         return took * 1000
 
 
@@ -94,11 +94,11 @@ def measure(count: int, directory: Path) -> dict[str, Any]:
     missing: dict[str, str] = {}
     times: dict[tuple[str, str], list[float]] = {}
     with ExitStack() as stack:
-        watched: dict[str, _Watched] = {}
+        watched: dict[str, _WatchedCgroup] = {}
         for name, make in TREES.items():
             try:
                 what, root = stack.enter_context(make(directory))
-                watched[name] = _Watched(root)
+                watched[name] = _WatchedCgroup(root)
             except UnavailableError as reason:
                 missing[name] = str(reason)
                 continue

@@ -24,10 +24,10 @@ from vm.kernels import SUITES, Kernel
 
 from . import machine
 from .compare import verify
-from .fuzz import Outcome, fuzz
-from .host import record_host
+from .fuzz import FuzzOutcome, fuzz
 from .nightly import nightly, turns
 from .record import normalised, record
+from .record_host import record_host
 
 _ASK_HELP = """\
 Operations are JSON, one per line or as a list, or whole cases; FILE - is standard input:
@@ -248,7 +248,7 @@ def _plans(options: argparse.Namespace) -> int:
     return 0 if outcome.ok else 1
 
 
-def _print_cases(outcome: Outcome) -> None:
+def _print_cases(outcome: FuzzOutcome) -> None:
     for result in outcome.shortest:
         print(f"\n{result.differences[0]}\n{json.dumps(result.case.as_json())}")
     if outcome.unsteady:
@@ -257,7 +257,7 @@ def _print_cases(outcome: Outcome) -> None:
         print(f"\nstopped the machine, compared so far: {', '.join(outcome.stopped)}")
 
 
-def _shortest(outcome: Outcome) -> dict[str, object]:
+def _shortest(outcome: FuzzOutcome) -> dict[str, object]:
     cases = [result.case.as_json() for result in outcome.shortest]
     return {"shortest": cases, "unsteady": outcome.unsteady, "stopped": outcome.stopped}
 

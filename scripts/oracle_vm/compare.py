@@ -1,4 +1,4 @@
-"""Cases on a booted kernel and on a target in this process, and recorded cases on a booted kernel."""
+"""Compares a booted kernel with the model in this process, and with its own recording."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 
 
 @dataclass
-class Outcome:
+class FuzzOutcome:
     """``tally`` counts; ``shortest`` has one result per differing case.
 
     ``unsteady``: names of cases that did not differ when they were asked again, so the kernel does not answer them
@@ -41,13 +41,13 @@ def fuzz(
     machine: str = PLAIN,
     about: str = "",
     most: int = 0,
-) -> Outcome:
+) -> FuzzOutcome:
     """About ``operations`` random operations, compared; all about memory on the machine with swap.
 
     ``about``: one of ``subjects(layout, kernel)`` that all cases are about, else anything.  ``most``: so many differing
     cases are made short and the others left out, 0 for all.  Raises MachineError.
     """
-    outcome = Outcome(Tally("random", machine))
+    outcome = FuzzOutcome(Tally("random", machine))
     differing = []
     always = "memory" if machine == SWAP else ""
     cases = random_cases(seed, layout, kernel.series, operations, always=always, about=about)

@@ -1,4 +1,4 @@
-"""The virtual machine: boots a kernel under QEMU's software emulation and has it answer cases."""
+"""The oracle's virtual machine: boots a kernel under QEMU and has it answer cases."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredCase:
     """A case and its answers; ``verdict`` is ``ok``, ``hang`` or ``lost`` (the process that asked died)."""
 
     case: Case
@@ -65,12 +65,12 @@ def description(machine: str) -> dict[str, object]:
 
 def ask(
     kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None], machine: str = PLAIN
-) -> list[Answered]:
+) -> list[AnsweredCase]:
     """Have a kernel answer cases on one of ``recording.MACHINES``.  A case that wedges or kills the machine is recorded
     as ``hang``; the machine is booted again for the cases after it, and once after a panic before any case.  Raises
     MachineError when it does not come up.
     """
-    answered: list[Answered] = []
+    answered: list[AnsweredCase] = []
     for start in range(0, len(cases), BATCH):
         part = cases[start : start + BATCH]
         answered += _ask_batch(kernel, layout, part, report, machine)
@@ -81,7 +81,7 @@ def ask(
 
 def _ask_batch(
     kernel: Kernel, layout: str, cases: Sequence[Case], report: Callable[[str], None], machine: str
-) -> list[Answered]:
+) -> list[AnsweredCase]:
     encoded = b"".join(wire.encode_case(case) for case in cases)
     found: dict[int, wire.RawCase] = {}
     first = 0
@@ -108,7 +108,7 @@ def _ask_batch(
             found.setdefault(current, wire.RawCase()).verdict = "hang"
             current += 1
         first = current
-    return [Answered(case, found.get(index, wire.RawCase())) for index, case in enumerate(cases)]
+    return [AnsweredCase(case, found.get(index, wire.RawCase())) for index, case in enumerate(cases)]
 
 
 def _boot(

@@ -14,7 +14,7 @@ from fakecgroup.conformance.recording import PLAIN
 from vm.errors import MachineError
 from vm.kernels import Kernel
 
-from .fuzz import Outcome, Report, fuzz
+from .fuzz import FuzzOutcome, Report, fuzz
 from .shrink import different_forms
 
 #: Operations of one turn: some 20 s on a machine that has nothing else to do.
@@ -44,8 +44,8 @@ def turns(personalities: Sequence[tuple[str, Kernel]]) -> list[Turn]:
 
 
 @dataclass
-class Nightly:
-    """What a night has shown so far."""
+class NightTotals:
+    """Counts of the turns so far. ``differing``: cases that the kernel and the model answered differently."""
 
     turns: int = 0
     operations: int = 0
@@ -57,14 +57,14 @@ def nightly(
     minutes: float,
     say: Callable[[str], None],
     report: Report,
-    run: Callable[..., Outcome] = fuzz,
+    run: Callable[..., FuzzOutcome] = fuzz,
     clock: Callable[[], float] = time.monotonic,
-) -> Nightly:
+) -> NightTotals:
     """Takes turns until the time is over; a turn that has begun is finished, and one is always made.
 
-    What is said is a case file: comments, and a case per line.  A machine that does not come up costs its turn alone.
+    `say` gets the lines of a case file: comments and cases.  A machine that does not come up costs its turn alone.
     """
-    night = Nightly()
+    night = NightTotals()
     end = clock() + minutes * 60
     seeds = _fresh_seeds()
     for turn in itertools.cycle(every):
@@ -90,7 +90,7 @@ def _fresh_seeds() -> Iterator[int]:
         yield chance.randrange(1 << 31)
 
 
-def _lines(turn: Turn, seed: int, outcome: Outcome) -> Iterator[str]:
+def _lines(turn: Turn, seed: int, outcome: FuzzOutcome) -> Iterator[str]:
     differing = len({difference.case.name for difference in outcome.tally.differences})
     about = f" --about {turn.about}" if turn.about else ""
     again = f"scripts/oracle fuzz --kernel {turn.kernel.series} --layout {turn.layout}{about}"

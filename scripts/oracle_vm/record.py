@@ -14,7 +14,7 @@ from fakecgroup.conformance.normalise import Normaliser
 from fakecgroup.conformance.recording import VARIES, RecordedCase, Recording
 from vm.kernels import Kernel
 
-from .machine import Answered, ask, description
+from .machine import AnsweredCase, ask, description
 
 
 def record(kernel: Kernel, layout: str, machine: str, changed: bool, report: Callable[[str], None]) -> Path:
@@ -55,13 +55,13 @@ def _kept(kernel: Kernel, layout: str, machine: str) -> dict[str, RecordedCase]:
     return {one.case.digest: one for one in before.cases}
 
 
-def normalised(answered: Answered, raw: bool = False) -> list[Answer]:
+def normalised(answered: AnsweredCase, raw: bool = False) -> list[Answer]:
     """The answers of one case in the form in which they are compared."""
     normalise = Normaliser(answered.raw.pids, raw)
     return [normalise(op, answer) for op, answer in zip(answered.case.ops, answered.raw.answers, strict=False)]
 
 
-def _agreed(family: str, first: Answered, second: Answered, report: Callable[[str], None]) -> RecordedCase:
+def _agreed(family: str, first: AnsweredCase, second: AnsweredCase, report: Callable[[str], None]) -> RecordedCase:
     case: Case = first.case
     answers = []
     for op, one, other in zip(case.ops, normalised(first), normalised(second), strict=False):

@@ -11,10 +11,10 @@ from vm.cache import cache_directory
 
 from . import debian, page, release, report
 from .errors import ProgramsError
+from .plain_user import is_plain
 from .program import LAYOUTS
 from .programs import PROGRAMS
 from .run import run, surprises
-from .user import is_plain
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,8 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 options.release, cache_directory(), list(sys.argv[1:] if argv is None else argv), make=options.install
             )
         if options.install:
-            for name in debian.install(chosen):
-                print(f"programs: installed {name}", file=sys.stderr)
+            debian.install(chosen)
         if not is_plain():
             print("programs: run as root: a plain user has no Python here that finds this checkout", file=sys.stderr)
         runs = []
@@ -48,9 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.output == "json":
             print(report.as_json(runs))
         elif options.output == "markdown":
-            print(page.matrix(runs, release.here()), end="")
+            print(page.matrix(runs, release.this_release()), end="")
         if options.write or options.check:
-            page.update(runs, release.here(), check=options.check)
+            page.update(runs, release.this_release(), check=options.check)
     except ProgramsError as error:
         print(f"programs: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
-"""What is known not to work, and why.
+"""Steps that are known to fail, and why.
 
-A step that is listed here and works is as wrong as one that is not listed and does not work.
+A listed step that works is reported, like an unlisted step that fails.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from .program import LAYOUTS
 
 ALL = ""
-"""Instead of a command: the program is not run there at all."""
+"""Stands for all commands: the program is not run there."""
 
 GAPS: dict[tuple[str, str, str, str], str] = {
     ("Debian 12", "stress-ng", "v2", ALL): "stress-ng 0.15 has no --cgroup",
@@ -29,5 +29,5 @@ GAPS: dict[tuple[str, str, str, str], str] = {
 
 
 def gap(release: str, program: str, layout: str, command: str) -> str:
-    """Why a step is known not to work, or ""."""
+    """Why a step is known to fail, or ""."""
     return GAPS.get((release, program, layout, ALL)) or GAPS.get((release, program, layout, command), "")

@@ -10,25 +10,25 @@ from pathlib import Path
 
 from .errors import ProgramsError
 from .gaps import ALL, gap
+from .plain_user import REPOSITORY
 from .program import LAYOUTS, Program
 from .programs import PROGRAMS
 from .release import RELEASES
-from .run import Ran
-from .user import REPOSITORY
+from .run import ProgramResult
 
 PAGE = REPOSITORY / "docs" / "evidence" / "programs.md"
 _BEGIN, _END = "<!-- from here on written by scripts/programs -->\n", "<!-- to here -->\n"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A program in one release: its version, and the commands that went wrong, by layout."""
+class ReleaseResult:
+    """A program in one release: its version, and by layout the commands that failed."""
 
     version: str
     wrong: dict[str, set[str]]
 
 
-def section(program: Program, seen: Mapping[str, Seen]) -> str:
+def section(program: Program, seen: Mapping[str, ReleaseResult]) -> str:
     """A program's section; `seen` is by release."""
     steps = {layout: {step.command: step for step in program.steps(layout)} for layout in program.layouts}
     heads = [f"{release}: {seen[release].version}".rstrip(": ") for release in seen]
@@ -42,8 +42,10 @@ def section(program: Program, seen: Mapping[str, Seen]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(program: Program, release: str, seen: Seen, layouts: list[str], command: str, notes: list[str]) -> str:
-    """The layouts on which it works; those on which it does not, with the number of the note that says why."""
+def _cell(
+    program: Program, release: str, seen: ReleaseResult, layouts: list[str], command: str, notes: list[str]
+) -> str:
+    """The layouts on which a command works, and those on which it fails, with the number of a note that says why."""
     shown = []
     for layout in layouts:
         if command not in seen.wrong[layout]:
@@ -57,19 +59,19 @@ def _cell(program: Program, release: str, seen: Seen, layouts: list[str], comman
 
 
 def as_known(program: Program, versions: Mapping[str, str]) -> str:
-    """The section as it is when all goes as it is known to; `versions` are by release."""
+    """The section of a run without surprises; `versions` are by release."""
     return section(program, {release: _known(program, release, version) for release, version in versions.items()})
 
 
-def _known(program: Program, release: str, version: str) -> Seen:
+def _known(program: Program, release: str, version: str) -> ReleaseResult:
     wrong = {
         layout: {step.command for step in program.steps(layout) if gap(release, program.name, layout, step.command)}
         for layout in program.layouts
     }
-    return Seen(version, wrong)
+    return ReleaseResult(version, wrong)
 
 
-def matrix(runs: Sequence[Ran], release: str) -> str:
+def matrix(runs: Sequence[ProgramResult], release: str) -> str:
     """The sections of what was run."""
     return "\n".join(section(program, {release: seen}) for program, seen in _seen(runs, release).items())
 
@@ -83,10 +85,10 @@ def versions(text: str) -> dict[str, dict[str, str]]:
     }
 
 
-def update(runs: Sequence[Ran], release: str, *, check: bool, page: Path = PAGE) -> None:
-    """Puts what was run into the page, in the column of its release; the others stay, as they are known to be.
+def update(runs: Sequence[ProgramResult], release: str, *, check: bool, page: Path = PAGE) -> None:
+    """Writes the results into the column of their release. Other columns stay.
 
-    With `check` it changes nothing. Raises ProgramsError where the page then has something else.
+    With `check` it writes nothing, and raises ProgramsError if the page differs.
     """
     text = page.read_text()
     head, begin, rest = text.partition(_BEGIN)
@@ -113,8 +115,8 @@ def update(runs: Sequence[Ran], release: str, *, check: bool, page: Path = PAGE)
         raise ProgramsError("docs/evidence/programs.md is not what was run:\n" + "\n".join(lines))
 
 
-def _seen(runs: Sequence[Ran], release: str) -> dict[Program, Seen]:
-    """The programs that were run on each layout on which they are run at all."""
+def _seen(runs: Sequence[ProgramResult], release: str) -> dict[Program, ReleaseResult]:
+    """The results of the programs that were run on all of their layouts."""
     found = {}
     for program in PROGRAMS:
         mine = {ran.layout: ran for ran in runs if ran.program is program and not ran.reason}
@@ -122,7 +124,7 @@ def _seen(runs: Sequence[Ran], release: str) -> dict[Program, Seen]:
         if mine and set(mine) == set(program.layouts) - gone:
             wrong = dict(_known(program, release, "").wrong)
             wrong |= {layout: {done.step.command for done in ran.steps if done.wrong} for layout, ran in mine.items()}
-            found[program] = Seen(next(iter(mine.values())).version, wrong)
+            found[program] = ReleaseResult(next(iter(mine.values())).version, wrong)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What is run of a program, and what must be seen then."""
+"""A program of the matrix: its steps, and what each must print."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LAYOUTS = ("v2", "v1", "hybrid")
 class Step:
     """One thing that a program does.
 
-    `command` is what the page shows of it, `then` what is looked at afterwards. `script` is sh that does it and prints
-    what is seen; it must exit with 0 and print `shows`, or with `pattern` something that this regular expression
-    matches as a whole. The steps of a program share a shell, which is in a directory of its own.
+    `command` is its name on the page, `then` says what is looked at. `script` is sh: it must exit with 0 and print
+    `shows`. With `pattern`, `shows` is a regular expression that must match the whole output. The steps of a program
+    share a shell in a directory of its own.
     """
 
     command: str
@@ -28,10 +28,10 @@ class Step:
 class Program:
     """A program with the steps that are run in one sandbox, in order.
 
-    `package` is the Debian package that its version is taken from, if `version` does not say it; `also` is what else
-    must be installed for it. `needs` are the commands without which it is not run; `missing` gives another reason not
-    to, or "". `inside` is a command that the steps' shell is started by. `options` are those of `fakecgroup run`.
-    With `many_users` it needs more ids than one: it is run by root, or by a plain user with ranges in /etc/subuid.
+    `package`: its Debian package, which also gives the version unless `version` does. `also`: packages that it needs
+    besides. `needs`: commands without which it is not run; `missing` gives another reason not to run it, or "".
+    `inside`: a command that starts the steps' shell. `options`: those of `fakecgroup run`. `many_users`: it needs more
+    than one user id, so root runs it, or a plain user with ranges in /etc/subuid.
     """
 
     name: str

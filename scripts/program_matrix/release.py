@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .errors import ProgramsError
-from .user import REPOSITORY
+from .plain_user import REPOSITORY
 
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 """The releases that the page has, by what debootstrap calls them."""
@@ -38,7 +38,7 @@ exec /usr/bin/python3 scripts/program.py program_matrix "$@"
 
 
 @cache
-def here() -> str:
+def this_release() -> str:
     """The release of this machine, or of the root that we are in; "" for one that is not Debian's."""
     try:
         lines = Path("/etc/os-release").read_text().splitlines()

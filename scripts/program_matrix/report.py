@@ -1,4 +1,4 @@
-"""What came of a run, for people and programs."""
+"""The results as text or JSON."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from .gaps import gap
-from .release import here
-from .run import Ran, surprises
+from .release import this_release
+from .run import ProgramResult, surprises
 
 
-def as_json(runs: Sequence[Ran]) -> str:
+def as_json(runs: Sequence[ProgramResult]) -> str:
     return json.dumps([_data(ran) for ran in runs], indent=1)
 
 
-def _data(ran: Ran) -> dict[str, Any]:
+def _data(ran: ProgramResult) -> dict[str, Any]:
     steps = [
         {
             "command": done.step.command,
             "then": done.step.then,
             "ok": not done.wrong,
             "wrong": done.wrong,
-            "known": gap(here(), ran.program.name, ran.layout, done.step.command),
+            "known": gap(this_release(), ran.program.name, ran.layout, done.step.command),
         }
         for done in ran.steps
     ]
     return {
         "program": ran.program.name,
-        "release": here(),
+        "release": this_release(),
         "package": ran.program.package,
         "version": ran.version,
         "layout": ran.layout,
@@ -38,7 +38,7 @@ def _data(ran: Ran) -> dict[str, Any]:
     }
 
 
-def as_text(ran: Ran) -> str:
+def as_text(ran: ProgramResult) -> str:
     """A line for the program, and one for each step that did not go as it must."""
     head = f"{ran.program.name:14} {ran.layout:6} "
     if ran.reason:
@@ -47,7 +47,7 @@ def as_text(ran: Ran) -> str:
     lines = [head + f"{good:2} of {len(ran.steps):2}  {ran.version}"]
     for done in ran.steps:
         if done.wrong:
-            reason = gap(here(), ran.program.name, ran.layout, done.step.command)
+            reason = gap(this_release(), ran.program.name, ran.layout, done.step.command)
             lines.append(f"  {done.step.command}: {'known: ' + reason if reason else done.wrong}")
         elif line := next((line for line in surprises(ran) if line.startswith(f"{done.step.command}: works")), ""):
             lines.append(f"  {line}")

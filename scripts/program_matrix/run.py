@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import debian, user
+from . import debian, plain_user
 from .gaps import ALL, gap
 from .program import Program, Step
-from .release import here
+from .release import this_release
 
 PATIENCE = 90.0  # seconds for all steps of a program
 _IN_RUN = ("sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && cd /run && exec "$@"', "sh")
@@ -22,49 +22,56 @@ _BEGIN, _END = "\036", "\037"
 
 
 @dataclass(frozen=True)
-class Done:
-    """A step as it went; `wrong` is what was not as it must be, or ""."""
+class StepResult:
+    """A step that was run; `wrong` says what differed from the expected output, or ""."""
 
     step: Step
     wrong: str
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A program on a layout; `reason` is why it was not run, or ""."""
+class ProgramResult:
+    """A program that was run on a layout; `reason` says why it was not run, or ""."""
 
     program: Program
     layout: str
     version: str
-    steps: tuple[Done, ...] = ()
+    steps: tuple[StepResult, ...] = ()
     reason: str = ""
 
 
 def why_not(program: Program) -> str:
     """Why a program cannot be run here, or ""."""
-    missing = [name for name in program.needs if shutil.which(name, path=user.SEARCH_PATH) is None]
+    missing = [name for name in program.needs if shutil.which(name, path=plain_user.SEARCH_PATH) is None]
     if missing:
         return f"not installed: {', '.join(missing)}"
-    if program.many_users and not user.has_many_users():
+    if program.many_users and not plain_user.has_many_users():
         return "needs root, or ranges of ids in /etc/subuid and /etc/subgid"
     return program.missing()
 
 
-def run(program: Program, layout: str) -> Ran:
+def run(program: Program, layout: str) -> ProgramResult:
     """Runs it, if it can be run here."""
-    reason = why_not(program) or gap(here(), program.name, layout, ALL)
+    reason = why_not(program) or gap(this_release(), program.name, layout, ALL)
     if reason:
-        return Ran(program, layout, "", reason=reason)
+        return ProgramResult(program, layout, "", reason=reason)
     steps = program.steps(layout)
     with tempfile.TemporaryDirectory(prefix="fcg-programs-") as name:
         home = Path(name)
         if os.geteuid() == 0 and not program.many_users:
-            os.chown(home, user.UID, user.UID)
-        sandbox = [*user.fakecgroup(program.many_users), "run", "--layout", layout, *program.options, "--"]
+            os.chown(home, plain_user.UID, plain_user.UID)
+        sandbox = [
+            *plain_user.fakecgroup_command(program.many_users),
+            "run",
+            "--layout",
+            layout,
+            *program.options,
+            "--",
+        ]
         try:
             done = subprocess.run(
                 [*sandbox, *_IN_RUN, *program.inside, "sh", "-c", script(steps)],
-                env=user.environment(home),
+                env=plain_user.environment(home),
                 cwd="/",
                 capture_output=True,
                 timeout=PATIENCE,
@@ -77,7 +84,7 @@ def run(program: Program, layout: str) -> Ran:
         log = home / "fakecgroup" / "daemon.log"
         if log.exists():
             complaint += "; the daemon logged: " + log.read_text()
-    return Ran(program, layout, debian.version(program), read(steps, printed, complaint.strip()))
+    return ProgramResult(program, layout, debian.version(program), read(steps, printed, complaint.strip()))
 
 
 def script(steps: Sequence[Step]) -> str:
@@ -88,8 +95,8 @@ def script(steps: Sequence[Step]) -> str:
     return "\n".join(lines)
 
 
-def read(steps: Sequence[Step], printed: str, complaint: str) -> tuple[Done, ...]:
-    """What the steps printed, against what they must show. A complaint of the sandbox is of the last one seen."""
+def read(steps: Sequence[Step], printed: str, complaint: str) -> tuple[StepResult, ...]:
+    """Compares what the steps printed with what they must print. A complaint of the sandbox goes to the last step."""
     found: dict[int, str] = {}
     for part in printed.split(_BEGIN)[1:]:
         number, _, rest = part.partition("\n")
@@ -97,14 +104,14 @@ def read(steps: Sequence[Step], printed: str, complaint: str) -> tuple[Done, ...
     done = []
     for index, step in enumerate(steps):
         if index not in found:
-            done.append(Done(step, f"was not reached; {complaint}".strip("; ")))
+            done.append(StepResult(step, f"was not reached; {complaint}".strip("; ")))
             continue
         text, _, status = found[index].rpartition(_END)
         done.append(
-            Done(step, _wrong(step, text.rstrip("\n"), status.strip()) if status else f"did not end; {complaint}")
+            StepResult(step, _wrong(step, text.rstrip("\n"), status.strip()) if status else f"did not end; {complaint}")
         )
     if complaint and not any(step.wrong for step in done):
-        done[-1] = Done(steps[-1], complaint)
+        done[-1] = StepResult(steps[-1], complaint)
     return tuple(done)
 
 
@@ -115,13 +122,13 @@ def _wrong(step: Step, text: str, status: str) -> str:
     return f"exit status {status}, shown {text!r}" + ("" if right else f" instead of {step.shows!r}")
 
 
-def surprises(ran: Ran) -> list[str]:
-    """Where it went otherwise than the page has it, a line for each step."""
+def surprises(ran: ProgramResult) -> list[str]:
+    """A line for each step that went otherwise than docs/evidence/programs.md has it."""
     return [line for done in ran.steps if (line := _surprise(ran, done))]
 
 
-def _surprise(ran: Ran, done: Done) -> str:
-    reason = gap(here(), ran.program.name, ran.layout, done.step.command)
+def _surprise(ran: ProgramResult, done: StepResult) -> str:
+    reason = gap(this_release(), ran.program.name, ran.layout, done.step.command)
     if done.wrong and not reason:
         return f"{done.step.command}: {done.wrong}"
     if reason and not done.wrong:

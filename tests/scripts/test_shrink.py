@@ -10,7 +10,7 @@ from typing import Any
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.replay import Difference, Result
 from fakecgroup.conformance.tally import Tally
-from oracle_vm.fuzz import Outcome
+from oracle_vm.fuzz import FuzzOutcome
 from oracle_vm.nightly import Turn, nightly
 from oracle_vm.shrink import different_forms, shrink
 
@@ -106,10 +106,10 @@ def test_a_night_takes_turns_with_fresh_seeds_until_its_time_is_over() -> None:
     clock = iter(range(0, 1000, 60))
     asked: list[tuple[str, int]] = []
 
-    def run(kernel: Any, layout: str, operations: int, seed: int, *rest: Any) -> Outcome:
+    def run(kernel: Any, layout: str, operations: int, seed: int, *rest: Any) -> FuzzOutcome:
         asked.append((kernel.series, seed))
         tally = Tally("random", cases=1, compared=operations)
-        outcome = Outcome(tally)
+        outcome = FuzzOutcome(tally)
         if kernel.series == "6.1":
             difference = Difference(case_of(["a"]), 0, (None, "k"), ("EINVAL", None))
             tally.differences.append(difference)

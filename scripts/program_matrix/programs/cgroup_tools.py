@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Program, Step
-from .tree import left, one, values
+from .cgroup_commands import by_layout, find_cgroups, read_files
 
 
 def _steps(layout: str) -> Sequence[Step]:
-    limit = one(layout, "memory.max", "memory.limit_in_bytes")
-    share = one(layout, "cpu.weight", "cpu.shares")
-    three = values(layout, "app/a", f"{limit} {share} pids.max", f"memory/{limit} cpu/{share} pids/pids.max")
-    where = one(layout, "^0:", "':cpu,cpuacct:\\|:memory:\\|:pids:'")
-    there = one(layout, "0::/app/a", "4:pids:/app/a\n3:memory:/app/a\n2:cpu,cpuacct:/app/a")
+    limit = by_layout(layout, "memory.max", "memory.limit_in_bytes")
+    share = by_layout(layout, "cpu.weight", "cpu.shares")
+    three = read_files(layout, "app/a", f"{limit} {share} pids.max", f"memory/{limit} cpu/{share} pids/pids.max")
+    where = by_layout(layout, "^0:", "':cpu,cpuacct:\\|:memory:\\|:pids:'")
+    there = by_layout(layout, "0::/app/a", "4:pids:/app/a\n3:memory:/app/a\n2:cpu,cpuacct:/app/a")
     # libcgroup 2.0.2 expects of v2 that the root has enabled the controllers, as systemd does at the boot
-    enable = one(layout, "echo +cpu +memory +pids >/sys/fs/cgroup/cgroup.subtree_control", "true")
-    memory = one(layout, "/sys/fs/cgroup", "/sys/fs/cgroup/memory")
+    enable = by_layout(layout, "echo +cpu +memory +pids >/sys/fs/cgroup/cgroup.subtree_control", "true")
+    memory = by_layout(layout, "/sys/fs/cgroup", "/sys/fs/cgroup/memory")
     return [
         Step(
             "cgcreate -g cpu,memory,pids:/app/a",
             "the directory is in each hierarchy",
-            f"{enable}; cgcreate -g cpu,memory,pids:/app && cgcreate -g cpu,memory,pids:/app/a; {left('a')} | wc -l",
-            one(layout, "1", "3"),
+            f"{enable}; cgcreate -g cpu,memory,pids:/app && cgcreate -g cpu,memory,pids:/app/a; "
+            f"{find_cgroups('a')} | wc -l",
+            by_layout(layout, "1", "3"),
         ),
         Step(
             "cgset -r ... app/a",
@@ -48,7 +49,7 @@ def _steps(layout: str) -> Sequence[Step]:
             "lssubsys -am",
             "where each controller is mounted",
             "lssubsys -am | grep memory",
-            one(layout, "memory", "memory /sys/fs/cgroup/memory"),
+            by_layout(layout, "memory", "memory /sys/fs/cgroup/memory"),
         ),
         Step(
             "cgexec -g cpu,memory,pids:app/a",
@@ -76,11 +77,12 @@ def _steps(layout: str) -> Sequence[Step]:
             f"cat {memory}/parsed/{limit}",
             "33554432",
         ),
-        Step("cgclear -l FILE", "takes it away", f"cgclear -l file; {left('parsed')}", ""),
+        Step("cgclear -l FILE", "takes it away", f"cgclear -l file; {find_cgroups('parsed')}", ""),
         Step(
             "cgdelete -r",
             "no cgroup is left",
-            f"for name in {one(layout, 'memory', 'cpu memory pids')}; do cgdelete -r $name:app; done; {left('app')}",
+            f"for name in {by_layout(layout, 'memory', 'cpu memory pids')}; do cgdelete -r $name:app; done; "
+            f"{find_cgroups('app')}",
             "",
         ),
     ]

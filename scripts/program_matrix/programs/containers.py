@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Program, Step
-from ..release import here
+from ..release import this_release
+from .cgroup_commands import by_layout, find_cgroups, read_files
 from .oci_runtimes import bundle
-from .tree import left, one, values
 
 _CGROUP = "demo/c1"
 
 
 def _containerd(layout: str) -> Sequence[Step]:
-    limits = values(
+    limits = read_files(
         layout,
         _CGROUP,
         "memory.max cpu.max pids.max",
         "memory/memory.limit_in_bytes cpu/cpu.cfs_quota_us pids/pids.max",
     )
-    frozen = one(
+    frozen = by_layout(
         layout,
         f"grep frozen /sys/fs/cgroup/{_CGROUP}/cgroup.events",
         f"cat /sys/fs/cgroup/freezer/{_CGROUP}/freezer.state",
     )
-    mine = one(layout, "^0:", ":memory:")
+    mine = by_layout(layout, "^0:", ":memory:")
     return [
         Step(
             "containerd",
@@ -46,14 +46,14 @@ END
             f"""{bundle()}
             sed -i 's#"path": "rootfs"#"path": "/run/bundle/rootfs"#' config.json
             ctr run --detach --config config.json c1; {limits}""",
-            one(layout, "134217728 50000 100000 64", "134217728 50000 64"),
+            by_layout(layout, "134217728 50000 100000 64", "134217728 50000 64"),
         ),
         Step(
             "ctr task ls, ctr task metrics c1",
             "running, with its limits",
             "ctr task ls | grep -o RUNNING; ctr task metrics c1 | grep -E 'usage_limit|limit_in_bytes|pids' | "
             "awk '{print $1, $2}'",
-            one(
+            by_layout(
                 layout,
                 "RUNNING\npids.current 1\npids.limit 64\nmemory.usage_limit 134217728",
                 "RUNNING\nmemory.limit_in_bytes 134217728\npids.current 1\npids.limit 64",
@@ -63,40 +63,40 @@ END
             "ctr task exec",
             "in the cgroup namespace the cgroup is /",
             f"ctr task exec --exec-id one c1 /bin/grep {mine} /proc/self/cgroup",
-            one(layout, "0::/", "3:memory:/"),
+            by_layout(layout, "0::/", "3:memory:/"),
         ),
         Step(
             "ctr task pause, ctr task resume",
             "frozen, and not",
             f"ctr task pause c1; {frozen}; ctr task resume c1; {frozen}",
-            one(layout, "frozen 1\nfrozen 0", "FROZEN\nTHAWED"),
+            by_layout(layout, "frozen 1\nfrozen 0", "FROZEN\nTHAWED"),
         ),
         Step(
             "ctr task kill, ctr task rm, ctr container rm",
             "no cgroup is left",
             f"""ctr task kill --signal KILL c1
             for i in $(seq 100); do ctr task ls | grep -q STOPPED && break; sleep 0.05; done
-            ctr task rm c1 2>/dev/null; ctr container rm c1; {left("c1")}""",
+            ctr task rm c1 2>/dev/null; ctr container rm c1; {find_cgroups("c1")}""",
             "",
         ),
     ]
 
 
 def _docker(layout: str) -> Sequence[Step]:
-    limits = values(
+    limits = read_files(
         layout,
         "docker/$id",
         "memory.max memory.swap.max cpu.max pids.max",
         "memory/memory.limit_in_bytes memory/memory.memsw.limit_in_bytes cpu/cpu.cfs_quota_us pids/pids.max",
     )
-    frozen = one(
+    frozen = by_layout(
         layout,
         "grep frozen /sys/fs/cgroup/docker/$id/cgroup.events",
         "cat /sys/fs/cgroup/freezer/docker/$id/freezer.state",
     )
-    mine = one(layout, "^0:", ":memory:")
+    mine = by_layout(layout, "^0:", ":memory:")
     own = "cd /sys/fs/cgroup && mkdir service && echo 0 >service/cgroup.procs && echo +memory >cgroup.subtree_control"
-    enter = one(
+    enter = by_layout(
         layout, f"{own} && cd /run", "true"
     )  # v2's root has no limit on swap, for which it looks in its own cgroup
     return [
@@ -110,22 +110,22 @@ def _docker(layout: str) -> Sequence[Step]:
                 --storage-driver vfs --bridge none --iptables=false --ip-forward=false >dockerd.log 2>&1 &
             for i in $(seq 200); do docker version >/dev/null 2>&1 && break; sleep 0.05; done
             docker info --format '{{{{.CgroupDriver}}}} {{{{.CgroupVersion}}}} {{{{.SwapLimit}}}}'""",
-            one(layout, "cgroupfs 2 true", "cgroupfs 1 true"),
+            by_layout(layout, "cgroupfs 2 true", "cgroupfs 1 true"),
         ),
         Step(
             "docker run --rm",
-            one(layout, "in the cgroup namespace the cgroup is /", "the command sees its cgroup"),
+            by_layout(layout, "in the cgroup namespace the cgroup is /", "the command sees its cgroup"),
             f"""{bundle()}
             tar c -C rootfs . | docker import - one >/dev/null
             docker run --rm --network none one grep {mine} /proc/self/cgroup | sed 's#docker/[0-9a-f]*$#docker/ID#'""",
-            one(layout, "0::/", "3:memory:/docker/ID"),
+            by_layout(layout, "0::/", "3:memory:/docker/ID"),
         ),
         Step(
             "docker run --detach",
             "the files hold the limits on memory, swap, CPU and pids",
             f"""id=$(docker run --detach --name c1 --network none --memory 64m --cpus 0.5 --pids-limit 50 one sleep 60)
             {limits}""",
-            one(layout, "67108864 67108864 50000 100000 50", "67108864 134217728 50000 50"),
+            by_layout(layout, "67108864 67108864 50000 100000 50", "67108864 134217728 50000 50"),
         ),
         Step(
             "docker stats",
@@ -143,13 +143,13 @@ def _docker(layout: str) -> Sequence[Step]:
             "docker update --memory 80m",
             "the files hold the new limits",
             f"docker update --memory 80m --memory-swap 80m --pids-limit 51 c1 >/dev/null 2>&1; {limits}",
-            one(layout, "83886080 0 50000 100000 51", "83886080 83886080 50000 51"),
+            by_layout(layout, "83886080 0 50000 100000 51", "83886080 83886080 50000 51"),
         ),
         Step(
             "docker pause, docker unpause",
             "frozen, and not",
             f"for what in pause unpause; do docker $what c1; {frozen}; done",
-            one(layout, "c1\nfrozen 1\nc1\nfrozen 0", "c1\nFROZEN\nc1\nTHAWED"),
+            by_layout(layout, "c1\nfrozen 1\nc1\nfrozen 0", "c1\nFROZEN\nc1\nTHAWED"),
         ),
         Step("docker rm --force", "no cgroup is left", 'docker rm --force c1; find /sys/fs/cgroup -name "$id"', "c1"),
     ]
@@ -177,13 +177,13 @@ def _podman(layout: str) -> Sequence[Step]:
             "podman info",
             "the version of cgroups, and the controllers",
             "podman info --format '{{.Host.CgroupsVersion}} {{.Host.CgroupControllers}}'",
-            one(layout, "v2 [cpuset cpu io memory hugetlb pids rdma misc]", "v1 []"),
+            by_layout(layout, "v2 [cpuset cpu io memory hugetlb pids rdma misc]", "v1 []"),
         ),
         Step(
             "podman run --rm",
             "the command sees its cgroup",
             "podman run --rm --network none --ulimit host localhost/one cat /proc/self/cgroup | "
-            f"grep -c {one(layout, '^0::/$', ':memory:/[0-9a-f]*$')}",
+            f"grep -c {by_layout(layout, '^0::/$', ':memory:/[0-9a-f]*$')}",
             "1",
         ),
         Step(
@@ -192,7 +192,7 @@ def _podman(layout: str) -> Sequence[Step]:
             """podman run --detach --name c1 --network none --ulimit host --memory 64m --cpus 0.5 --pids-limit 50 \
                 localhost/one sleep 60 >/dev/null 2>&1
             podman exec c1 cat /proc/self/cgroup | wc -l""",
-            one(layout, "1", "13"),
+            by_layout(layout, "1", "13"),
         ),
         Step(
             "podman rm --force", "no container is left", "podman rm --force --time 0 c1; podman ps --all --quiet", "c1"
@@ -230,9 +230,12 @@ def _podman(layout: str) -> Sequence[Step]:
 
 def _lxc(layout: str) -> Sequence[Step]:
     cgroup = "lxc.payload.c1"
-    limits = values(layout, cgroup, "memory.max pids.max", "memory/memory.limit_in_bytes pids/pids.max")
-    memory, pids = one(layout, "cgroup2.memory.max", "cgroup.memory.limit_in_bytes"), one(layout, "cgroup2", "cgroup")
-    frozen = one(
+    limits = read_files(layout, cgroup, "memory.max pids.max", "memory/memory.limit_in_bytes pids/pids.max")
+    memory, pids = (
+        by_layout(layout, "cgroup2.memory.max", "cgroup.memory.limit_in_bytes"),
+        by_layout(layout, "cgroup2", "cgroup"),
+    )
+    frozen = by_layout(
         layout,
         f"grep frozen /sys/fs/cgroup/{cgroup}/cgroup.events",
         f"cat /sys/fs/cgroup/freezer/{cgroup}/freezer.state",
@@ -269,22 +272,22 @@ END
             "frozen, and not",
             f"lxc-freeze --name c1; lxc-info --name c1 --state --no-humanize; {frozen}\n"
             f"lxc-unfreeze --name c1; lxc-info --name c1 --state --no-humanize; {frozen}",
-            "FROZEN\n" + one(layout, "frozen 1\nRUNNING\nfrozen 0", "FROZEN\nRUNNING\nTHAWED"),
+            "FROZEN\n" + by_layout(layout, "frozen 1\nRUNNING\nfrozen 0", "FROZEN\nRUNNING\nTHAWED"),
         ),
-        Step("lxc-stop", "its cgroup is gone", f"lxc-stop --kill --name c1; {left('lxc.payload*')}", ""),
+        Step("lxc-stop", "its cgroup is gone", f"lxc-stop --kill --name c1; {find_cgroups('lxc.payload*')}", ""),
         Step(
             "lxc-start, with lxc.mount.auto = cgroup",
             "the container starts",
             f"""echo 'lxc.mount.auto = cgroup' >>/var/lib/lxc/c1/config
             lxc-start --name c1 -- /bin/sleep 60 >log 2>&1; lxc-info --name c1 --state --no-humanize
-            lxc-stop --kill --name c1 2>/dev/null; {left("lxc.payload*")}""",
+            lxc-stop --kill --name c1 2>/dev/null; {find_cgroups("lxc.payload*")}""",
             "RUNNING",
         ),
     ]
 
 
 def _nspawn(layout: str) -> Sequence[Step]:
-    mine = one(layout, "^0:", ":memory:")
+    mine, unified = by_layout(layout, "^0:", ":memory:"), by_layout(layout, "1", "0")
     return [
         Step(
             "systemd-nspawn --private-network",
@@ -293,10 +296,10 @@ def _nspawn(layout: str) -> Sequence[Step]:
             mkdir -p rootfs/etc rootfs/usr/bin rootfs/seen/proc rootfs/seen/sys && : >rootfs/etc/os-release
             # without these a user namespace lets it mount neither, from 257 on (mount_namespaces(7))
             mount -t proc proc rootfs/seen/proc && mount -t sysfs sysfs rootfs/seen/sys
-            SYSTEMD_NSPAWN_UNIFIED_HIERARCHY={one(layout, "1", "0")} systemd-nspawn --quiet --register=no --keep-unit \\
+            SYSTEMD_NSPAWN_UNIFIED_HIERARCHY={unified} systemd-nspawn --quiet --register=no --keep-unit \\
                 --private-network --directory rootfs --pipe /bin/grep {mine} /proc/self/cgroup 2>&1 |
                 tail -1""",
-            one(layout, "0::/", "3:memory:/"),
+            by_layout(layout, "0::/", "3:memory:/"),
         )
     ]
 
@@ -314,7 +317,7 @@ PROGRAMS = (
         "docker.io",
         ("dockerd", "docker", "containerd", "runc", "busybox"),
         _docker,
-        also=("busybox-static", *(() if here() == "Debian 12" else ("docker-cli",))),
+        also=("busybox-static", *(() if this_release() == "Debian 12" else ("docker-cli",))),
         inside=("unshare", "--net"),
         many_users=True,
     ),

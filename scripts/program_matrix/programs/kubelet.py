@@ -7,13 +7,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from .. import user
+from .. import plain_user
 from ..program import Program, Step
-from .tree import left, one
+from .cgroup_commands import by_layout, find_cgroups
 
-_NODE = user.REPOSITORY / "examples" / "kubelet"
-_PACKAGES = next(iter(user.REPOSITORY.glob(".venv/lib/python*/site-packages")), None)  # pure Python, for any version
-_STATUS = f"""PYTHONPATH={user.REPOSITORY}/engine:{_PACKAGES} {sys.executable} \\
+_NODE = plain_user.REPOSITORY / "examples" / "kubelet"
+_PACKAGES = next(
+    iter(plain_user.REPOSITORY.glob(".venv/lib/python*/site-packages")), None
+)  # pure Python, for any version
+_STATUS = f"""PYTHONPATH={plain_user.REPOSITORY}/engine:{_PACKAGES} {sys.executable} \\
     -c 'import sys; from cgroup_engine.cli import main; sys.exit(main())' status \\
     --root /sys/fs/cgroup --config {_NODE / "kubelet.yaml"} pods.json"""
 _POD = "pod0aa1a5e2-0b3f-4d0e-8f31-00000000000"
@@ -24,7 +26,7 @@ _WAIT = 'wait_for() { for i in $(seq 300); do eval "$1" && return; sleep 0.1; do
 
 def _version() -> str:
     """Such as 1.36.2, or ""."""
-    kubelet = shutil.which("kubelet", path=user.SEARCH_PATH)
+    kubelet = shutil.which("kubelet", path=plain_user.SEARCH_PATH)
     if kubelet is None:
         return ""
     done = subprocess.run([kubelet, "--version"], capture_output=True, text=True, check=False)
@@ -32,8 +34,8 @@ def _version() -> str:
 
 
 def _steps(layout: str) -> Sequence[Step]:
-    kubepods = one(layout, "/sys/fs/cgroup/kubepods", "/sys/fs/cgroup/memory/kubepods")
-    limit = one(layout, "memory.max", "memory.limit_in_bytes")
+    kubepods = by_layout(layout, "/sys/fs/cgroup/kubepods", "/sys/fs/cgroup/memory/kubepods")
+    limit = by_layout(layout, "memory.max", "memory.limit_in_bytes")
     burstable = f"{kubepods}/burstable/{_POD}2"
     return [
         Step(
@@ -71,7 +73,7 @@ def _steps(layout: str) -> Sequence[Step]:
         Step(
             "(a static pod is taken away)",
             "no cgroup of it is left",
-            f"rm pods/guaranteed.yaml; wait_for '[ ! -e {kubepods}/{_POD}1 ]'; {left(_POD + '1')}",
+            f"rm pods/guaranteed.yaml; wait_for '[ ! -e {kubepods}/{_POD}1 ]'; {find_cgroups(_POD + '1')}",
             "",
         ),
     ]

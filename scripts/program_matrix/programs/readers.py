@@ -8,13 +8,13 @@ import subprocess
 from collections.abc import Sequence
 
 from ..program import Program, Step
-from ..release import here
-from .tree import Limits, join, one
+from ..release import this_release
+from .cgroup_commands import Limits, by_layout, enter_cgroup
 
 _LIMITS = Limits(memory="512M", quota=150000, shares=512, cpus="0-1")
 _SAID = "512 MiB, 1.5 CPUs by quota and 512 shares"
 
-_JDK, _JDK_SHARES = (17, 1024) if here() == "Debian 12" else (25, 126)
+_JDK, _JDK_SHARES = (17, 1024) if this_release() == "Debian 12" else (25, 126)
 """The release of OpenJDK, and the shares that it makes of v2's weight: 17 makes whole CPUs of it."""
 
 
@@ -24,9 +24,10 @@ def _java(layout: str) -> Sequence[Step]:
         Step(
             "java -XshowSettings:system -version",
             f"which cgroups, CPUs, quota, shares and memory, in a cgroup with {_SAID}",
-            f"{join(layout, _LIMITS)}; java -XshowSettings:system -version 2>&1 | grep -E '{shown}' | sed 's/^ *//'",
+            f"{enter_cgroup(layout, _LIMITS)}; "
+            f"java -XshowSettings:system -version 2>&1 | grep -E '{shown}' | sed 's/^ *//'",
             f"Provider: cgroup{layout}\nEffective CPU Count: 2\nCPU Quota: 150000us\n"
-            + one(layout, f"CPU Shares: {_JDK_SHARES}us", "CPU Shares: 512us")
+            + by_layout(layout, f"CPU Shares: {_JDK_SHARES}us", "CPU Shares: 512us")
             + "\nMemory Limit: 512.00M",
         ),
         Step(
@@ -43,7 +44,7 @@ def _node(layout: str) -> Sequence[Step]:
         Step(
             "node -p process.constrainedMemory()",
             f"the limit in bytes, in a cgroup with {_SAID}",
-            f"{join(layout, _LIMITS)}; node -p 'process.constrainedMemory()'",
+            f"{enter_cgroup(layout, _LIMITS)}; node -p 'process.constrainedMemory()'",
             str(512 << 20),
         ),
     ]
@@ -55,13 +56,13 @@ def _ninja(layout: str) -> Sequence[Step]:
         Step(
             "ninja --help",
             "how many jobs it would start: one more than there are CPUs by quota, of which there is one",
-            f"{join(layout, limits)}; ninja --help 2>&1 | grep -o 'in parallel.*default=[0-9]*' | tail -c 2",
+            f"{enter_cgroup(layout, limits)}; ninja --help 2>&1 | grep -o 'in parallel.*default=[0-9]*' | tail -c 2",
             "2",
         ),
     ]
 
 
-_GO_PACKAGES = ("strace", "golang-go") if here() == "Debian sid" else ("strace",)
+_GO_PACKAGES = ("strace", "golang-go") if this_release() == "Debian sid" else ("strace",)
 _GO_SINCE = (1, 25)  # that GOMAXPROCS follows the quota
 _NODE_SINCE = (20, 0)  # that it looks at more than the root of cgroup v1
 _GO_PROGRAM = 'package main; import "runtime"; func main() { println(runtime.GOMAXPROCS(0)) }'
@@ -110,9 +111,9 @@ def _go(layout: str) -> Sequence[Step]:
         Step(
             "runtime.GOMAXPROCS(0)",
             f"it reads the quota of its own cgroup, with {_SAID}, of which it makes 2",
-            f"({join(layout, _LIMITS)}; cd /run; strace -f -e trace=openat -o log ./main 2>&1); "
+            f"({enter_cgroup(layout, _LIMITS)}; cd /run; strace -f -e trace=openat -o log ./main 2>&1); "
             "grep -o 'app/cpu[^\"]*' log | sort",
-            "2\n" + one(layout, "app/cpu.max", "app/cpu.cfs_period_us\napp/cpu.cfs_quota_us"),
+            "2\n" + by_layout(layout, "app/cpu.max", "app/cpu.cfs_period_us\napp/cpu.cfs_quota_us"),
         ),
     ]
 

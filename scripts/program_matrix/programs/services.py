@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..program import Program, Step
+from .cgroup_commands import Limits, by_layout, enter_cgroup, find_cgroups, read_files
 from .oci_runtimes import bundle
-from .tree import Limits, join, left, one, values
 
 _UNDER = ("sh", str(Path(__file__).with_name("under_systemd")))
 _WORK = "system.slice/work.service"
 
 
 def _limits(layout: str, cgroup: str) -> str:
-    return values(
+    return read_files(
         layout,
         cgroup,
         "memory.max cpu.max cpu.weight pids.max",
@@ -23,10 +23,10 @@ def _limits(layout: str, cgroup: str) -> str:
 
 
 def _steps(layout: str) -> Sequence[Step]:
-    memory = values(layout, _WORK, "memory.max", "memory/memory.limit_in_bytes")
-    mine = one(layout, "^0:", ":memory:")
-    head = one(layout, "0::", "3:memory:")
-    procs = values(layout, _WORK, "cgroup.procs", "memory/cgroup.procs")
+    memory = read_files(layout, _WORK, "memory.max", "memory/memory.limit_in_bytes")
+    mine = by_layout(layout, "^0:", ":memory:")
+    head = by_layout(layout, "0::", "3:memory:")
+    procs = read_files(layout, _WORK, "cgroup.procs", "memory/cgroup.procs")
     return [
         Step(
             "(boot as PID 1)",
@@ -39,7 +39,7 @@ def _steps(layout: str) -> Sequence[Step]:
             "the files hold memory, CPU and tasks; its process is in the cgroup",
             f"systemctl start work.service; {_limits(layout, _WORK)}\n"
             f"[ $( {procs}) = $(systemctl show --value -p MainPID work.service) ] && echo there",
-            one(layout, "104857600 50000 100000 33 77", "104857600 50000 337 77") + "\nthere",
+            by_layout(layout, "104857600 50000 100000 33 77", "104857600 50000 337 77") + "\nthere",
         ),
         Step(
             "systemctl set-property --runtime",
@@ -51,8 +51,8 @@ def _steps(layout: str) -> Sequence[Step]:
             "systemd-run --scope",
             "the command is in a scope of its own",
             f"systemd-run --scope --unit=one -q -p MemoryMax=64M sh -c 'grep {mine} /proc/self/cgroup; "
-            f"cat /sys/fs/cgroup/{one(layout, '', 'memory/')}system.slice/one.scope/"
-            f"{one(layout, 'memory.max', 'memory.limit_in_bytes')}'",
+            f"cat /sys/fs/cgroup/{by_layout(layout, '', 'memory/')}system.slice/one.scope/"
+            f"{by_layout(layout, 'memory.max', 'memory.limit_in_bytes')}'",
             f"{head}/system.slice/one.scope\n67108864",
         ),
         Step(
@@ -77,8 +77,8 @@ def _steps(layout: str) -> Sequence[Step]:
             "systemctl stop",
             "no cgroup is left",
             # on v1 in a container, such as this, systemd does not hear of the end of a scope
-            f"systemctl stop work.service 2>/dev/null; {left('work.service')}; {left('two.service')}"
-            + one(layout, f"; {left('one.scope')}", ""),
+            f"systemctl stop work.service 2>/dev/null; {find_cgroups('work.service')}; {find_cgroups('two.service')}"
+            + by_layout(layout, f"; {find_cgroups('one.scope')}", ""),
             "",
         ),
         *_container(layout, "crun", "system.slice/demo-c1.scope/container"),
@@ -87,7 +87,7 @@ def _steps(layout: str) -> Sequence[Step]:
 
 
 def _container(layout: str, runtime: str, cgroup: str) -> Sequence[Step]:
-    limits = values(
+    limits = read_files(
         layout, cgroup, "memory.max cpu.max pids.max", "memory/memory.limit_in_bytes cpu/cpu.cfs_quota_us pids/pids.max"
     )
     return [
@@ -99,7 +99,7 @@ def _container(layout: str, runtime: str, cgroup: str) -> Sequence[Step]:
             export DBUS_SESSION_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
             {runtime} --systemd-cgroup run --detach c1 >log 2>&1 || cat log
             {limits}""",
-            one(layout, "134217728 50000 100000 64", "134217728 50000 64"),
+            by_layout(layout, "134217728 50000 100000 64", "134217728 50000 64"),
         ),
         Step(
             f"{runtime} delete --force",
@@ -119,7 +119,7 @@ def _lxcfs(layout: str) -> Sequence[Step]:
             "the memory that there is for a process whose limit is 512 MiB",
             f"""mkdir /var/lib/lxcfs; lxcfs /var/lib/lxcfs >log 2>&1 &
             for i in $(seq 100); do [ -e /var/lib/lxcfs/proc/meminfo ] && break; sleep 0.05; done
-            {join(layout, Limits(memory="512M", quota=100000, shares=1024, cpus="0"))}
+            {enter_cgroup(layout, Limits(memory="512M", quota=100000, shares=1024, cpus="0"))}
             grep MemTotal /var/lib/lxcfs/proc/meminfo | tr -s ' '""",
             "MemTotal: 524288 kB",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Program, Step
-from .tree import Limits, join, one
+from .cgroup_commands import Limits, by_layout, enter_cgroup
 
 _LIMITS = Limits(memory="512M", quota=150000, shares=512, cpus="0")
 _ROOT = "/sys/fs/cgroup"
@@ -16,8 +16,8 @@ def _procps(layout: str) -> Sequence[Step]:
         Step(
             "ps -o cgroup",
             "the cgroups of a process, but for those that are /",
-            f"({join(layout, _LIMITS)}; ps -o cgroup= -p $(exec sh -c 'echo $PPID'))",
-            one(layout, "0::/app", "5:cpuset:/app,4:pids:/app,3:memory:/app,2:cpu,cpuacct:/app"),
+            f"({enter_cgroup(layout, _LIMITS)}; ps -o cgroup= -p $(exec sh -c 'echo $PPID'))",
+            by_layout(layout, "0::/app", "5:cpuset:/app,4:pids:/app,3:memory:/app,2:cpu,cpuacct:/app"),
         )
     ]
 
@@ -40,15 +40,15 @@ def _util_linux(layout: str) -> Sequence[Step]:
         Step(
             "unshare --cgroup",
             "in a new cgroup namespace the cgroup is /",
-            f"({join(layout, _LIMITS)}; unshare --cgroup grep '^0:\\|:memory:' /proc/self/cgroup)",
+            f"({enter_cgroup(layout, _LIMITS)}; unshare --cgroup grep '^0:\\|:memory:' /proc/self/cgroup)",
             {"v2": "0::/", "v1": "3:memory:/", "hybrid": "3:memory:/\n0::/"}[layout],
         ),
     ]
 
 
 def _coreutils(layout: str) -> Sequence[Step]:
-    where = one(layout, _ROOT, f"{_ROOT}/memory")
-    kind = one(layout, "cgroup2", "cgroup")
+    where = by_layout(layout, _ROOT, f"{_ROOT}/memory")
+    kind = by_layout(layout, "cgroup2", "cgroup")
     return [
         Step("df --output=fstype", "the file system's type", f"df --output=fstype {where} | tail -1", kind),
         Step("stat -f", "its magic number", f"stat -f -c %T {where}", f"{kind}fs"),
@@ -56,14 +56,14 @@ def _coreutils(layout: str) -> Sequence[Step]:
 
 
 def _busybox(layout: str) -> Sequence[Step]:
-    where = one(layout, _ROOT, f"{_ROOT}/memory")
+    where = by_layout(layout, _ROOT, f"{_ROOT}/memory")
     return [
         Step(
             "busybox cat",
             "the value, though the file's size is 0",
             f"busybox mkdir {where}/a; busybox cat {where}/a/cgroup.procs; busybox cat {where}/a/notify_on_release "
             f"{where}/a/cgroup.type 2>/dev/null || true; busybox stat -c %s {where}/a/cgroup.procs",
-            one(layout, "domain\n0", "0\n0"),
+            by_layout(layout, "domain\n0", "0\n0"),
         ),
         Step(
             "busybox mount",
@@ -79,7 +79,7 @@ def _bubblewrap(layout: str) -> Sequence[Step]:
         Step(
             "bwrap --unshare-cgroup",
             "in a new cgroup namespace the cgroup is /",
-            f"({join(layout, _LIMITS)}; bwrap --bind / / --proc /proc --unshare-pid --unshare-cgroup "
+            f"({enter_cgroup(layout, _LIMITS)}; bwrap --bind / / --proc /proc --unshare-pid --unshare-cgroup "
             "grep '^0:\\|:memory:' /proc/self/cgroup)",
             {"v2": "0::/", "v1": "3:memory:/", "hybrid": "3:memory:/\n0::/"}[layout],
         )

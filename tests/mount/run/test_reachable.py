@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup_mount.host.mountinfo import mounts
-from program_matrix import user
+from program_matrix import plain_user
 
 from ..conftest import COMMAND, REPOSITORY, run
 from .conftest import Sandboxed, said
@@ -128,9 +128,9 @@ def test_no_sequence_of_mounts_and_namespaces_reaches_them(
 @pytest.mark.hostile("the same by a plain user", times=150)
 @LAYOUTS
 def test_no_sequence_of_a_plain_users_reaches_them(sandboxed: Sandboxed, layout: str) -> None:
-    if not user.is_plain():
+    if not plain_user.is_plain():
         pytest.skip("a plain user has no Python here that finds this checkout")
-    command = user.fakecgroup()
+    command = plain_user.fakecgroup_command()
     python = command[-3]
     with tempfile.TemporaryDirectory(prefix="fcg-reach-") as home:
         os.chmod(home, 0o777)
@@ -138,7 +138,7 @@ def test_no_sequence_of_a_plain_users_reaches_them(sandboxed: Sandboxed, layout:
         done = subprocess.run(
             [*map(str, words), str(STEPS), f"{home}/places"],
             cwd="/",
-            env=user.environment(Path(home)),
+            env=plain_user.environment(Path(home)),
             capture_output=True,
             text=True,
             timeout=600 + 10 * SEQUENCES,

@@ -1,4 +1,4 @@
-"""Looking at the tree, and joining it, from the steps' scripts."""
+"""Shell commands for the steps' scripts: read cgroup files, find cgroups, enter one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """What the cgroup of the steps has; ``quota``: µs of 100 ms; ``cpus``: a list of CPUs."""
+    """Limits of a cgroup. ``quota``: µs of 100 ms; ``cpus``: a list of CPUs."""
 
     memory: str
     quota: int
@@ -14,7 +14,7 @@ class Limits(NamedTuple):
     cpus: str
 
 
-def values(layout: str, cgroup: str, v2: str, v1: str) -> str:
+def read_files(layout: str, cgroup: str, v2: str, v1: str) -> str:
     """A command that prints files of a cgroup on one line: names for v2, and names with their hierarchy for v1."""
     if layout == "v2":
         return f"(cd /sys/fs/cgroup/{cgroup} && cat {v2}) | paste -sd' '"
@@ -22,18 +22,18 @@ def values(layout: str, cgroup: str, v2: str, v1: str) -> str:
     return f"(cd /sys/fs/cgroup && cat {files}) | paste -sd' '"
 
 
-def one(layout: str, v2: str, v1: str) -> str:
-    """What is true of this layout; hybrid's controllers are on v1."""
+def by_layout(layout: str, v2: str, v1: str) -> str:
+    """The text for a layout: hybrid takes v1's, as its controllers are there."""
     return v2 if layout == "v2" else v1
 
 
-def left(name: str) -> str:
-    """A command that prints the cgroups of this name that are still there, in any hierarchy."""
+def find_cgroups(name: str) -> str:
+    """A command that prints all cgroups with this name, in any hierarchy."""
     return f"find /sys/fs/cgroup -name '{name}'"
 
 
-def join(layout: str, limits: Limits) -> str:
-    """Commands that put the steps' shell into the cgroup app with these limits."""
+def enter_cgroup(layout: str, limits: Limits) -> str:
+    """Commands that make the cgroup app with these limits and move the shell into it."""
     memory, quota, shares, cpus = limits
     if layout == "v2":
         weight = 1 + (shares - 2) * 9999 // 262142

@@ -1,4 +1,4 @@
-"""`fakecgroup` as a plain user runs it, whoever we are."""
+"""Runs `fakecgroup` as a plain user, also when root starts the matrix."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UID = 54321
-"""Who root becomes; nobody in particular, with a group of the same number."""
+"""The user that root becomes, with a group of the same number. It has no other files or processes."""
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are looked for: the system's."""
+"""The PATH of the programs: the system's directories."""
 
 _PACKAGES = f"{REPOSITORY}:{REPOSITORY}/mount"
 
@@ -48,7 +48,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @cache
-def fakecgroup(many_users: bool = False) -> tuple[str, ...]:
+def fakecgroup_command(many_users: bool = False) -> tuple[str, ...]:
     """The command. Root becomes a plain user for it, if there is a Python that such a user can run from here.
 
     With `many_users` root stays root, as the plain user that it becomes has no ranges of ids.
@@ -69,7 +69,7 @@ def fakecgroup(many_users: bool = False) -> tuple[str, ...]:
 
 
 def has_many_users() -> bool:
-    """Whether whoever runs fakecgroup with many_users has more ids than one."""
+    """Whether fakecgroup_command(many_users=True) runs with more than one user id."""
     if os.geteuid() == 0:
         return True
     name = getpass.getuser()
@@ -78,5 +78,5 @@ def has_many_users() -> bool:
 
 
 def is_plain() -> bool:
-    """Whether it runs as a plain user."""
-    return os.geteuid() != 0 or fakecgroup()[0] != sys.executable
+    """Whether fakecgroup_command() runs as a plain user."""
+    return os.geteuid() != 0 or fakecgroup_command()[0] != sys.executable
