@@ -1,27 +1,27 @@
-"""What can go wrong, as one tree.
+"""Every error of this package, as one tree.
 
 ::
 
     EngineError                     every error of this package; str() is one line
-    ├── InputError                  what the user gave cannot be used; the root was not touched
+    ├── InputError                  the user's input cannot be used; the root was not touched
     │   ├── QuantityError           a text is not a resource quantity
-    │   ├── PodError                a pod file, or a pod in it
-    │   ├── ConfigError             the kubelet configuration, or a node option
+    │   ├── PodError                a pod file, or a pod in it, cannot be used
+    │   ├── ConfigError             the kubelet configuration, or a node option, cannot be used
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
-    ├── ResizeRefusedError          a pod cannot be resized in place from what it is to what it shall be
+    ├── ResizeRefusedError          an API server or a kubelet would refuse to resize a pod in place
     ├── ApiServerError              an API server cannot be reached, refuses, or its answer cannot be used
-    ├── RootError                   the cgroup root: no cgroup tree, read-only, a controller is missing
+    ├── RootError                   the cgroup root is no cgroup tree, is read-only, or lacks a controller
     ├── ReservedCgroupMissingError  kubeReservedCgroup or systemReservedCgroup is enforced but does not exist
     ├── CgroupMissingError          a cgroup is not in every hierarchy, or lacks a controller
-    ├── BusyCgroupError             a cgroup to be removed has live processes or a cgroup of someone else
+    ├── BusyCgroupError             a cgroup cannot be removed: it has processes, or a cgroup of someone else
     ├── LockedError                 another engine is changing the same kubepods
-    ├── NotOursError                no record says that the kubepods there was made by this engine
+    ├── NotOursError                no record says that this engine made the kubepods there
     ├── RecordError                 the state directory, or the record in it, cannot be used
     ├── SystemdError                systemd cannot be reached over D-Bus, or refused a call
-    └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value than wanted
+    └── StepFailedError             the kernel or systemd refused one step of a plan, or kept another value
 
 Each carries ``path`` (file or cgroup, or None), ``value`` (what was given or written, or None), ``errno`` (the
-kernel's number, of an API server the HTTP status, or None) and ``todo`` (what to do about it, or an empty string).
+kernel's number, or an API server's HTTP status, or None) and ``todo`` (what to do about it, or "").
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def errno_name(number: int) -> str:
 
 
 def quoted(value: object, limit: int = 80) -> str:
-    """A value given by a stranger, quoted for a message: control characters escaped, cut after ``limit``."""
+    """An untrusted value in quotes, for a message: control characters escaped, cut after ``limit`` characters."""
     if isinstance(value, (list, dict, set, tuple)):
         return f"a {'mapping' if isinstance(value, dict) else 'list'}"  # its text can be exponentially long
     text = value if isinstance(value, str) else str(value)
@@ -44,7 +44,7 @@ def quoted(value: object, limit: int = 80) -> str:
 
 
 class EngineError(Exception):
-    """An error of this package; see the module's docstring for the attributes."""
+    """An error of this package; the module's docstring names the attributes."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class EngineError(Exception):
 
 
 class InputError(EngineError):
-    """What the user gave cannot be used."""
+    """The user's input cannot be used."""
 
 
 class QuantityError(InputError):
@@ -91,7 +91,7 @@ class ResizeRefusedError(EngineError):
 
 
 class ApiServerError(EngineError):
-    """An API server cannot be used; ``retry_after``: seconds that it asks to be left alone."""
+    """An API server cannot be used; ``retry_after``: seconds it asks clients to wait."""
 
     retry_after = 0.0
 
@@ -101,7 +101,7 @@ class RootError(EngineError):
 
 
 class ReservedCgroupMissingError(EngineError):
-    """A reserved cgroup that is to be enforced does not exist."""
+    """A reserved cgroup that the configuration enforces does not exist."""
 
 
 class CgroupMissingError(EngineError):

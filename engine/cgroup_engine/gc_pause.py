@@ -1,4 +1,4 @@
-"""Python's search for cycles, paused."""
+"""Python's cycle collector, paused."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Plain data has no cycles, and looking for some in every million of new objects takes as long as making them.
+    """Pauses Python's cycle collector while plain data is made.
 
-    For work that ends: what is in a cycle stays until the pause is over.
+    Plain data has no cycles, and searching it for some takes as long as making it. Only for work that ends soon:
+    cycles stay in memory until the pause is over.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,1 +1,1 @@
-"""What changes a root: the steps carried out, under a lock, with a record of what was made."""
+"""The only room that changes a root: it executes plans, moves and kills processes, and keeps lock and record."""

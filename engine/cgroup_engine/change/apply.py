@@ -1,10 +1,10 @@
-"""Executes a plan, the only place that changes anything, and reads every write back.
+"""Executes a plan, and reads every write back.
 
-What a unit of systemd holds is read back from the same files. systemd writes them after it has answered, so that
-reading them waits a little.
+Limits that systemd sets are read back from the same files. systemd writes them after its answer, so the read waits for
+them a little.
 
-A failed step does not stop the others: what depends on it is not attempted, the rest is done, and every failure is
-reported with path, value and errno.
+If a step fails, the steps that depend on it are skipped and all others are done. Every failure is reported with path,
+value and errno.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from cgroup_engine.plan.systemd.unit_step import UnitStep, with_file
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout
 
-if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
     from cgroup_engine.change.systemd.bus import Systemd
 
 
-#: Seconds that systemd has to do in the tree what it was told.
+#: Seconds that systemd has to change the tree after a call.
 _PATIENCE = 2.0
 _ADVICE = {
     EACCES: "run as root or as the owner of the cgroup",
@@ -41,7 +41,7 @@ _ADVICE = {
 
 @dataclass
 class Outcome:
-    """What came of a plan: steps done, failures with the step of each, and steps not attempted because of one."""
+    """The outcome of a plan: steps done, failures, the step of each failure (``refused``), and steps skipped."""
 
     done: list[Step] = field(default_factory=list)
     failed: list[StepFailedError] = field(default_factory=list)
@@ -58,10 +58,10 @@ def execute(
     held: Callable[[Step], bool] = lambda step: False,
     ending: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Takes every step of a plan in order; ``tell`` is called after each that was done.
+    """Takes every step of a plan in order, and calls ``tell`` after each that was done.
 
-    ``systemd`` takes the calls of a plan that has some. ``held``: is a step not to be attempted, as if it had failed?
-    ``ending``: asked before each step; once it is True no further one is taken.
+    ``systemd``: for plans with calls to it. ``held``: True for a step to skip as if it had failed. ``ending``: asked
+    before each step; True stops there.
     """
     outcome = Outcome()
     failed: list[Step] = []
@@ -71,7 +71,7 @@ def execute(
         if failed and any(_depends(step, other) for other in failed):
             outcome.skipped.append(step)
             if "cpus" in _fields(step):
-                failed.append(step)  # nor do those below get CPUs that it was to get
+                failed.append(step)  # cgroups below do not get its CPUs either
             continue
         if held(step):
             failed.append(step)
@@ -94,9 +94,9 @@ def execute(
 
 
 def _take_or_retry(step: Step, fs: CgroupFs) -> Step:
-    """Takes a step, or the one that a kubelet takes instead if the kernel refuses it; says which it was.
+    """Takes a step, or the one that a kubelet takes if the kernel refuses it; returns the step that was taken.
 
-    A memory limit below what is in use is replaced by what is in use, which keeps it from growing
+    A memory limit below the usage is replaced by the usage, which keeps it from growing
     (``pkg/kubelet/cm/qos_container_manager_linux.go``, retrySetMemoryReserve).
     """
     try:
@@ -111,7 +111,7 @@ def _take_or_retry(step: Step, fs: CgroupFs) -> Step:
 
 
 def _call_or_retry(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> UnitStep:
-    """As ``_take_or_retry``, where v1 refuses a limit, which systemd keeps to itself but the file shows."""
+    """As ``_take_or_retry``. systemd does not report that v1 refused a limit, but the file shows it."""
     try:
         _call(step, systemd, fs, layout)
         return step
@@ -126,7 +126,7 @@ def _call_or_retry(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layou
 
 
 def _limited_to_usage(step: Step, fs: CgroupFs) -> Step | None:
-    """The step with what is in use for a limit; None if that is no more than the limit, or does not matter."""
+    """The step with the memory in use as the limit; None if the limit is not below the usage."""
     if not step.usage or not step.text.isdecimal():
         return None
     try:
@@ -150,9 +150,9 @@ def _take(step: Step, fs: CgroupFs) -> None:
     except OSError as refused:
         number = refused.errno or 0
         if step.action == "mkdir" and number == EEXIST and fs.is_dir(step.path):
-            return  # someone was faster; a link or a file of that name is another matter
+            return  # someone was faster; a link or a file of that name is an error
         if number == ESRCH and step.file == "cgroup.procs":
-            return  # the process has ended meanwhile
+            return  # the process has ended
         what = f"write {quoted(step.text)}" if step.action == "write" else step.action
         raise StepFailedError(
             f"{step.path}: {what} failed: {errno_name(number)} ({_meaning(refused)})",
@@ -188,7 +188,7 @@ def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> Non
     deadline = time.monotonic() + _PATIENCE
     for file in step.files:
         if not file.text.strip():
-            # of a list of CPUs that is gone systemd leaves the file as it is, unless the controller goes with it
+            # without a list of CPUs systemd does not write the file, unless it disables the controller
             with suppress(OSError):
                 fs.write(file.path, file.text)
         found = _awaited(file, fs, deadline)
@@ -217,12 +217,12 @@ def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> Non
 
 
 def _awaited(file: Step, fs: CgroupFs, deadline: float) -> str | None:
-    """What a file shows once it is as wanted, or at the deadline; None if it is not there."""
+    """The text of a file once it is as wanted, or at the deadline; None if there is no file."""
     while True:
         try:
             found: str | None = fs.read(file.path).strip()
         except OSError:
-            # with a unit's last list of CPUs systemd takes the controller away
+            # with a unit's last list of CPUs systemd disables the controller
             found = None if file.text.strip() else ""
         if (found is not None and _kept(file, found)) or time.monotonic() > deadline:
             return found
@@ -242,7 +242,7 @@ def _kept(step: Step, found: str) -> bool:
 
 
 def _depends(step: Step, failed: Step) -> bool:
-    """Is a step pointless or illegal after another one failed?"""
+    """Would a step be pointless or illegal after another one failed?"""
     below = step.cgroup.startswith(failed.cgroup + "/")
     above = failed.cgroup.startswith(step.cgroup + "/")
     if failed.action == "mkdir":
@@ -259,14 +259,14 @@ def _depends(step: Step, failed: Step) -> bool:
     if not _fields(step) & _fields(failed):
         return False
     if step.cgroup == failed.cgroup or (step.obstacle and step.obstacle == failed.obstacle):
-        return True  # quota and period belong together; what is in the way of one is in the way of the other
+        return True  # quota and period belong together, and one obstacle stops all writes that name it
     if step.during == "make":
         return (below and failed.during == "make") or (above and "cpus" in _fields(step))
     return above
 
 
 def _fields(step: Step) -> set[str]:
-    """What a step sets: the fields of the knobs."""
+    """The fields of the knobs that a step sets."""
     writes = step.files if isinstance(step, UnitStep) else (step,)
     return {write.knob.field for write in writes if write.knob is not None}
 

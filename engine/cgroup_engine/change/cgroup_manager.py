@@ -1,17 +1,17 @@
-"""The kubelet's operations on single cgroups, for programs: make, set, look at and remove one by its name.
+"""The kubelet's operations on single cgroups, for programs: make, set, read and remove one by its name.
 
 The interface is that of ``CgroupManager`` in ``pkg/kubelet/cm/types.go``; sources are ``cgroup_manager_linux.go``,
 ``cgroup_v1_manager_linux.go`` and ``cgroup_v2_manager_linux.go`` beside it (one file before 1.31) and
-opencontainers/cgroups, which it calls. Where a kubelet hides a failure, this raises:
+opencontainers/cgroups, which it calls. Two differences from a kubelet:
 
-* a kubelet's Create logs a value that the kernel refused and returns no error; here ``create`` raises;
-* with each update a kubelet sets every size of huge pages that is not named to 0 (maybeSetHugetlb), even where only
-  CPU shares were meant; here only ``create`` does, which is where it belongs.
+* A kubelet's Create logs a value that the kernel refused and returns no error. Here ``create`` raises.
+* With each update a kubelet sets every size of huge pages that is not named to 0 (maybeSetHugetlb), even if only CPU
+  shares were meant. Here only ``create`` does that.
 
-With the systemd driver and a connection to the machine's systemd, slices are its transient units and their values its
-properties, as opencontainers/cgroups/systemd has them; what it has none for, and the controllers below that it would
-not enable, are written as without it. Otherwise the directories are made and removed directly, under systemd's names
-with the systemd driver. On the tree that a running systemd manages that is refused: it would take the controllers away.
+With the systemd driver and a connection to systemd, slices are transient units and their values are properties, as
+in opencontainers/cgroups/systemd. Values without a property, and controllers that systemd would not enable, are written
+to the files. Otherwise the directories are made and removed directly; with the systemd driver they have systemd's
+names. On the tree that a running systemd manages this is refused: systemd would disable the controllers.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from cgroup_engine.tree.layout import Controller, detect
 
 Resource = Literal["cpu", "memory"]
 V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")  # getSupportedUnifiedControllers
-_TRIES = 10  # of rmdir while a process that is ending keeps a cgroup busy: libcontainer's rmdir, 1 s in sum
+_TRIES = 10  # of rmdir while an ending process keeps a cgroup busy; 1 s in sum, as libcontainer's rmdir
 _FIRST_DELAY_S = 0.001
 
 
 class CgroupManager:
     """Operations on the cgroups below one root; a name is a tuple such as ``("kubepods", "burstable", "pod1234")``.
 
-    ``fs``: the root, such as ``OsFs("/sys/fs/cgroup")``. ``driver``: how names become directories. ``kubelet``: whose
-    rules to follow where releases differ. ``systemd``: the one that manages the root (``connect`` of
-    ``cgroup_engine.change.systemd.bus``), used with its driver only.
+    ``fs``: the root, such as ``OsFs("/sys/fs/cgroup")``. ``driver``: how names become directories. ``kubelet``: its
+    release decides where rules differ. ``systemd``: the one that manages the root (``connect`` of
+    ``cgroup_engine.change.systemd.bus``), used with the systemd driver only.
 
-    :raises RootError: by the constructor, if the root is no cgroup tree, or lacks cpu or memory, or if a systemd
-        manages it, the driver is systemd's and no connection is given.
-    :raises SystemdError: by what makes, sets or removes: systemd did not answer.
+    :raises RootError: by the constructor: the root is no cgroup tree, or lacks cpu or memory; or systemd manages it,
+        the driver is systemd's, and no connection is given.
+    :raises SystemdError: by the methods that make, set or remove: systemd did not answer.
     """
 
     def __init__(
@@ -94,20 +94,20 @@ class CgroupManager:
         return f"/{self._directory(name)}"
 
     def cgroup_name(self, path: str) -> CgroupName:
-        """The name behind a path, the inverse of ``name`` (CgroupName). Of systemd's only the last component counts.
+        """The name of a path, the inverse of ``name`` (CgroupName). Of systemd's names only the last part counts.
 
         :raises UnsafeNameError: an empty or unsafe component.
         """
         return parse_reserved(path, self.driver)
 
     def create(self, name: CgroupName, limits: CgroupLimits | None = None) -> None:
-        """Makes a cgroup with the values of ``limits``; missing ancestors are made too (Create). It may exist already.
+        """Makes a cgroup with the values of ``limits``, and its missing ancestors (Create). It may exist already.
 
-        v1: in every hierarchy that ``validate`` looks at; cpuset.cpus and cpuset.mems are copied from the parent
-        where they are empty. v2: the controllers that ``validate`` looks at are enabled from the root down. Sizes of
-        huge pages that ``limits`` does not name are set to 0.
+        v1: in every hierarchy that ``validate`` checks; an empty cpuset.cpus or cpuset.mems is copied from the parent.
+        v2: the controllers that ``validate`` checks are enabled from the root down. Sizes of huge pages that ``limits``
+        does not name are set to 0.
 
-        :raises StepFailedError: the kernel refused a step or kept another value; what was made before stays.
+        :raises StepFailedError: the kernel refused a step or kept another value; earlier steps stay done.
         :raises UnsafeNameError: the name cannot become a directory.
         """
         parts = self._parts(name)
@@ -126,10 +126,10 @@ class CgroupManager:
         self._set(path, replace(limits, hugepages={**dict.fromkeys(self._page_sizes(path), 0), **limits.hugepages}))
 
     def update(self, name: CgroupName, limits: CgroupLimits) -> None:
-        """Sets what ``limits`` names and leaves the rest as it is (Update). A quota or memory of 0 is "not set".
+        """Sets the values that ``limits`` names and leaves all others (Update). A quota or memory of 0 is "not set".
 
         :raises CgroupMissingError: there is no such cgroup.
-        :raises StepFailedError: the kernel refused a value or kept another one; values before it are set.
+        :raises StepFailedError: the kernel refused a value or kept another one; earlier values are set.
         """
         path = "/".join(self._parts(name))
         if FoundTree(self.fs, self.layout, sparse=True).get(path) is None:
@@ -137,16 +137,16 @@ class CgroupManager:
         self._set(path, limits)
 
     def set_config(self, name: CgroupName, limits: CgroupLimits) -> None:
-        """SetCgroupConfig, which is ``update``: what ``get_config`` returned can be set again."""
+        """The same as ``update`` (SetCgroupConfig); it takes the result of ``get_config``."""
         self.update(name, limits)
 
     def get_config(self, name: CgroupName, resource: Resource) -> CgroupLimits:
-        """The values of one resource as they are (GetCgroupConfig).
+        """The present values of one resource (GetCgroupConfig).
 
         cpu: ``shares`` (on v2 from cpu.weight, which is coarser: see ``weight_to_shares``), ``quota_us`` (-1 is
-        unlimited), ``period_us``. memory: ``memory`` in bytes; no limit is -1 on v2, and v1's own largest number there.
+        unlimited), ``period_us``. memory: ``memory`` in bytes; without a limit -1 on v2, and on v1 its largest number.
 
-        :raises RootError: a file cannot be read, as there is no such cgroup.
+        :raises RootError: a file cannot be read, for example because the cgroup does not exist.
         """
         if resource == "memory":
             text = self._read(name, "memory", "memory.limit_in_bytes" if self.version == 1 else "memory.max")
@@ -160,14 +160,14 @@ class CgroupManager:
         return CgroupLimits(shares=shares, quota_us=-1 if quota == "max" else int(quota), period_us=int(period))
 
     def memory_usage(self, name: CgroupName) -> int:
-        """Bytes of memory that a cgroup with all below it uses, page cache included (MemoryUsage).
+        """Bytes of memory in use by a cgroup and all below it, page cache included (MemoryUsage).
 
-        :raises RootError: it cannot be read, as there is no such cgroup.
+        :raises RootError: it cannot be read, for example because the cgroup does not exist.
         """
         return int(self._read(name, "memory", "memory.usage_in_bytes" if self.version == 1 else "memory.current"))
 
     def reduce_cpu_limits(self, name: CgroupName) -> None:
-        """Sets the CPU shares to 2, the least there are, for a pod that is about to go (ReduceCPULimits).
+        """Sets the CPU shares to 2, the minimum, for a pod that is about to end (ReduceCPULimits).
 
         :raises CgroupMissingError: there is no such cgroup.
         :raises StepFailedError: the kernel refused it.
@@ -175,7 +175,7 @@ class CgroupManager:
         self.update(name, CgroupLimits(shares=2))
 
     def pids(self, name: CgroupName) -> list[int]:
-        """The processes of a cgroup and of all below it, of every hierarchy, in order (Pids); none if there is none.
+        """The processes of a cgroup and of all below it, in any hierarchy, sorted (Pids); none if there is no cgroup.
 
         :raises RootError: they cannot be read.
         """
@@ -189,11 +189,11 @@ class CgroupManager:
     def destroy(self, name: CgroupName) -> None:
         """Removes a cgroup and all below it, from every hierarchy (Destroy). It may be gone already.
 
-        No process is ended. While one that is about to end is in the way, rmdir is tried for a second. systemd would
-        end them with its units, so that it is told only once there are none.
+        It kills no process. If a process is about to end, rmdir is tried again for a second. systemd would kill the
+        processes of its units, so it is called only when there are none.
 
-        :raises StepFailedError: EBUSY: processes live there; what was below and empty is gone then. Or a unit there is
-            not transient, so that it is not this engine's to stop.
+        :raises StepFailedError: EBUSY: processes live there; empty cgroups below are gone then. Or a unit there is not
+            transient, so it is not this engine's to stop.
         :raises UnsafeNameError: the name is the root.
         """
         path = "/".join(self._parts(name))
@@ -204,12 +204,12 @@ class CgroupManager:
                 self._rmdir(child)
 
     def validate(self, name: CgroupName) -> None:
-        """Is a cgroup there as a kubelet wants it (Validate)? Returns if it is.
+        """Returns if a cgroup exists as a kubelet demands it (Validate).
 
-        v1: in the hierarchies cpu, cpuacct, cpuset, memory, pids, systemd and hugetlb, as far as there are such.
-        v2: with the controllers cpu, cpuset, memory, hugetlb and pids, as far as the root has them.
+        v1: in those of the hierarchies cpu, cpuacct, cpuset, memory, pids, systemd and hugetlb that the root has.
+        v2: with those of the controllers cpu, cpuset, memory, hugetlb and pids that the root has.
 
-        :raises CgroupMissingError: it is not; the message names what is missing.
+        :raises CgroupMissingError: a hierarchy or a controller is missing; the message names it.
         """
         path = self._directory(name)
         if self.version == 1:
@@ -241,7 +241,7 @@ class CgroupManager:
             )
 
     def exists(self, name: CgroupName) -> bool:
-        """Does ``validate`` find nothing missing (Exists)?"""
+        """Does ``validate`` succeed (Exists)?"""
         try:
             self.validate(name)
         except CgroupMissingError:
@@ -252,7 +252,7 @@ class CgroupManager:
         return directory(_checked(name), self.driver)
 
     def _parts(self, name: CgroupName) -> tuple[str, ...]:
-        """The directories from the root to a cgroup that is to be changed."""
+        """The directories from the root to a cgroup; refuses the root itself."""
         if not name:
             raise UnsafeNameError("the root cgroup cannot be changed", todo="name a cgroup below it")
         return components(_checked(name), self.driver)
@@ -261,7 +261,7 @@ class CgroupManager:
         return [name for name in V2_CONTROLLERS if name in self.layout.available]
 
     def _all_hierarchies(self) -> list[str]:
-        """Every hierarchy of the root, also those in which nothing of ours is made: a runtime makes more."""
+        """Every hierarchy of the root, also those in which only runtimes make cgroups."""
         if self.version == 2:
             return [""]
         return sorted({*self.layout.hierarchies, *self.fs.subdirectories("")})
@@ -274,7 +274,7 @@ class CgroupManager:
             self._take(Step("write", file, path, "", "", " ".join(f"+{name}" for name in missing)))
 
     def _fill_cpuset(self, path: str) -> None:
-        """libcontainer's cpusetCopyIfNeeded: without CPUs and memory nodes no process can enter."""
+        """Copies empty lists from the parent (cpusetCopyIfNeeded): no process enters a cgroup without CPUs or nodes."""
         for knob in (CPUS, MEMS):
             file = self.layout.file("cpuset", path, knob.files[0])
             if self._text(file).strip() == "":
@@ -299,7 +299,7 @@ class CgroupManager:
             self._take(step)
 
     def _start(self, parts: tuple[str, ...], systemd: Systemd) -> None:
-        """The units that are missing down to a slice (startUnit)."""
+        """Starts the missing units down to a slice (startUnit)."""
         translation = Translation(FoundTree(self.fs, self.layout, sparse=True), systemd)
         for depth, unit in enumerate(parts):
             path = "/".join(parts[: depth + 1])

@@ -1,7 +1,8 @@
-"""Ends every process in a cgroup and below it, as ``killOnePid`` of a kubelet does, or by cgroup.kill where it is.
+"""Kills every process in a cgroup and below it: by cgroup.kill if there is one, else one by one as a kubelet does.
 
-Source: ``pkg/kubelet/cm/pod_container_manager_linux.go`` (tryKillingCgroupProcesses: up to five rounds over all
-processes), the same from 1.24 to 1.36. Unlike there, a frozen v1 cgroup is thawed first, as no signal reaches it else.
+Source: ``pkg/kubelet/cm/pod_container_manager_linux.go`` (killOnePid, and tryKillingCgroupProcesses: up to five rounds
+over all processes), the same from 1.24 to 1.36. Unlike a kubelet this thaws a frozen v1 cgroup first: no signal takes
+effect in it.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from cgroup_engine.plan.removal import who_lives
 from cgroup_engine.tree.fs import CgroupFs, cgroups_at
 from cgroup_engine.tree.layout import Layout, all_hierarchies
 
-#: Seconds after each round; a process that is killed takes a moment to end.
+#: Seconds after each round; a killed process takes a moment to end.
 _ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
 
 
 class ProcessKiller:
-    """The machine's processes, as far as they are to be ended."""
+    """Kills processes of this machine; ``own``: this engine's pid."""
 
     own = os.getpid()
 
     def is_kernel_thread(self, pid: int) -> bool:
-        """Is it one? A process that is gone is none."""
+        """Is it a thread of the kernel? False for a process that is gone."""
         return is_kernel_thread(pid) is True
 
     def kill(self, pid: int, is_there: Callable[[], bool]) -> None:
-        """SIGKILL, if ``is_there`` still holds once the pid cannot become another process's.
+        """Sends SIGKILL, if ``is_there`` is still True once a pidfd pins the process.
 
-        :raises OSError: not allowed.
+        :raises OSError: it is not allowed.
         """
         try:
             handle = os.pidfd_open(pid)
@@ -49,7 +50,7 @@ class ProcessKiller:
 
 
 class Killing:
-    """Ends what lives in some cgroups, once. ``not_ended``: path of a cgroup that still has processes -> a line."""
+    """Kills the processes of some cgroups. ``not_ended``: path of a cgroup that still has processes -> a line."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Killing:
         self.not_ended: dict[str, str] = {}
 
     def end(self, paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Ends what lives in cgroups and below them; returns the pids by path."""
+        """Kills all processes in cgroups and below them; returns their pids by path."""
         killed: dict[str, set[int]] = {path: set() for path in paths}
         waiting = {path: pids for path in paths if (pids := self._pids(path))}
         for pause in _ROUNDS:
@@ -83,15 +84,15 @@ class Killing:
         return {path: tuple(sorted(pids)) for path, pids in killed.items() if pids}
 
     def elsewhere(self, path: str, but: Container[str]) -> list[str]:
-        """The directories of a cgroup and below it in hierarchies other than ``but``, children first.
+        """The directories of a cgroup and of all below it in hierarchies other than ``but``, children first.
 
-        A runtime has made them, and a kubelet removes them with the pod (libcontainer's Destroy).
+        A runtime made them, and a kubelet removes them with the pod (libcontainer's Destroy).
         """
         others = [hierarchy for hierarchy in self._hierarchies if hierarchy not in but]
         return [directory for other in others for directory in reversed(list(cgroups_at(self._fs, f"{other}/{path}")))]
 
     def _kill(self, path: str, pids: Iterable[int], killed: set[int]) -> bool:
-        """False if there is nothing in it that can be ended."""
+        """Kills once; False if no process in the cgroup may be killed."""
         spared = {pid for pid in pids if pid in (1, self._processes.own) or pid <= 0}
         spared |= {pid for pid in pids if pid > 0 and self._processes.is_kernel_thread(pid)}
         if spared:

@@ -1,12 +1,12 @@
-"""One engine at a time: a lock that is held while kubepods below a root is being changed.
+"""One engine at a time: a lock that is held while an engine changes kubepods below a root.
 
-It is an open-file-description lock (``fcntl(2)``, F_OFD_SETLK) of one byte of ``cgroup.procs``, in the root (v1: of its
-first hierarchy), at an offset hashed from the path of kubepods, so that engines with different cgroupRoots do not
-meet. Nothing is written, nothing is left behind, and the kernel drops it however its holder ends. It holds across
-mount and pid namespaces, and on FUSE.
+It is an open-file-description lock (``fcntl(2)``, F_OFD_SETLK) of one byte of ``cgroup.procs`` in the root (v1: of its
+first hierarchy). The byte's offset is a hash of the path of kubepods, so engines with different cgroupRoots do not
+meet. The lock writes nothing and leaves nothing behind, and the kernel drops it however its holder ends. It holds
+across mount and pid namespaces, and on FUSE.
 
-Who may not write there takes a read lock and goes one cgroup down, towards kubepods, until a file can be locked for
-writing: of two engines on the same kubepods, however different their rights, one always meets the other's lock.
+An engine that may not write the file takes a read lock instead, and goes one cgroup down towards kubepods, until it can
+take a write lock. So of two engines on the same kubepods one always meets the other's lock, whatever their rights.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def _ancestors(kubepods: str) -> Sequence[str]:
 
 
 def _offset(kubepods: str) -> int:
-    """The byte that stands for kubepods, from 0 to 2^62-1."""
+    """The offset of the byte for a kubepods, from 0 to 2^62-1."""
     return int.from_bytes(hashlib.sha256(kubepods.encode()).digest()[:8], "big") >> 2
 
 
 def _holder(offset: int, proc: Path = Path("/proc")) -> str:
-    """Who holds the lock, as far as this process may see: the kernel tells of OFD locks with each open file only."""
+    """Who holds the lock, if this process may see it: the kernel shows OFD locks only in fdinfo of each open file."""
     for process in proc.iterdir():
         if process.name.isdigit():
             try:

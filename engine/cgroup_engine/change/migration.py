@@ -1,4 +1,4 @@
-"""Processes enter the cgroup of a container: in every hierarchy it is in, or in none."""
+"""Migrates processes into the cgroup of a container: in every hierarchy it is in, or in none."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ADVICE = {
 
 
 def hierarchies_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
-    """The hierarchies in which a container's cgroup is: those of the layout, and all others that have it.
+    """The hierarchies that have a container's cgroup: all of the layout, and any others.
 
-    freezer is the last: where it is frozen, who enters does nothing more.
+    freezer comes last: a process that enters a frozen cgroup does nothing more.
 
     :raises CgroupMissingError: it is not in every hierarchy of the layout.
     """
@@ -48,9 +48,9 @@ def hierarchies_of(fs: CgroupFs, layout: Layout, path: str) -> Sequence[str]:
 def migrate(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path("/proc")) -> None:
     """Moves a process with its threads into a cgroup, by its path below the root, in every hierarchy.
 
-    Where one refuses, the process goes back in those that it has entered.
+    If one refuses, the process goes back in those that it has entered.
 
-    :raises CgroupMissingError: the cgroup is not in every hierarchy.
+    :raises CgroupMissingError: a hierarchy lacks the cgroup.
     :raises StepFailedError: the kernel refuses; ``path`` and ``errno`` say where and how.
     """
     hierarchies = hierarchies_of(fs, layout, path)
@@ -79,7 +79,7 @@ def migrate(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path
 
 
 def is_kernel_thread(pid: int, proc: Path = Path("/proc")) -> bool | None:
-    """Is it one? None where there is no such process."""
+    """Is it a thread of the kernel? None if there is no such process."""
     try:
         text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -88,7 +88,10 @@ def is_kernel_thread(pid: int, proc: Path = Path("/proc")) -> bool | None:
 
 
 def check_process(pid: int, proc: Path = Path("/proc")) -> None:
-    """:raises InputError: there is no such process, or it is a thread of the kernel, which has no place in a pod."""
+    """Checks that a process may enter a pod.
+
+    :raises InputError: there is no such process, or it is a thread of the kernel.
+    """
     of_kernel = is_kernel_thread(pid, proc)
     if of_kernel is None:
         raise InputError(f"{pid}: there is no such process", value=str(pid))
@@ -97,7 +100,7 @@ def check_process(pid: int, proc: Path = Path("/proc")) -> None:
 
 
 def _where(fs: CgroupFs, layout: Layout, hierarchy: str, pid: int, proc: Path) -> str | None:
-    """The cgroup that a process is in, None if it is not found below the root."""
+    """The cgroup of a process, None if it is not found below the root."""
     for path in (*_told(proc, pid, hierarchy), ""):
         if pid in _processes(fs, layout, hierarchy, path):
             return path
@@ -106,7 +109,7 @@ def _where(fs: CgroupFs, layout: Layout, hierarchy: str, pid: int, proc: Path) -
 
 
 def _told(proc: Path, pid: int, hierarchy: str) -> Iterator[str]:
-    """What /proc/PID/cgroup says, which a fake's root knows nothing of."""
+    """The paths in /proc/PID/cgroup; for a root that is a fake they need not be right."""
     with suppress(OSError):
         for line in (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
             _, controllers, path = line.split(":", 2)

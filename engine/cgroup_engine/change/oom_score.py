@@ -1,4 +1,4 @@
-"""Sets oom_score_adj: of processes that enter a container's cgroup, and of the node's kubelets."""
+"""Sets oom_score_adj of processes that enter a container's cgroup, and of the node's kubelets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before an engine changes a tree: it holds the lock, knows that kubepods is its own, and says what it will make."""
+"""The right to change a kubepods: the lock, and a record that says whose it is and what was made."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from cgroup_engine.tree.found import FoundTree
 class Ownership:
     """A kubepods that this process alone may change, until the context of ``owning`` ends.
 
-    ``recorded``: was it this engine's before? ``taken_over``: has somebody else made it? ``warning``: of a record
-    that does not count, or "".
+    ``recorded``: does a record say that this engine made it? ``taken_over``: did somebody else make it? ``warning``:
+    a line about a record that is ignored, or "".
     """
 
     def __init__(self, file: RecordFile | None, record: Record | None, *, taken_over: bool = False) -> None:
@@ -31,15 +31,15 @@ class Ownership:
 
     @property
     def recorded_paths(self) -> list[str]:
-        """Where the recorded pods and containers are."""
+        """The paths of the recorded pods and containers."""
         pods = self._last.pods if self._last is not None else ()
         return [path for pod in pods for path in (pod.path, *(each.path for each in pod.containers))]
 
     def record(self, wanted: Sequence[WantedCgroup]) -> None:
-        """Records the tree that is wanted: call it before the first change and after the last one.
+        """Records the wanted tree: call it before the first change and after the last one.
 
-        Pods that were recorded and are not wanted stay in the record as long as their cgroup is there. What is
-        recorded already is not written again.
+        Recorded pods that are not wanted any more stay in the record while their cgroup exists. An unchanged record is
+        not written again.
 
         :raises RecordError: the state directory cannot be used.
         """
@@ -55,7 +55,7 @@ class Ownership:
             self._last = record
 
     def forget(self) -> None:
-        """Forgets the tree once kubepods is gone; as long as it is there, nothing changes.
+        """Removes the record if kubepods is gone.
 
         :raises RecordError: the state directory cannot be used.
         """
@@ -65,7 +65,7 @@ class Ownership:
 
 
 def kubepods_path(node: NodeConfig) -> str:
-    """Where kubepods is below the root, with the driver's names."""
+    """The path of kubepods below the root, with the driver's names."""
     return directory(kubepods_name(node.cgroup_root), node.driver)
 
 
@@ -73,11 +73,11 @@ def kubepods_path(node: NodeConfig) -> str:
 def owning(
     found: FoundTree, kubepods: str, root: str | None, state: Path, *, refuse_foreign: bool, otherwise: str
 ) -> Iterator[Ownership]:
-    """Holds the lock of a kubepods, of which nothing may have been read yet.
+    """Holds the lock of a kubepods. Enter it before anything of the kubepods is read.
 
-    ``root``: the mount point, None for files that are no file system's, which have neither lock nor record.
-    ``state``: the directory of the records. ``refuse_foreign``: refuses a kubepods with cgroups or processes in it
-    that is not recorded; ``otherwise``: what there is to do then.
+    ``root``: the mount point; None for a model without one, which has neither lock nor record. ``state``: the directory
+    of the records. ``refuse_foreign``: refuse a kubepods with cgroups or processes in it that no record names.
+    ``otherwise``: the advice in that error.
 
     :raises LockedError: another engine holds the lock.
     :raises NotOursError: see ``refuse_foreign``.
@@ -101,7 +101,7 @@ def owning(
 
 
 def _contents(found: FoundTree, kubepods: str) -> str:
-    """What is in a kubepods, in words; "" if it is empty or not there."""
+    """The contents of a kubepods, in words; "" if it is empty or missing."""
     there = found.get(kubepods)
     if there is None:
         return ""

@@ -1,9 +1,8 @@
-"""What an engine remembers of a tree that it made: that kubepods is its own, and whose the cgroups in it are.
+"""The record of a tree that an engine made: kubepods is its own, with these pods and containers.
 
-One JSON file per root and kubepods in a state directory, replaced by a rename before the first cgroup is made and
-again after. It counts as long as the machine has not booted, the root is the same mount, and kubepods is the same
-directory; what is in it became names of directories before and is checked again. A crash leaves the old file or the
-new one.
+One JSON file per root and kubepods in a state directory. A rename replaces it before the first cgroup is made, and
+again after the last. It is valid for this boot, the same mount of the root, and the same directory of kubepods. Its
+names become directory names, so they are checked again. A crash leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LARGEST = 64 << 20  # bytes; 100,000 pods have a third of it
 
 @dataclass(frozen=True)
 class RecordedContainer:
-    """``path``: below the root (v1: below each hierarchy)."""
+    """A container. ``path``: below the root (v1: below each hierarchy)."""
 
     name: str
     path: str
@@ -42,7 +41,7 @@ class RecordedContainer:
 
 @dataclass(frozen=True)
 class RecordedPod:
-    """``path``: below the root (v1: below each hierarchy)."""
+    """A pod. ``path``: below the root (v1: below each hierarchy)."""
 
     namespace: str
     name: str
@@ -56,9 +55,9 @@ class RecordedPod:
 
 @dataclass(frozen=True)
 class Record:
-    """``inodes``: of kubepods, by hierarchy ("" on v2); empty while it is about to be made.
+    """One kubepods. ``inodes``: its directory's, by hierarchy ("" on v2); empty until it is made.
 
-    ``taken_over``: somebody else has made it.
+    ``taken_over``: somebody else made it.
     """
 
     inodes: Mapping[str, int]
@@ -86,7 +85,7 @@ def recorded_pods(wanted: Iterable[WantedCgroup]) -> tuple[RecordedPod, ...]:
 
 
 def records_at(directory: Path, root: str, layout: Layout) -> tuple[list[Record], list[str]]:
-    """The records of every kubepods that is below a root, and a line for each file that is ignored.
+    """The records of every kubepods below a root, and a line for each ignored file.
 
     :raises RecordError: the state directory cannot be used.
     """
@@ -106,7 +105,7 @@ def records_at(directory: Path, root: str, layout: Layout) -> tuple[list[Record]
 
 
 def state_directory() -> Path:
-    """Where records are if it is not said: /run/cgroup-engine for root, else a directory of the user's own."""
+    """The default directory of the records: /run/cgroup-engine for root, else one of the user's own."""
     if VARIABLE in os.environ:
         return Path(os.environ[VARIABLE])
     if os.geteuid() == 0:
@@ -120,8 +119,8 @@ def state_directory() -> Path:
 class RecordFile:
     """The record of one kubepods below one root. ``root``: its mount point; ``kubepods``: the path below it.
 
-    All methods raise RecordError where the state directory cannot be used: it, and each file in it, must be the
-    user's own and writable for nobody else.
+    All methods raise RecordError if the state directory cannot be used. The directory and each file in it must be the
+    user's own, and writable for nobody else.
     """
 
     def __init__(self, directory: Path, root: str, layout: Layout, kubepods: str) -> None:
@@ -131,10 +130,10 @@ class RecordFile:
         self._hierarchies = layout.hierarchies
         key = hashlib.sha256(f"{self.root}\0{kubepods}".encode()).hexdigest()[:16]
         self.name = f"{kubepods.replace('/', '-')[:100]}-{key}.json"
-        self.ignored = ""  # why a record that is there does not count; "" if that is as it should be
+        self.ignored = ""  # why an existing record is ignored, or ""
 
     def read(self) -> Record | None:
-        """The record, None if there is none that counts."""
+        """The record; None if there is no valid one."""
         self.ignored = ""
         try:
             with _opened(self.directory, make=False) as directory:
@@ -149,7 +148,7 @@ class RecordFile:
             return None  # of an earlier boot or mount
         found = self.inodes()
         if found and record.inodes and not found.items() & record.inodes.items():
-            return None  # someone else has made kubepods anew
+            return None  # someone else made kubepods anew
         return record
 
     def write(self, record: Record) -> None:
@@ -167,7 +166,7 @@ class RecordFile:
                 raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
 
     def remove(self) -> None:
-        """Removes the record, and what a crash left of one; it is no error if there is none."""
+        """Removes the record, and the rest that a crash left; it may be gone already."""
         with _opened(self.directory, make=False) as directory:
             for name in (f"{self.name}.new", self.name) if directory is not None else ():
                 try:
@@ -177,11 +176,11 @@ class RecordFile:
                         raise _unusable(self.directory, errno_name(failed.errno or 0), failed.errno) from None
 
     def is_there(self, path: str) -> bool:
-        """Is there a cgroup of this path below the root in any hierarchy?"""
+        """Does a cgroup with this path below the root exist in any hierarchy?"""
         return any(os.path.lexists(os.path.join(self.root, hierarchy, path)) for hierarchy in self._hierarchies)
 
     def inodes(self) -> dict[str, int]:
-        """Of kubepods as it is now, by hierarchy; empty if it is not there."""
+        """The inodes of kubepods now, by hierarchy; empty if it does not exist."""
         found = {}
         for hierarchy in self._hierarchies:
             with suppress(OSError):
@@ -189,7 +188,7 @@ class RecordFile:
         return found
 
     def _identity(self) -> dict[str, Any]:
-        """What must not have changed for a record to count."""
+        """The facts that must be unchanged for a record to be valid."""
         try:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         except OSError:
@@ -199,7 +198,7 @@ class RecordFile:
 
 
 class _IgnoredError(Exception):
-    """A file is no record; str() says why."""
+    """A file is not a usable record; str() says why."""
 
 
 @contextmanager
@@ -238,7 +237,7 @@ def _loaded(directory: int | None, name: str) -> dict[str, Any]:
     """The mapping in a file.
 
     :raises FileNotFoundError: there is no such file, or no directory.
-    :raises _IgnoredError: it is none of ours.
+    :raises _IgnoredError: it is not a usable record.
     """
     if directory is None:
         raise FileNotFoundError(ENOENT, name)
@@ -266,7 +265,7 @@ def _loaded(directory: int | None, name: str) -> dict[str, Any]:
 
 
 def _open_to_others(found: os.stat_result) -> str:
-    """Why a stranger could have written it; "" if none could."""
+    """Why somebody else could have written it; "" if nobody could."""
     if found.st_uid != os.geteuid():
         return f"it belongs to user {found.st_uid}"
     if found.st_mode & 0o022:
@@ -275,7 +274,10 @@ def _open_to_others(found: os.stat_result) -> str:
 
 
 def _parsed(data: dict[str, Any]) -> Record:
-    """:raises _IgnoredError: it is no record."""
+    """Reads a record.
+
+    :raises _IgnoredError: it is not a usable record.
+    """
     try:
         inodes = {str(hierarchy): int(inode) for hierarchy, inode in dict(data["inodes"]).items()}
         return Record(inodes, tuple(_pod(pod) for pod in data["pods"]), bool(data.get("taken_over")))

@@ -1,4 +1,4 @@
-"""The command line ``cgroup-engine``: one file per command, what they share beside them."""
+"""The command line ``cgroup-engine``: one file per command, and the parts that they share."""
 
 from cgroup_engine.cli.program import main
 

@@ -15,14 +15,15 @@ from cgroup_engine.plan.for_driver import plan_for_driver
 from cgroup_engine.plan.system_cgroups import with_moves
 
 EPILOG = (
-    "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed\n"
-    "once no process lives in them. A missing cgroupRoot is made; enforced reserved cgroups must exist.\n\n"
-    "example:\n  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
+    "A second apply writes nothing and says so. Pods and containers that are not in PODS any more are removed if no\n"
+    "process lives in them. A missing cgroupRoot is made. Enforced reserved cgroups must exist.\n\n"
+    "example:\n"
+    "  cgroup-engine apply --root ./tree --cpus 3 --memory 8Gi pods.yaml"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_root(command)
     add_node_options(command)
     add_pods(command)

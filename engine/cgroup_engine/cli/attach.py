@@ -11,14 +11,15 @@ from cgroup_engine.cli.target_container import add_container, target_of
 from cgroup_engine.errors import EngineError
 
 EPILOG = (
-    "A process moves with its threads, in every hierarchy, and gets the container's oom_score_adj; its children stay\n"
-    "where they are. Where a hierarchy refuses it, it goes back where it was.\n\n"
-    "example:\n  cgroup-engine attach --root /sys/fs/cgroup default/web/nginx 4711 4712"
+    "A process moves with its threads, in every hierarchy, and gets the container's oom_score_adj. Its children\n"
+    "stay where they are. If a hierarchy refuses it, it goes back where it was.\n\n"
+    "example:\n"
+    "  cgroup-engine attach --root /sys/fs/cgroup default/web/nginx 4711 4712"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_container(command)
     command.add_argument("pids", nargs="+", type=_pid, metavar="PID", help="processes, as seen from here")
 

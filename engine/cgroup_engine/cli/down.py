@@ -14,16 +14,16 @@ from cgroup_engine.plan.for_driver import down_plan_for_driver
 from cgroup_engine.plan.step import Plan
 
 EPILOG = (
-    "kubepods below cgroupRoot is removed with all pods in it, but not while a process lives there, nor if it\n"
-    "holds a cgroup that is someone else's. cgroupRoot is removed if it is empty then. Values written to the\n"
-    "reserved cgroups are set to the kernel's defaults. On v2, controllers are disabled again where no child is\n"
-    "left.\n\n"
-    "example:\n  cgroup-engine down --root /sys/fs/cgroup --config kubelet.yaml"
+    "kubepods below cgroupRoot is removed with all pods in it. Nothing is removed while a process lives there, or\n"
+    "if it holds a cgroup of someone else. cgroupRoot is removed if it is empty then. Values in the reserved\n"
+    "cgroups are set to the kernel's defaults. On v2, controllers are disabled where no child is left.\n\n"
+    "example:\n"
+    "  cgroup-engine down --root /sys/fs/cgroup --config kubelet.yaml"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_root(command)
     add_node_options(command)
     add_ownership_options(command)

@@ -14,16 +14,17 @@ from cgroup_engine.cli.messages import complain, warn_of
 from cgroup_engine.cli.target_container import add_container, target_of
 
 EPILOG = (
-    "This process itself enters the cgroup, in every hierarchy, takes the container's oom_score_adj, and becomes CMD:\n"
-    "its exit code, signals and terminal are CMD's. If a hierarchy refuses it, it goes back where it was, and CMD is\n"
-    "not run (exit code 1). CMD that is not found is 127, one that cannot be run 126, as in a shell. Nothing but the\n"
-    "cgroup is a container's: no namespace, root directory or user.\n\n"
-    "example:\n  cgroup-engine exec --root /sys/fs/cgroup default/web/nginx -- stress --cpu 2"
+    "This process itself enters the cgroup, in every hierarchy, takes the container's oom_score_adj, and becomes\n"
+    "CMD: its exit code, signals and terminal are CMD's. If a hierarchy refuses it, it goes back where it was, and\n"
+    "CMD does not run (exit code 1). If CMD is not found, the exit code is 127; if it cannot be run, 126, as in a\n"
+    "shell. Only the cgroup is the container's, not its namespaces, root directory or user.\n\n"
+    "example:\n"
+    "  cgroup-engine exec --root /sys/fs/cgroup default/web/nginx -- stress --cpu 2"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_container(command)
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- CMD [ARG...]", help="what to run")
     command.set_defaults(wrong=command.error)

@@ -1,4 +1,4 @@
-"""Executes a plan and tells, a line per step, what was done and what failed."""
+"""Executes a plan and prints a line for each step that was done or failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.views.render import step_line
 
-if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
     from cgroup_engine.change.systemd.bus import Systemd
 
 

@@ -20,27 +20,26 @@ from cgroup_engine.views.picture import picture
 from cgroup_engine.views.render import Printer, print_difference, print_explanation
 
 EPILOG = (
-    "A last argument that is no file is the name of one pod, NAME or NAMESPACE/NAME.\n"
-    "Each value is followed by the kubelet's function (named as in 1.36), and what goes into it.\n\n"
-    "example:\n  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1\n"
+    "If the last argument is no file, it names one pod: NAME or NAMESPACE/NAME.\n"
+    "The kubelet's function (named as in 1.36) and its inputs follow each value.\n\n"
+    "example:\n"
+    "  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1\n"
     "  cgroup-engine explain --config now.yaml --diff new.yaml --diff-kubelet-version 1.36 pods/\n"
     "  cgroup-engine explain --cpus 3 --memory 8Gi --svg node.svg pods.yaml"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_output(command)
-    command.add_argument("--diff", metavar="OTHER.yaml", help="what this KubeletConfiguration would change instead")
+    command.add_argument("--diff", metavar="OTHER.yaml", help="show only what this KubeletConfiguration would change")
     command.add_argument(
         "--diff-kubelet-version",
         type=version,
         metavar=f"1.{OLDEST}..1.{NEWEST}",
-        help="what this kubelet would change, with the same configuration or the one of --diff",
+        help="show only what this kubelet would change, with the same configuration or that of --diff",
     )
-    command.add_argument(
-        "--svg", metavar="FILE", help="write a picture of how CPU and memory are shared out under load instead"
-    )
+    command.add_argument("--svg", metavar="FILE", help="write a picture of CPU and memory under load instead")
     add_node_options(command)
     add_pods(command, "PODS|POD")
 

@@ -1,4 +1,4 @@
-"""The root of ``run``: looked at anew each time, as another tree may be mounted there by then, or none."""
+"""The root of ``run``. Each reconcile looks at it anew: another tree may be mounted there by then, or none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from cgroup_engine.tree.layout import detect
 
 
 class KeptRoot:
-    """The tree at --root with the lock on its kubepods, which goes with the tree. With --dry-run none is needed.
+    """The tree at --root, with the lock on its kubepods; --dry-run needs no lock.
 
-    ``foreign_writes``: who else writes there, if the kernel tells.
+    ``foreign_writes``: writes of other processes, None if the kernel does not tell.
     """
 
     def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
@@ -38,12 +38,12 @@ class KeptRoot:
 
     @property
     def known(self) -> Sequence[str]:
-        """Paths of the pods and containers that an earlier engine made here."""
+        """Paths of the pods and containers that an earlier run made here."""
         return self._ownership.recorded_paths if self._ownership is not None else ()
 
     @property
     def taken_over(self) -> bool:
-        """Has somebody else made kubepods, who may make pods' cgroups in it?"""
+        """Did somebody else make kubepods, and may make pods' cgroups in it?"""
         return self._ownership is not None and self._ownership.taken_over
 
     def take(self) -> None:
@@ -57,7 +57,7 @@ class KeptRoot:
     def opened(self) -> Iterator[OpenedRoot]:
         """The tree as it is now.
 
-        :raises EngineError: as ``take``, if another tree is there than the one whose lock is held.
+        :raises EngineError: as ``take``; it takes the lock anew if another tree is there now.
         """
         found = self._found()
         self._take(found)
@@ -86,7 +86,7 @@ class KeptRoot:
         self._held.close()
         self._device, self._ownership = -1, None
         if not self._options.dry_run:
-            fresh = FoundTree(found.fs, found.layout)  # what is read before the lock is held does not count
+            fresh = FoundTree(found.fs, found.layout)  # reads before the lock do not count
             ownership = ownership_of(
                 self._options, self._node, fresh, always=True, look="--dry-run only looks and tells"
             )
@@ -95,7 +95,7 @@ class KeptRoot:
         self._device = device
 
     def _follow_configuration(self) -> list[Complaint]:
-        """Reads --config again if it has changed. One that cannot be used leaves the former one in force."""
+        """Reads --config again if it has changed. If it cannot be used, the former configuration stays in force."""
         state = _state_of(self._options.config)
         if state == self._configuration:
             return []
@@ -129,7 +129,7 @@ class KeptRoot:
 
 
 def _state_of(config: str | None) -> tuple[int, ...]:
-    """What changes when a file is written or replaced; nothing if there is none."""
+    """Facts that change when a file is written or replaced; empty without a file."""
     try:
         found = os.stat(config) if config is not None else None
     except OSError:

@@ -1,4 +1,4 @@
-"""What this machine has, where the options do not say."""
+"""The size of this machine, for options that are not given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def online_cpus() -> int:
 
 
 def meminfo(name: str) -> int:
-    """A row of /proc/meminfo in bytes; the kubelet takes the same for the node's capacity."""
+    """A row of /proc/meminfo in bytes, as for the kubelet's node capacity."""
     with open("/proc/meminfo", encoding="ascii") as meminfo:
         for line in meminfo:
             if line.startswith(f"{name}:"):
@@ -22,7 +22,7 @@ def meminfo(name: str) -> int:
 
 
 def max_pids() -> int:
-    """The smaller of pid_max and threads-max, which is what the kubelet takes for the node's capacity of pids."""
+    """The smaller of pid_max and threads-max, as for the kubelet's capacity of pids."""
     limits = []
     for name in ("pid_max", "threads-max"):
         with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:

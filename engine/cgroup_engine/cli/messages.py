@@ -1,4 +1,4 @@
-"""What the command line says on standard error."""
+"""Messages on standard error."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ PROGRAM = "cgroup-engine"
 
 
 def complain(text: str) -> None:
-    """One line about what went wrong."""
+    """Prints one line about a failure."""
     print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
 def warn_of(notes: Sequence[str]) -> None:
-    """A line for each thing that is worth knowing although nothing failed."""
+    """Prints a warning for each note."""
     for note in notes:
         complain(f"warning: {note}")

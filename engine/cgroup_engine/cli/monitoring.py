@@ -1,4 +1,4 @@
-"""What ``run`` tells, and to whom: its log, metrics, health, and systemd."""
+"""The listeners of ``run``: its log, metrics, health, and systemd."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from cgroup_engine.run.notify import Notify
 
 def add_monitoring_options(command: argparse.ArgumentParser) -> None:
     """--listen, --log, --verbose."""
-    group = command.add_argument_group("watching")
+    group = command.add_argument_group("monitoring")
     group.add_argument(
         "--listen",
         type=_address,
         default="127.0.0.1:9753",
         metavar="HOST:PORT|none",
-        help="serve /metrics, /healthz and /readyz there; port 0: any that is free (default: 127.0.0.1:9753)",
+        help="serve /metrics, /healthz and /readyz there; port 0: any free one (default: 127.0.0.1:9753)",
     )
-    group.add_argument("--log", choices=("text", "json"), default="text", help="form of the log (default: text)")
-    group.add_argument("--verbose", action="store_true", help="log also when there was nothing to do")
+    group.add_argument("--log", choices=("text", "json"), default="text", help="format of the log (default: text)")
+    group.add_argument("--verbose", action="store_true", help="also log looks that changed nothing")
 
 
 @contextmanager
 def monitored(options: argparse.Namespace) -> Iterator[Listener]:
-    """Who hears of everything; the server answers until the end of the context.
+    """A listener that passes each event to all; the server answers until the end of the context.
 
     :raises InputError: --listen cannot be used.
     """
-    # Prometheus' library takes as long to load as a plan to make, and no other command needs it
+    # Prometheus' library takes as long to import as a plan to make, and no other command needs it
     from cgroup_engine.run.metrics import Metrics
     from cgroup_engine.run.server import Server
 

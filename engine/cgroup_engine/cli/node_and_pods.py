@@ -1,4 +1,4 @@
-"""What a command works on: the node and its pods, from the options."""
+"""The node and its pods, from the options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cgroup_engine.model.pod import Pod
 
 
 def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
-    """The node that the options describe, and how its static pods get their UIDs; warns of what is odd.
+    """The node that the options describe, and the manifests of its static pods; prints warnings.
 
     :raises ConfigError: the configuration cannot be used.
     """
@@ -45,7 +45,7 @@ def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
 
 
 def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tuple[NodeConfig, list[Pod]]:
-    """The node and its pods; warns of what is odd.
+    """The node and its pods; prints warnings.
 
     :raises ConfigError: the configuration cannot be used.
     :raises PodError: a file or a pod in it cannot be used.
@@ -54,7 +54,7 @@ def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tupl
     asked = asks_apiserver(options, pod_paths)
     node, manifests = node_of(options)
     if asked:
-        from cgroup_engine.sources.apiserver import apiserver_pods  # what a laptop need not have
+        from cgroup_engine.sources.apiserver import apiserver_pods  # a laptop need not have its library
 
         pods = apiserver_pods(kubeconfig_of(options), manifests.node_name, node.version)
     else:
@@ -67,7 +67,7 @@ def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tupl
 
 
 def asks_apiserver(options: argparse.Namespace, pod_paths: Sequence[str]) -> bool:
-    """Are the pods an API server's? Ends the program, as argparse does, if they are to come from two places or none."""
+    """Do the pods come from an API server? Exits as argparse does if the options name two sources or none."""
     asked = getattr(options, "pods_from", None) is not None
     if asked and pod_paths:
         options.wrong("PODS and --pods apiserver exclude each other")
@@ -83,7 +83,7 @@ def kubeconfig_of(options: argparse.Namespace) -> Path | None:
 
 
 def _huge_pages_at(options: argparse.Namespace) -> dict[int, int]:
-    """This machine's huge pages, but none for another root than the machine's: a fake has none unless it is said."""
+    """This machine's huge pages for its own root, none for any other: a fake has none by default."""
     root = getattr(options, "root", None)
     of_machine = root is None or Path(os.path.realpath(root)).is_relative_to("/sys/fs/cgroup")
     return huge_pages_of_machine() if of_machine else {}

@@ -1,4 +1,4 @@
-"""The options that several commands have, and how their values are read."""
+"""The options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cgroup_engine.model.quantity import parse as parse_quantity
 
 
 def add_root(command: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """--root, and what only a real root with systemd needs."""
+    """--root and --systemd-names-only."""
     command.add_argument(
         "--root", required=required, metavar="DIR", help="cgroup root, v1 or v2, such as /sys/fs/cgroup"
     )
     command.add_argument(
         "--systemd-names-only",
         action="store_true",
-        help="on /sys/fs/cgroup with the systemd driver: make directories of systemd's names without systemd",
+        help="on /sys/fs/cgroup with the systemd driver: make directories with systemd's names, without systemd",
     )
 
 
@@ -32,17 +32,17 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 
 def add_pods(command: argparse.ArgumentParser, metavar: str = "PODS") -> None:
-    """The pods, after all other options: files, or those of an API server."""
+    """PODS, or --pods apiserver with --kubeconfig; add it after all other options."""
     command.add_argument(
         "--pods",
         dest="pods_from",
         choices=("apiserver",),
-        help="instead of PODS, those that an API server has bound to the node --node-name",
+        help="instead of PODS: the pods that an API server has bound to the node --node-name",
     )
     command.add_argument(
         "--kubeconfig",
         metavar="FILE",
-        help="server and credentials for --pods apiserver (default: those of the pod that this runs in)",
+        help="server and credentials for --pods apiserver (default: the service account of this pod)",
     )
     command.add_argument(
         "pods", nargs="*", metavar=metavar, help="files or directories with Pod, PodList or List, YAML or JSON"
@@ -51,6 +51,7 @@ def add_pods(command: argparse.ArgumentParser, metavar: str = "PODS") -> None:
 
 
 def add_node_options(command: argparse.ArgumentParser) -> None:
+    """The options that describe a node."""
     node = command.add_argument_group("node")
     node.add_argument("--config", metavar="KUBELET.yaml", help="a KubeletConfiguration, kubelet.config.k8s.io/v1beta1")
     node.add_argument(
@@ -58,14 +59,14 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         type=version,
         default=KubeletVersion(),
         metavar=f"1.{OLDEST}..1.{NEWEST}",
-        help=f"whose rules to use (default: 1.{NEWEST})",
+        help=f"the kubelet whose rules to use (default: 1.{NEWEST})",
     )
     node.add_argument(
         "--node-name",
         type=_node_name,
         metavar="NAME",
-        help="whose pods --pods apiserver are; part of the UID of a static pod whose manifest gives none (default: "
-        "this machine's)",
+        help="node of the pods of --pods apiserver; it is also part of the UID of static pods without metadata.uid "
+        "(default: this machine's)",
     )
     node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
     node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
@@ -74,32 +75,33 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         "--hugepages",
         type=_huge_pages,
         metavar="SIZE=N,...",
-        help="pages of each size, such as 2Mi=64,1Gi=0 (default: this machine's for its own root, else none)",
+        help="number of pages by size, such as 2Mi=64,1Gi=0 (default: this machine's for its own root, else none)",
     )
-    node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks there can be (default: this machine's)")
+    node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks on the node (default: this machine's)")
     node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
     node.add_argument(
         "--runtime",
         choices=("containerd", "crio", "docker"),
         default="containerd",
-        help="who names the containers' cgroups (default: containerd)",
+        help="the container runtime, which names the containers' cgroups (default: containerd)",
     )
     node.add_argument(
         "--runtime-driver",
         choices=("cgroupfs", "systemd"),
-        help="the runtime's own (default: the kubelet's, as it should be)",
+        help="the runtime's cgroup driver (default: the kubelet's, as it should be)",
     )
     node.add_argument(
         "--sandboxes",
         action="store_true",
-        help="also the pods' sandboxes, of which a kubelet leaves everything to the runtime",
+        help="show the pods' sandboxes too, whose values the runtime chooses",
     )
     node.add_argument(
         "--cpu-weight",
         type=_formulas,
         default={},
         metavar="LEVEL=FORMULA,...",
-        help="linear or quadratic, of node, reserved, qos, pod, container (default: by kubelet version and runtime)",
+        help="formula of cpu.weight, linear or quadratic, by level: node, reserved, qos, pod, container "
+        "(default: by kubelet version and runtime)",
     )
 
 

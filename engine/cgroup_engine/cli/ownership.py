@@ -1,4 +1,4 @@
-"""The claim on a root's kubepods, as the commands that change a tree make it."""
+"""Lock and record of kubepods, for the commands that change a tree."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def add_state_dir(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--state-dir",
         metavar="DIR",
-        help=f"where it is recorded what was made (default: ${VARIABLE}, else /run/cgroup-engine for root, "
-        "else a directory of the user's own)",
+        help=f"directory of the records of what was made (default: ${VARIABLE}, else /run/cgroup-engine for root, "
+        "else one of the user's own)",
     )
 
 
@@ -45,9 +45,9 @@ def state_dir(options: argparse.Namespace) -> Path:
 def ownership_of(
     options: argparse.Namespace, node: NodeConfig, found: FoundTree, *, always: bool, look: str
 ) -> Iterator[Ownership]:
-    """Holds the lock. ``always``: a foreign kubepods is refused on every root, not only on this machine's own.
+    """Holds the lock. ``always``: refuse a foreign kubepods on every root, not only on this machine's own.
 
-    ``look``: what shows a foreign kubepods without changing it.
+    ``look``: the commands that show a foreign kubepods without changing it, for the error.
 
     :raises EngineError: see ``cgroup_engine.change.ownership.owning``.
     """

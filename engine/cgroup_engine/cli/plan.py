@@ -24,19 +24,20 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.views.render import Printer, print_plan
 
 EPILOG = (
-    "With --from the plan resizes pods in place, in the kubelet's order, if an API server and a kubelet would.\n"
-    "PODS are the same pods with other CPU and memory. Without --root it is the plan for cgroup v2; with it,\n"
-    "values and memory in use are those of the root.\n\n"
-    "examples:\n  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/\n"
+    "With --from the plan resizes pods in place, in the kubelet's order. PODS are the same pods with other CPU and\n"
+    "memory. It fails if an API server or a kubelet would refuse the resize. Without --root it plans for cgroup v2;\n"
+    "with --root it starts from the values and the memory in use there.\n\n"
+    "examples:\n"
+    "  cgroup-engine plan --root /sys/fs/cgroup --config kubelet.yaml pods/\n"
     "  cgroup-engine plan --from before.yaml after.yaml"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_root(command, required=False)
     command.add_argument(
-        "--from", dest="resized_from", metavar="OLD.yaml", help="resize these pods in place to what PODS says"
+        "--from", dest="resized_from", metavar="OLD.yaml", help="resize these pods in place to the resources in PODS"
     )
     add_output(command)
     add_node_options(command)

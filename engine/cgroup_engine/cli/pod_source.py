@@ -1,4 +1,4 @@
-"""Where the pods that ``run`` follows come and go."""
+"""The source of pods that ``run`` follows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cgroup_engine.sources.source import PodSource
 
 
 def pod_source_of(options: argparse.Namespace, node: NodeConfig, manifests: Manifests) -> PodSource:
-    """Where the node's pods come and go.
+    """The source of the node's pods.
 
     :raises PodError: a path does not exist.
     :raises ApiServerError: there is no usable configuration for the API server.

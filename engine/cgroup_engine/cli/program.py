@@ -1,4 +1,4 @@
-"""The program: its commands, and what holds for all of them.
+"""The program and its commands.
 
 Exit codes: 0 done, 1 it failed (one line per failure on stderr), 2 the command line is wrong.
 """
@@ -36,27 +36,27 @@ class _Command(Protocol):
 
 _COMMANDS = {
     "plan": "what would be written, in order, and why; changes nothing",
-    "apply": "make it so and read every write back",
-    "run": "keep it so: follow the pods, repair drift, until a signal ends it",
+    "apply": "carry out the plan and read every write back",
+    "run": "keep the hierarchy: follow the pods and repair drift, until a signal ends it",
     "status": "wanted against found, drift marked",
     "explain": "QoS class, every value with its rule, and CPU under load",
     "exec": "run a command in a container's cgroup",
     "attach": "move running processes into a container's cgroup",
-    "down": "remove the hierarchy and nothing else",
+    "down": "remove the hierarchy, and nothing else",
 }
 
 
 def _module(command: str) -> _Command:
-    """Imports the module of one command. The others may need what this machine has not."""
+    """Imports the module of one command; others may need libraries that this machine lacks."""
     return cast(_Command, import_module(f"cgroup_engine.cli.{command}"))
 
 
 def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:
-    """Runs one command; returns the exit code. `open_root` gives the files behind --root (default: the system's)."""
+    """Runs one command; returns the exit code. ``open_root``: path -> the files at --root (default: the system's)."""
     try:
         return _run(arguments, open_root or _open_root)
     except BrokenPipeError:
-        # the reader is gone; keep the interpreter from complaining when it flushes
+        # the reader is gone; this keeps the interpreter's last flush from failing
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
         options.open_root = open_root
         with gc_paused():
             return _module(options.command).run_command(options)
-    except SystemExit as done:  # argparse has said what is wrong
+    except SystemExit as done:  # argparse has printed the error
         return done.code if isinstance(done.code, int) else 2
     except EngineError as error:
         complain(str(error))
@@ -88,7 +88,7 @@ def _open_root(path: str) -> CgroupFs:
 
 
 def parser(commands: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
-    """The command line; ``commands``: those that get their options, where the others only have their names."""
+    """The command line; ``commands``: those with their options, all others only have names."""
     program = argparse.ArgumentParser(
         prog=PROGRAM,
         description="The kubelet's cgroup hierarchy, computed from pods and node configuration, planned, applied and "

@@ -1,4 +1,4 @@
-"""What a command works on: the tree at --root, and the machine's systemd where it makes the cgroups."""
+"""The tree at --root, and the machine's systemd if it makes the cgroups there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import MACHINE_ROOT, CgroupFs, OsFs
 from cgroup_engine.tree.layout import detect
 
-if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
     from cgroup_engine.change.systemd.bus import Systemd
 
 
 def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
-    """The tree at --root; warns where a kubelet would not start on it.
+    """The tree at --root; warns if a kubelet would not start on it.
 
-    :raises RootError: it is no cgroup tree, or read-only and to be changed.
+    :raises RootError: it is no cgroup tree, or it is read-only and the command changes it.
     """
     fs: CgroupFs = options.open_root(options.root)
     layout = detect(fs, options.root)
@@ -42,12 +42,12 @@ def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
 
 
 def at_root(node: NodeConfig, found: FoundTree) -> NodeConfig:
-    """A node with what its root tells of it."""
+    """A node with the facts of its root: cgroup version and CPUs."""
     return replace(node, cgroup_version=found.layout.version, cpu_list=found.layout.cpus)
 
 
 def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundTree, NodeConfig]:
-    """``found_tree``, and the node with what it tells.
+    """``found_tree``, and the node with the facts of its root.
 
     :raises RootError: as ``found_tree``.
     """
@@ -56,14 +56,14 @@ def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundT
 
 
 def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:
-    """Is this the tree that this machine's systemd manages, and the driver systemd's?"""
+    """Is the driver systemd's, and the root the tree that this machine's systemd manages?"""
     own = os.path.realpath(options.root) == MACHINE_ROOT
     return node.driver == "systemd" and own and not options.systemd_names_only
 
 
 @contextmanager
 def systemd_of(options: argparse.Namespace, node: NodeConfig) -> Iterator[Systemd | None]:
-    """The machine's systemd if the units are its to make, else None."""
+    """The machine's systemd if it makes the units, else None."""
     if not by_systemd(options, node):
         yield None
         return

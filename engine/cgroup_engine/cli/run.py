@@ -23,25 +23,28 @@ from cgroup_engine.run.loop import Loop
 from cgroup_engine.run.signals import Signals
 
 EPILOG = (
-    "PODS are followed: what appears there is made, what vanishes is removed, with the processes in it. What somebody\n"
-    "else changes is put right and told. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP makes it look\n"
-    "at once. With --dry-run it only tells what it would do. Metrics and health: see --listen; the log is on standard\n"
-    "error.\n\n"
-    "example:\n  cgroup-engine run --root /sys/fs/cgroup --config kubelet.yaml --dry-run pods/"
+    "PODS are followed: cgroups of new pods are made, those of pods that are gone are removed with their processes.\n"
+    "Changes by others are repaired and logged. SIGTERM and SIGINT end it, and the tree stays in force; SIGHUP\n"
+    "makes it look at once. With --dry-run it only logs what it would do. Metrics and health: see --listen; the log\n"
+    "goes to standard error.\n\n"
+    "example:\n"
+    "  cgroup-engine run --root /sys/fs/cgroup --config kubelet.yaml --dry-run pods/"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_root(command)
     command.add_argument(
         "--interval",
         type=_seconds,
         default=60.0,
         metavar="TIME",
-        help="look at least so often, such as 90, 60s or 5m (default: 60s, as a kubelet)",
+        help="longest time between two looks, such as 90, 60s or 5m (default: 60s, as a kubelet)",
     )
-    command.add_argument("--dry-run", action="store_true", help="only tell what would be done and what differs")
+    command.add_argument(
+        "--dry-run", action="store_true", help="write nothing, only log what would be done and what differs"
+    )
     add_node_options(command)
     add_pods(command)
     add_ownership_options(command)
@@ -50,8 +53,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
-    gc.enable()  # it is paused for commands that end
-    asks_apiserver(options, options.pods)  # before anything is opened
+    gc.enable()  # paused only for commands that end
+    asks_apiserver(options, options.pods)  # checks the options before anything is opened
     node, manifests = node_of(options)
     layout = found_tree(options, node).layout
     with Signals() as signals, closing(KeptRoot(options, node)) as root:

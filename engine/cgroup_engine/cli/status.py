@@ -13,14 +13,15 @@ from cgroup_engine.plan.status import compare, differs
 from cgroup_engine.views.render import Printer, print_status
 
 EPILOG = (
-    'The exit code is 0 with and without drift; with --check it is 1 if anything differs. "drift" in the JSON output\n'
-    "says which as well. Containers that wait for their runtime are no drift.\n\n"
-    "example:\n  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
+    'The exit code is 0 with and without drift; with --check it is 1 if anything differs. In JSON and YAML "drift"\n'
+    "says the same. Containers that wait for their runtime are no drift.\n\n"
+    "example:\n"
+    "  cgroup-engine status --root /sys/fs/cgroup -o json pods.yaml"
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What can be given to the command."""
+    """Adds the options of the command."""
     add_root(command)
     command.add_argument("--check", action="store_true", help="exit with 1 if anything differs")
     add_output(command)

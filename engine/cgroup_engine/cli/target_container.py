@@ -1,4 +1,4 @@
-"""The container that exec and attach are given: by name, from the record of what was made or computed from PODS."""
+"""The container that exec and attach are given, looked up in the record or computed from PODS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cgroup_engine.views.pod_choice import chosen
 
 @dataclass(frozen=True)
 class TargetContainer:
-    """Where a process shall go."""
+    """A container and its root; processes enter its cgroup."""
 
     fs: CgroupFs
     layout: Layout
@@ -32,7 +32,7 @@ class TargetContainer:
 
 
 def add_container(command: argparse.ArgumentParser) -> None:
-    """The options, and the container as the first argument."""
+    """The options, and the container as first argument."""
     add_root(command)
     add_state_dir(command)
     command.add_argument(
@@ -40,8 +40,8 @@ def add_container(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PODS",
-        help="compute where containers are from these files, and the node's options, instead of looking it up in "
-        "the record of what was made; can be repeated",
+        help="compute the container's place from these files and the node's options, instead of looking it up in the "
+        "record; can be repeated",
     )
     add_node_options(command)
     command.add_argument(
@@ -50,9 +50,9 @@ def add_container(command: argparse.ArgumentParser) -> None:
 
 
 def target_of(options: argparse.Namespace) -> TargetContainer:
-    """Where the options say.
+    """The container that the options name.
 
-    :raises EngineError: the root, the record or PODS cannot be used, or no one container is meant.
+    :raises EngineError: the root, the record or PODS cannot be used, or not exactly one container is named.
     """
     if options.pods:
         node, pods = node_and_pods(options, options.pods)

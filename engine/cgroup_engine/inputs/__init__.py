@@ -1,1 +1,1 @@
-"""What people write, read and checked: pods, kubelet configurations, static pods."""
+"""Reads and checks what people write: pods, kubelet configurations, manifests of static pods."""

@@ -1,8 +1,8 @@
-"""Reads YAML and JSON files that strangers wrote, as plain data.
+"""Reads untrusted YAML and JSON files as plain data.
 
-YAML is loaded with PyYAML's safe loader (libyaml's where PyYAML was built with it, which is eight times as fast),
-changed where YAML 1.1 surprises and Kubernetes does not follow: no timestamps, no base-60 numbers. Anchors may repeat
-data, but merge keys may not multiply it.
+PyYAML's safe loader reads YAML (with libyaml, if PyYAML was built with it: eight times as fast). As in Kubernetes
+there are no timestamps and no base-60 numbers, which YAML 1.1 has. Anchors may repeat data. The number of keys that
+merge keys add is bounded.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ _Loader.add_implicit_resolver(
 )
 
 
-_BLOCKS = re.compile(r"^[ \t\-?:]*", re.MULTILINE)  # block collections of a line start in here
+_BLOCKS = re.compile(r"^[ \t\-?:]*", re.MULTILINE)  # the part of a line where block collections start
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 
 
 def _may_be_deep(text: str) -> bool:
-    """Could a text be nested too deeply, as far as can be said without parsing it?
+    """Could a text be nested too deeply? An upper bound, without parsing it.
 
-    Each level begins at a bracket or in another column than the one around it, and there may be one more at the same
-    place: a pair in a flow sequence, a sequence in a mapping.
+    Each level begins at a bracket, or in another column than the level around it. One more level may begin at the same
+    place: a pair in a flow sequence, or a sequence in a mapping.
     """
     brackets = text.count("[") + text.count("{") - text.count("[]") - text.count("{}")
     columns = max(map(len, _BLOCKS.findall(text)))
@@ -84,11 +84,11 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
-_MAY_BEGIN_NODES = "\n\r-?:,[{"  # what stands before a node of YAML; of an omitted one, before the node around it
+_MAY_BEGIN_NODES = "\n\r-?:,[{"  # before each node, or around an omitted one
 
 
 def _check_nodes(text: str, most: int) -> None:
-    """Counts events, which are made one at a time, where nodes could be too many to be made: some 500 bytes each."""
+    """Refuses too many nodes (some 500 bytes each) before they are made: it counts events, which come one by one."""
     if 3 * sum(map(text.count, _MAY_BEGIN_NODES)) + 3 <= most:
         return
     nodes = 0
@@ -99,9 +99,9 @@ def _check_nodes(text: str, most: int) -> None:
 
 
 def read_documents(path: Path, error: type[InputError]) -> list[Any]:
-    """The documents of a YAML or JSON file; empty ones left out.
+    """The documents of a YAML or JSON file, without empty ones.
 
-    :raises InputError: of the given class: unreadable, too large, not text, not YAML, no document at all.
+    :raises InputError: an error of the given class: unreadable, too large, not text, not YAML, no document at all.
     """
     where = str(path)
     try:
@@ -115,7 +115,7 @@ def read_documents(path: Path, error: type[InputError]) -> list[Any]:
 
 
 def read_at_most(file: int, most: int) -> bytes | None:
-    """All that can be read from a descriptor, whatever stat says of its size; None if it is more than ``most`` bytes.
+    """Reads a descriptor to its end, whatever size stat gives; None if that is more than ``most`` bytes.
 
     :raises OSError: it cannot be read.
     """
@@ -129,9 +129,9 @@ def read_at_most(file: int, most: int) -> bytes | None:
 
 
 def documents_of(raw: bytes, where: str, error: type[InputError], most_nodes: int | None = None) -> list[Any]:
-    """The documents of what was read from ``where``; empty ones left out. ``most_nodes`` bounds what YAML may make.
+    """The documents in bytes that were read from ``where``, without empty ones; ``most_nodes`` bounds YAML's values.
 
-    :raises InputError: of the given class: not text, not YAML, no document at all, more nodes than that.
+    :raises InputError: an error of the given class: not text, not YAML, no document at all, too many nodes.
     """
     try:
         text = raw.decode("utf-8-sig")
@@ -164,6 +164,6 @@ def _loaded(text: str, where: str, error: type[InputError], most_nodes: int | No
         problem = " ".join((failed.problem or "cannot be parsed").split())
         raise error(f"{where}{line}: is not YAML: {problem}", path=where, todo="correct the file") from None
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as failed:
-        # what PyYAML's constructors let through for explicit tags such as !!timestamp and !!bool
+        # explicit tags such as !!timestamp and !!bool make PyYAML's constructors raise these
         problem = " ".join(str(failed).split())[:200]
         raise error(f"{where}: is not YAML: {problem}", path=where, todo="correct the file") from None

@@ -1,7 +1,7 @@
-"""What the API refuses of a pod's resources, so that a kubelet never gets it (``pkg/apis/core/validation``).
+"""The resources of a pod that the API refuses, so that no kubelet gets them (``pkg/apis/core/validation``).
 
-An amount over 2^63-1 is not among it: the API takes it, and every kubelet's arithmetic overflows. ``overflows`` names
-such amounts.
+The API accepts an amount over 2^63-1, and every kubelet's arithmetic overflows with it. ``overflows`` names such
+amounts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from cgroup_engine.model.quantity import Quantity
 def check_pod(pod: Pod, version: KubeletVersion) -> None:
     """Checks a defaulted pod.
 
-    :raises PodError: its resources are refused; the message names file, object and field.
+    :raises PodError: the API would refuse its resources; the message names file, object and field.
     """
     _Checker(pod, version).check()
 
 
 def overflows(pod: Pod) -> Iterator[str]:
-    """A line for each amount of a pod that a kubelet's int64 does not hold, with what is left of it."""
+    """A line for each amount of a pod that overflows a kubelet's int64, with the number that the kubelet sees."""
     every = [
         (f"{container.name}: {key}", amounts)
         for container in pod.all_containers
@@ -80,7 +80,7 @@ class _Checker:
                 raise self.error(here, f"{quoted(text)} is below zero", "give zero or more", text)
 
     def over_limit(self, requests: Resources, limits: Resources, spot: str) -> None:
-        """ValidateResourceRequirements: no request is over its limit."""
+        """ValidateResourceRequirements: no request exceeds its limit."""
         for name, amount in requests.items():
             if name in limits and amount.nano > limits[name].nano:
                 raise self.error(
@@ -88,7 +88,7 @@ class _Checker:
                 )
 
     def not_overcommitted(self, requests: Resources, limits: Resources, spot: str) -> None:
-        """Of huge pages and devices the request is the limit; of huge pages it is whole pages (IsOvercommitAllowed)."""
+        """Huge pages and devices: the request equals the limit. Huge pages: whole pages (IsOvercommitAllowed)."""
         for name, amount in requests.items():
             native = "/" not in name or "kubernetes.io/" in name
             if native and not name.startswith(PREFIX):
@@ -106,7 +106,7 @@ class _Checker:
             raise self.error(spot, "has huge pages without cpu and memory", "give cpu or memory too")
 
     def pod_level(self) -> None:
-        """validatePodResources: the pod's request is at least its containers', no container limit is over the pod's."""
+        """validatePodResources: the pod's request covers its containers', and no container limit exceeds the pod's."""
         pod = self.pod
         for key, amounts in (("limits", pod.limits), ("requests", pod.requests)):
             self.amounts(amounts, f"spec.resources.{key}")

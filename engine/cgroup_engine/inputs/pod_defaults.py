@@ -1,4 +1,4 @@
-"""What the API fills into a pod before a kubelet sees it (SetObjectDefaults_Pod, ``pkg/apis/core/v1/defaults.go``)."""
+"""The defaults that the API fills into a pod (SetObjectDefaults_Pod, ``pkg/apis/core/v1/defaults.go``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cgroup_engine.model.pod import Container, Pod, Resources
 
 
 def defaulted(pod: Pod, version: KubeletVersion) -> Pod:
-    """A pod as the API has it: quantities rounded up to milli, requests taken from limits, spec.resources completed."""
+    """A pod with the API's defaults: quantities rounded up to milli, requests from limits, spec.resources completed."""
     pod = replace(
         pod,
         containers=tuple(_container(container) for container in pod.containers),
@@ -27,7 +27,7 @@ def defaulted(pod: Pod, version: KubeletVersion) -> Pod:
 
 
 def _container(container: Container) -> Container:
-    """SetDefaults_Pod: a request that is missing is the limit."""
+    """SetDefaults_Pod: a missing request is set to the limit."""
     limits = _rounded(container.limits)
     return replace(container, requests={**limits, **_rounded(container.requests)}, limits=limits)
 
@@ -40,7 +40,7 @@ def _rounded(amounts: Resources) -> Resources:
 def with_default_hugepages(pod: Pod, version: KubeletVersion) -> Pod:
     """Fills huge pages into spec.resources.limits: the sum of the containers (defaultHugePagePodLimits).
 
-    A size of which a request is given in spec.resources is left as it is. Since huge pages count there at all.
+    A size with a request in spec.resources is left alone. Releases before 1.33 fill in none.
     """
     sums = {
         name: amount
@@ -53,8 +53,8 @@ def with_default_hugepages(pod: Pod, version: KubeletVersion) -> Pod:
 def with_default_requests(pod: Pod, version: KubeletVersion) -> Pod:
     """Fills spec.resources.requests when spec.resources.limits is given (defaultPodRequests).
 
-    A request that is missing there is what the containers ask for in sum, or else the pod's limit; of huge pages,
-    always the pod's limit.
+    A missing request becomes the sum of the containers' requests, or else the pod's limit. For huge pages it is always
+    the pod's limit.
     """
     if not pod.limits:
         return pod

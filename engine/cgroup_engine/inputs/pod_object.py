@@ -1,7 +1,4 @@
-"""One Pod object, as decoded from YAML or JSON, as a pod.
-
-Fields that no cgroup depends on are not looked at.
-"""
+"""Reads one Pod object, as decoded from YAML or JSON. Fields that no cgroup depends on are ignored."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable
 
 
 def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
-    """One Pod object as decoded from YAML or JSON, defaulted and checked; ``where`` starts every message.
+    """A pod from one Pod object, with defaults and checked; ``where`` begins every message.
 
     :raises PodError: it cannot be used.
     """
@@ -36,7 +33,7 @@ def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_need
 def decoded(
     item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True, uid_needed: bool = True
 ) -> Pod:
-    """One Pod object as it is written: no defaults, no checks but that every value is of its type.
+    """A pod from one Pod object as written: no defaults, and only types are checked.
 
     :raises PodError: it cannot be read.
     """
@@ -44,7 +41,7 @@ def decoded(
 
 
 class _Reader:
-    """Reads one object, keeping in mind where it stands in it for messages."""
+    """Reads one object; its errors name the field."""
 
     def __init__(self, where: str, version: KubeletVersion) -> None:
         self.where = where
@@ -103,7 +100,7 @@ class _Reader:
         )
 
     def pod_level(self, spec: Mapping[str, Any], gate: bool) -> tuple[Resources, Resources]:
-        """spec.resources, a field since 1.32; its limits are not looked at without the gate PodLevelResources."""
+        """spec.resources, a field since 1.32; without the gate PodLevelResources its limits are not read."""
         if not self.version.at_least(32):
             return {}, {}
         resources = self.mapping(spec, "spec.resources")
@@ -112,7 +109,7 @@ class _Reader:
         return requests, limits
 
     def uid(self, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
-        # A mirror pod shows a static pod in the API; the cgroup has the static pod's UID (CreateMirrorPod, getPodHash).
+        # A mirror pod shows a static pod in the API. The cgroup has the static pod's UID (CreateMirrorPod, getPodHash).
         field, uid = "metadata.annotations", annotations.get(_MIRROR, "")
         if uid == "":
             field, uid = "metadata.uid", self.text(metadata, "metadata.uid", "")
@@ -143,12 +140,12 @@ class _Reader:
         requests = self.amounts(resources, f"{spot}.resources.requests")
         limits = self.amounts(resources, f"{spot}.resources.limits")
         init = key == "initContainers"
-        # before 1.28 restartPolicy of a container is not a field of the API and is dropped
+        # before 1.28 the API has no restartPolicy of a container and drops it
         always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
         return Container(name, requests, limits, ids.get(name), init, always, self.restart_on(item, spot))
 
     def restart_on(self, container: Mapping[str, Any], spot: str) -> frozenset[str]:
-        """resizePolicy, of which there are none but for cpu and memory; NotRequired is the default."""
+        """The resources with resizePolicy RestartContainer, cpu or memory; the default is NotRequired."""
         listed = container.get("resizePolicy") or []
         if not isinstance(listed, list) or not all(isinstance(policy, dict) for policy in listed):
             raise self.error(f"{spot}.resizePolicy", "is not a list of policies")

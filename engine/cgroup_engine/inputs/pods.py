@@ -1,8 +1,7 @@
 """Pods from files: Pod, PodList and List objects in YAML or JSON, defaulted and checked.
 
-What the API server or the kubelet's static-pod source would have done is done here: ``decoded`` reads an object,
-``pod_defaults`` fills in what it leaves out, ``pod_checks`` refuses what validation refuses. Fields that no cgroup
-depends on are not looked at.
+The engine does here the work of the API server and of the kubelet's static-pod source: ``pod_object`` reads an object,
+``pod_defaults`` fills in defaults, and ``pod_checks`` validates.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifests | None = None) -> list[Pod]:
-    """The pods of files and directories (of a directory: its .yaml, .yml and .json files, in order of name).
+    """The pods of files and directories; a directory's .yaml, .yml and .json files are read in order of name.
 
-    With ``manifests`` a file with one Pod that has no metadata.uid is a static pod's.
+    With ``manifests``, a file with one Pod without metadata.uid is the manifest of a static pod.
 
     :raises PodError: a file or a pod in it cannot be used; the message names file, object and field.
     """
@@ -44,9 +43,9 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
 
 
 def check_unique_uids(pods: Iterable[Pod]) -> None:
-    """Has every pod a UID of its own?
+    """Checks that every pod has a UID of its own.
 
-    :raises PodError: two have the same.
+    :raises PodError: two pods have the same UID.
     """
     seen: dict[str, Pod] = {}
     for pod in pods:
@@ -61,7 +60,7 @@ def check_unique_uids(pods: Iterable[Pod]) -> None:
 
 
 def is_pod_file(name: str) -> bool:
-    """Is a file of this name in a directory looked at?"""
+    """Does a directory's file of this name hold pods?"""
     return name.endswith((".yaml", ".yml", ".json")) and not name.startswith(".")
 
 

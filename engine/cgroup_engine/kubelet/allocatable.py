@@ -1,4 +1,4 @@
-"""Node allocatable: what is left of the node for pods, and which limits that puts on the node's cgroups.
+"""Node allocatable: the part of the node that is left for pods, and the limits of the node-level cgroups.
 
 Sources: ``pkg/kubelet/cm/node_container_manager_linux.go`` (getNodeAllocatableInternalAbsolute, getCgroupConfig,
 enforceNodeAllocatableCgroups, GetNodeAllocatableReservation, validateNodeAllocatable),
@@ -22,8 +22,7 @@ from cgroup_engine.model.quantity import ZERO, Quantity
 def allocatable(capacity: Resources, kube_reserved: Resources, system_reserved: Resources) -> Resources:
     """Capacity minus system-reserved minus kube-reserved, never below zero.
 
-    The hard eviction threshold is not subtracted: it counts in what the node reports, not in the cgroups. Nor are
-    the node's huge pages.
+    Neither the hard eviction threshold nor the huge pages are subtracted: they lower only what the node reports.
     """
     left: dict[str, Quantity] = {}
     for name, amount in capacity.items():
@@ -34,7 +33,7 @@ def allocatable(capacity: Resources, kube_reserved: Resources, system_reserved: 
 def reservation(
     capacity: Resources, kube_reserved: Resources, system_reserved: Resources, eviction_memory: Quantity | None
 ) -> Resources:
-    """What is kept from pods on the scheduler's side: both reservations and the hard memory eviction threshold."""
+    """The amounts that the scheduler keeps from pods: both reservations and the hard memory eviction threshold."""
     kept: dict[str, Quantity] = {}
     for name in capacity:
         amount = system_reserved.get(name, ZERO) + kube_reserved.get(name, ZERO)
@@ -46,8 +45,9 @@ def reservation(
 
 
 def reported_allocatable(capacity: Resources, kept: Resources) -> Resources:
-    """What the node's status reports to the scheduler: capacity without ``reservation``, and memory also without
-    all huge pages (``pkg/kubelet/nodestatus/setters.go``, MachineInfo); never below zero.
+    """The allocatable amounts in the node's status: capacity minus ``reservation``, never below zero.
+
+    Memory is also lowered by all huge pages. Source: MachineInfo of ``pkg/kubelet/nodestatus/setters.go``.
     """
     left = {name: _not_below_zero(amount - kept.get(name, ZERO)) for name, amount in capacity.items()}
     for name, amount in capacity.items():
@@ -61,7 +61,7 @@ def _not_below_zero(amount: Quantity) -> Quantity:
 
 
 def over_reserved(capacity: Resources, kept: Resources) -> list[str]:
-    """The resources of which more is reserved than there is; a kubelet does not start then."""
+    """The resources whose reservation exceeds the capacity; a kubelet does not start with any."""
     return [name for name, amount in kept.items() if amount.nano > capacity[name].nano]
 
 
@@ -87,8 +87,8 @@ def reserved_limits(
 ) -> CgroupLimits:
     """The values of kubeReservedCgroup or systemReservedCgroup (enforceExistingCgroup).
 
-    Nothing can be reserved of huge pages, so there are none of any size (maybeSetHugetlb). The memory is protected
-    with the gate MemoryQoS, on cgroup v2.
+    Huge pages cannot be reserved, so their limit is 0 (maybeSetHugetlb). With the gate MemoryQoS memory.min protects
+    the memory, on cgroup v2.
     """
     limits = node_limits(amounts, compressible_only=compressible_only)
     none = dict.fromkeys(page_sizes, 0)

@@ -1,4 +1,4 @@
-"""The values of the QoS classes' cgroups, each with its reason; and what the QoS manager writes over kubepods' own.
+"""The values of the QoS classes' cgroups, each with its reason, and those that the QoS manager writes to kubepods.
 
 Source: ``pkg/kubelet/cm/qos_container_manager_linux.go``; the values are those of ``qos_cgroups``.
 """
@@ -27,7 +27,7 @@ _RESERVE = Citation("setMemoryReserve", _FILE)
 _PROTECTION = Citation("setMemoryQoS", _FILE)
 _UNBOUNDED = Citation("setHugePagesUnbounded", _FILE)
 _BURSTABLE: tuple[QosClass, ...] = ("Burstable",)
-# whose requests a class is kept from, or protected for
+# class -> the classes whose requests are reserved before it (qosReserved)
 _ABOVE: dict[QosClass, tuple[QosClass, ...]] = {
     "Burstable": ("Guaranteed",),
     "BestEffort": ("Guaranteed", "Burstable"),
@@ -37,7 +37,7 @@ _ABOVE: dict[QosClass, tuple[QosClass, ...]] = {
 def values_of_class(
     node: NodeConfig, sums: RequestSums, qos: QosClass, pods: Sequence[Pod]
 ) -> tuple[CgroupLimits, Reasons]:
-    """Burstable or BestEffort; ``pods``: all of the node, whose requests are ``sums``."""
+    """The values of Burstable or BestEffort. ``pods``: all of the node; ``sums``: their requests."""
     limits = _limits(qos, sums, node)
     reasons = _shared_reasons(limits, _BURSTABLE, node, pods)
     if qos == "Burstable":
@@ -54,7 +54,7 @@ def values_of_class(
 
 
 def values_over_kubepods(node: NodeConfig, sums: RequestSums, pods: Sequence[Pod]) -> tuple[CgroupLimits, Reasons]:
-    """Huge pages and memory protection of kubepods, in which the Guaranteed pods sit."""
+    """Huge pages and memory protection of kubepods, where the Guaranteed pods are."""
     limits = _limits("Guaranteed", sums, node)
     return limits, _shared_reasons(limits, ("Guaranteed", "Burstable"), node, pods)
 
@@ -75,7 +75,7 @@ def _limits(qos: QosClass, sums: RequestSums, node: NodeConfig) -> CgroupLimits:
 def _shared_reasons(
     limits: CgroupLimits, classes: Sequence[QosClass], node: NodeConfig, pods: Sequence[Pod]
 ) -> Reasons:
-    """Of huge pages and of memory protection; ``classes``: whose memory requests count."""
+    """The reasons of huge pages and of memory protection; ``classes``: whose memory requests count."""
     reasons = {
         resource_of_page_size(page): Reason("setHugePagesUnbounded: the pods' own limits count", _UNBOUNDED)
         for page in limits.hugepages
@@ -86,7 +86,7 @@ def _shared_reasons(
 
 
 def _reserve(node: NodeConfig, qos: QosClass, memory: int, pods: Sequence[Pod]) -> Reason:
-    """qosReserved: what is left to a class of the node's memory."""
+    """The reason of the memory that qosReserved leaves to a class."""
     why = (
         f"setMemoryReserve: allocatable {node.allocatable['memory'].value()} bytes - {node.qos_reserved_memory}% "
         f"of the {' and '.join(_ABOVE[qos])} pods' memory requests = {memory} bytes"
@@ -107,7 +107,7 @@ def _reserve(node: NodeConfig, qos: QosClass, memory: int, pods: Sequence[Pod]) 
 
 
 def _requests(node: NodeConfig, pods: Sequence[Pod], classes: Collection[QosClass], name: str) -> Inputs:
-    """The requests that are added up for classes."""
+    """The requests of all pods of some classes."""
     inputs: Inputs = {}
     for pod in pods:
         if qos_class(pod, node.version) in classes:

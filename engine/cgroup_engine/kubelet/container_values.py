@@ -136,7 +136,7 @@ def _memory(container: Container, pod: Pod) -> Ruled[int | None]:
 
 
 def _huge_pages(container: Container, pod: Pod, version: KubeletVersion) -> dict[int, int]:
-    """GetHugepageLimitsFromResources: the container's limits; since 1.34 (change 131089) else the pod's."""
+    """GetHugepageLimitsFromResources: the container's limits, and since 1.34 (change 131089) else the pod's."""
     limits = hugepage_limits(pod.limits) if version.at_least(34) else {}
     return {**limits, **hugepage_limits(container.limits)}
 
@@ -179,7 +179,7 @@ def _with_memory_qos(
 
 
 def _swap(node: NodeConfig, pod: Pod, container: Container, qos: QosClass, memory: int) -> Ruled[int] | None:
-    """None: nothing is said of swap."""
+    """None: the kubelet tells the runtime nothing about swap."""
     of_node = NodeSwap(node.memory, node.swap, node.swap_behavior)
     swap, why = swap_rule(container, pod, qos, memory, of_node, node.version)
     if swap is None:
@@ -202,7 +202,7 @@ def _limit(container: Container, pod: Pod, name: str) -> Quantity:
 
 
 def _inputs(container: Container, pod: Pod, name: str, *, requests: bool = True, limits: bool = True) -> Inputs:
-    """What the container and spec.resources say of a resource."""
+    """The fields of the container and of spec.resources for a resource."""
     inputs: Inputs = {}
     if requests:
         inputs |= amounts("requests", container.requests, name)

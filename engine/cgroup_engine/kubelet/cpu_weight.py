@@ -1,11 +1,11 @@
-"""cpu.weight of cgroup v2 (1..10000) from CPU shares (2..262144): two formulas, and which one is used at which level.
+"""cpu.weight of cgroup v2 (1..10000) from CPU shares (2..262144): two formulas, and the level that uses each.
 
-* ``linear``: 1 + ((shares - 2) × 9999) / 262142, so that one CPU, 1024 shares, is 39. The kubelet uses it for its own
+* ``linear``: 1 + ((shares - 2) × 9999) / 262142. One CPU, 1024 shares, becomes 39. The kubelet uses it for its own
   cgroups (node, QoS classes, pods, reserved) in all versions here: ``getCPUWeight`` of
   ``pkg/kubelet/cm/cgroup_manager_linux.go``.
-* ``quadratic``: ceil(10^((l² + 125·l)/612 - 7/34)), l = log2 shares, so that 1024 shares are 100, the kernel's default.
+* ``quadratic``: ceil(10^((l² + 125·l)/612 - 7/34)) with l = log2 shares. 1024 shares become 100, the kernel's default.
   Runtimes use it for containers since runc 1.3.2 and 1.4.0 (``ConvertCPUSharesToCgroupV2Value`` of
-  opencontainers/cgroups 0.0.3) and crun 1.23 (change 1767). Older ones use the linear formula.
+  opencontainers/cgroups 0.0.3) and crun 1.23 (change 1767). Older runtimes use the linear formula.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _MAX_WEIGHT = 10000
 
 
 def linear(shares: int) -> int:
-    """The kubelet's formula; shares out of range are taken for the bounds."""
+    """The kubelet's formula; shares out of range count as the nearest bound."""
     if shares >= _MAX_SHARES:
         return _MAX_WEIGHT
     return 1 + (max(shares, _MIN_SHARES) - 2) * 9999 // 262142
 
 
 def quadratic(shares: int) -> int:
-    """The runtimes' newer formula; shares out of range are taken for the bounds."""
+    """The runtimes' newer formula; shares out of range count as the nearest bound."""
     if shares <= _MIN_SHARES:
         return 1
     if shares >= _MAX_SHARES:
@@ -75,11 +75,11 @@ def ruled_weight(
 
 
 def default_formula(level: str, version: KubeletVersion, runtime: Runtime) -> Formula:
-    """The formula of a level when none is chosen.
+    """The formula of a level if none is chosen.
 
-    A container's is its runtime's, whose version is not known here; what was out when the kubelet came is taken. CRI-O
-    runs crun, which changed before kubelet 1.34 (August 2025), containerd and docker run runc, which changed before
-    kubelet 1.35 (December 2025).
+    A container has the formula of its runtime. Its version is not known here, so the runtime of the kubelet's release
+    date is assumed. CRI-O runs crun, which changed before kubelet 1.34 (August 2025). containerd and docker run runc,
+    which changed before kubelet 1.35 (December 2025).
     """
     since = 34 if runtime == "crio" else 35
     return "quadratic" if level == "container" and version.at_least(since) else "linear"
@@ -88,7 +88,7 @@ def default_formula(level: str, version: KubeletVersion, runtime: Runtime) -> Fo
 def parse_formulas(text: str) -> dict[str, Formula]:
     """``quadratic`` for every level, or ``container=linear,pod=quadratic`` for some.
 
-    :raises ValueError: it is neither.
+    :raises ValueError: the text has neither form.
     """
     chosen: dict[str, Formula] = {}
     for part in text.split(","):

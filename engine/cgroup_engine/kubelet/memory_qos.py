@@ -2,7 +2,7 @@
 
 Sources: ``pkg/kubelet/cm/helpers_linux.go`` (ResourceConfigForPod),
 ``pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`` (generateLinuxContainerResources).
-All amounts are bytes; a request or limit of 0 is none.
+All amounts are bytes; 0 stands for no request or no limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def pod_protection(request: int, qos: QosClass, policy: MemoryReservationPolicy,
 def container_protection(
     request: int, qos: QosClass, policy: MemoryReservationPolicy, version: KubeletVersion
 ) -> Protection:
-    """memory.min and memory.low of a container: as of pods, but since 1.36 what does not protect is written as 0."""
+    """memory.min and memory.low of a container: as for pods, but zeros since 1.36 where nothing protects."""
     protection = _protection(request, qos, policy, version) if request != 0 else (None, None)
     return (0, 0) if version.at_least(36) and protection == (None, None) else protection
 
@@ -47,9 +47,9 @@ def _protection(request: int, qos: QosClass, policy: MemoryReservationPolicy, ve
 def memory_high(request: int, limit: int, allocatable: int, factor: float, version: KubeletVersion) -> int | None:
     """memory.high of a container; None if it is not written.
 
-    ``factor`` is memoryThrottlingFactor. Since 1.27 (change 115371): request + factor × (limit - request), with the
-    node's ``allocatable`` memory for a limit that is missing, rounded down to a page, if request and limit differ.
-    Before: factor × the limit or the allocatable memory. It is written if it is above the request.
+    ``factor`` is memoryThrottlingFactor. Since 1.27 (change 115371), if request and limit differ: request + factor ×
+    (limit - request), rounded down to a page. Before: factor × limit. Without a limit the node's ``allocatable``
+    memory takes its place. The value is written only if it is above the request.
     """
     return memory_high_rule(request, limit, allocatable, factor, version)[0]
 

@@ -1,4 +1,4 @@
-"""A node: everything the hierarchy depends on besides the pods."""
+"""A node: all inputs of the hierarchy besides the pods."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ CpuManagerPolicy = Literal["none", "static"]
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """Everything the hierarchy depends on besides the pods.
+    """All inputs of the hierarchy besides the pods.
 
     ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
     ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
     off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
-    ``swap_behavior``: None if the kubelet says nothing of swap to the runtime. ``single_process_oom_kill``: None or
-    False make containers oom groups on v2; False is not for v1. ``weight_formulas``: of cpu.weight, where
-    another than the default is chosen.
+    ``swap_behavior``: None if the kubelet tells the runtime nothing about swap. ``single_process_oom_kill``: None or
+    False makes containers OOM groups on v2; a kubelet refuses False on v1. ``weight_formulas``: level -> formula of
+    cpu.weight, for levels without the default one. ``sandboxes``: does the wanted tree show the pods' sandboxes?
+    ``cpu_list``: all CPUs of the root, such as "0-3".
     """
 
     cpus: int
@@ -70,20 +71,20 @@ class NodeConfig:
 
     @property
     def all_cpus(self) -> str | None:
-        """The list of all CPUs, which the kubelet writes at node level without a CPU manager; None if it does not.
+        """The list of all CPUs, if the kubelet writes it at node level, else None.
 
-        Since 1.32 (change 125923): else systemd takes the cpuset controller away again.
+        It does so without a CPU manager since 1.32 (change 125923): systemd would disable the cpuset controller else.
         """
         return self.cpu_list if self.version.at_least(32) and self.cpu_manager_policy == "none" else None
 
     @property
     def misplaced(self) -> bool:
-        """Do containers land outside of their pods, as containerd is not set to the kubelet's systemd driver?"""
+        """Do containers land outside of their pods, as only the kubelet uses the systemd driver?"""
         return self.driver == "systemd" and self.runtime_driver == "cgroupfs"
 
     @property
     def capacity(self) -> Resources:
-        """The node's capacity, as cadvisor gives it to the kubelet, and its pids."""
+        """The node's capacity: cadvisor's amounts, and pids."""
         return {
             "cpu": from_milli(self.cpus * 1000),
             "memory": from_bytes(self.memory),
@@ -93,7 +94,7 @@ class NodeConfig:
 
     @property
     def allocatable(self) -> Resources:
-        """What the cgroups of all pods together may use (getNodeAllocatableInternalAbsolute)."""
+        """The amounts that all pods together may use (getNodeAllocatableInternalAbsolute)."""
         return allocatable(self.capacity, self.kube_reserved, self.system_reserved)
 
     def cpu_weight(self, shares: int, level: Level) -> Ruled[int]:
@@ -102,7 +103,7 @@ class NodeConfig:
 
     @property
     def reported(self) -> Resources:
-        """What the node's status says is allocatable, and the scheduler goes by; of pids it says nothing."""
+        """The allocatable amounts in the node's status, which the scheduler uses; pids are not among them."""
         capacity = {name: amount for name, amount in self.capacity.items() if name != "pid"}
         kept = reservation(capacity, self.kube_reserved, self.system_reserved, self.eviction_memory)
         return reported_allocatable(capacity, kept)

@@ -30,7 +30,7 @@ _HUGETLB = Citation("maybeSetHugetlb", f"{CM}/cgroup_manager_linux.go")
 
 
 def values_of_node(node: NodeConfig, sums: RequestSums, pods: Sequence[Pod]) -> tuple[CgroupLimits, Reasons]:
-    """kubepods: the limits of node allocatable, with what the QoS manager writes over them."""
+    """kubepods: the limits of node allocatable, and the values that the QoS manager writes over them."""
     enforced = "pods" in node.enforce
     amounts = node.allocatable if enforced else node.capacity
     what = "allocatable" if enforced else "capacity (pods not in enforceNodeAllocatable)"
@@ -77,7 +77,7 @@ def _with_weight(
 def _reasons(
     node: NodeConfig, amounts: Resources, limits: CgroupLimits, what: str, source: Citation, reserved: Reserved | None
 ) -> Reasons:
-    """Of CPU, memory and tasks; ``reserved``: of which reservation, None for kubepods."""
+    """The reasons of CPU, memory and tasks; ``reserved``: which reservation, None for kubepods."""
     reasons: Reasons = {}
     if limits.shares is not None:
         why = shares_rule(f"{what} cpu", amounts["cpu"].milli_value(), limits.shares)
@@ -99,7 +99,7 @@ def _cpus_reason(node: NodeConfig, source: Citation) -> Reasons:
 
 
 def _inputs(node: NodeConfig, reserved: Reserved | None, name: str) -> Inputs:
-    """What a reservation says of a resource, or what node allocatable is made of."""
+    """The fields of a reservation for a resource; without one, the parts of node allocatable."""
     given = {"kubeReserved": node.kube_reserved, "systemReserved": node.system_reserved}
     inputs: Inputs = {}
     if reserved is None:

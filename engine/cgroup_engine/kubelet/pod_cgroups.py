@@ -1,4 +1,4 @@
-"""The cgroups of a pod: its own, and those of its containers, with the reason of each value."""
+"""The cgroups of a pod and of its containers, with the reason of each value."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def _container_path(node: NodeConfig, pod: Pod, container: Container, qos: QosCl
 
 
 def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
-    """The cgroup of the pod's sandbox, in which its first process idles.
+    """The cgroup of the pod's sandbox, where the pause process idles.
 
-    The kubelet says nothing of it; containerd and CRI-O give it 2 shares and an oom_score_adj of -998.
+    The kubelet does not choose its values: containerd and CRI-O give it 2 shares and an oom_score_adj of -998.
     """
     sandbox = Container(SANDBOX)
     weight = node.cpu_weight(MIN_SHARES, "container")

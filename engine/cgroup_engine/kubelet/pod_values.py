@@ -46,7 +46,7 @@ _UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
 
 
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimits, Reasons]:
-    """EnsureExists: what ResourceConfigForPod says, and podPidsLimit; as libcontainer writes it."""
+    """EnsureExists: the values of ResourceConfigForPod and podPidsLimit, as libcontainer writes them."""
     exclusive = disables_quota(node) and any_exclusive_cpus(pod, qos)
     limits, reasons = _resource_config(
         pod, qos, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd"
@@ -122,7 +122,7 @@ def _quota(
     exclusive: bool = False,
     systemd: bool = False,
 ) -> Ruled[int | None]:
-    """``exclusive``: containers have CPUs of their own. ``systemd``: the driver, which rounds up."""
+    """``exclusive``: containers have CPUs of their own. ``systemd``: the driver is systemd's, which rounds up."""
 
     def ruled(value: int | None, why: str) -> Ruled[int | None]:
         return Ruled(value, Reason(why, _CONFIG, partial(_quota_inputs, pod, cfs)))
@@ -154,7 +154,7 @@ def _memory(pod: Pod, qos: QosClass, limits: Resources, version: KubeletVersion)
 
 
 def _declares(pod: Pod, qos: QosClass, name: Literal["cpu", "memory"], version: KubeletVersion) -> bool:
-    """Is the limit declared for the pod? An init container counts together with the sidecars before it."""
+    """Does the pod declare the limit? Each init container counts together with the sidecars before it."""
     if qos == "Guaranteed" or not pod.limits.get(name, ZERO).is_zero():
         return True
     every = [c.limits for c in pod.containers]
@@ -175,7 +175,7 @@ def _pids(node: NodeConfig) -> Ruled[int | None]:
 
 
 def _inputs(pod: Pod, kind: Literal["requests", "limits"], name: str) -> Inputs:
-    """What the pod's containers, spec.resources and the overhead say of a resource."""
+    """The fields of the pod's containers, of spec.resources and of the overhead for a resource."""
     inputs: Inputs = {}
     for container in pod.all_containers:
         inputs |= amounts(

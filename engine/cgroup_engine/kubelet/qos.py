@@ -25,10 +25,11 @@ _MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 
 
 def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
-    """The QoS class: ``status.qosClass`` where the API server set it (from 1.27), else computed from the resources.
+    """The QoS class: ``status.qosClass`` if the API server set it (from 1.27), else computed from the resources.
 
-    Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: no container has any of
-    them. Burstable: the others. Init containers count. With spec.resources (gate PodLevelResources) only that counts.
+    Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: no container has a cpu or
+    memory request or limit. Burstable: all others. Init containers count. If the pod has spec.resources (gate
+    PodLevelResources), only these count.
     """
     if pod.status_qos_class is not None and version.at_least(27):
         return pod.status_qos_class
@@ -50,7 +51,7 @@ def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
 
 
 def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
-    """Adds cpu and memory above zero; says whether both were there."""
+    """Adds cpu and memory above zero; returns whether both were there."""
     found = 0
     for name in _COUNTED:
         amount = amounts.get(name)
@@ -70,8 +71,8 @@ def oom_score(pod: Pod, container: Container, memory_capacity: int, version: Kub
 
     * node-critical pods (before 1.22, change 99729, every critical one) -997, Guaranteed -997, BestEffort 1000;
     * Burstable: 1000 - 1000 × memory request / capacity, bounded to 3..999;
-    * a sidecar gets at most what the regular container with the smallest request gets (1.32, change 128029);
-    * a memory request of the pod (gate PodLevelResources) that no container asks for is spread over all of them.
+    * a sidecar gets at most the score of the regular container with the smallest request (1.32, change 128029);
+    * the part of the pod's own memory request (gate PodLevelResources) that no container claims is spread over all.
     """
 
     def ruled(value: int, why: str) -> Ruled[int]:
@@ -123,7 +124,7 @@ def _score(memory: int, capacity: int) -> int:
 
 
 def _spread_pod_request(pod: Pod) -> int:
-    """Bytes per container of the pod's request that its containers do not claim (remainingPodMemReqPerContainer)."""
+    """The pod's request that no container claims, in bytes per container (remainingPodMemReqPerContainer)."""
     request = _memory(pod.requests)
     if request == 0:
         return 0
@@ -139,18 +140,18 @@ def _truncated(number: int, divisor: int) -> int:
 
 
 def _spared(pod: Pod, version: KubeletVersion) -> bool:
-    """Does the OOM killer spare the pod for its priority?"""
+    """Does the pod's priority protect it from the OOM killer?"""
     return is_critical(pod) if not version.at_least(22) else _node_critical(pod)
 
 
 def is_static(pod: Pod) -> bool:
-    """IsStaticPod: a pod from a file or an URL rather than from the API server."""
+    """IsStaticPod: the pod comes from a file or a URL, not from the API server."""
     source = pod.annotations.get(_SOURCE_ANNOTATION)
     return source is not None and source != "api"
 
 
 def is_critical(pod: Pod) -> bool:
-    """IsCriticalPod: a static or mirror pod, or one of system priority."""
+    """IsCriticalPod: a static pod, a mirror pod, or a pod of system priority."""
     mirror = _MIRROR_ANNOTATION in pod.annotations
     return is_static(pod) or mirror or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL_PRIORITY)
 

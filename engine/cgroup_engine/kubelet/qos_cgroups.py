@@ -1,7 +1,7 @@
-"""What the kubelet keeps in the cgroups of the QoS classes, and in kubepods itself, from the pods that there are.
+"""The values that the kubelet keeps in the cgroups of the QoS classes and in kubepods, computed from all pods.
 
 Source: ``pkg/kubelet/cm/qos_container_manager_linux.go`` (UpdateCgroups, every minute and with each pod). "Guaranteed"
-stands for kubepods, in which the Guaranteed pods sit.
+stands for kubepods, where the Guaranteed pods are.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cgroup_engine.model.quantity import ZERO, wrapped
 
 @dataclass(frozen=True)
 class RequestSums:
-    """What the active pods of a QoS class ask for in sum: CPU in millicores, memory in bytes, 0 for BestEffort."""
+    """The sums of the active pods' requests by QoS class: CPU in millicores, memory in bytes; 0 for BestEffort."""
 
     milli_cpu: Mapping[QosClass, int]
     memory: Mapping[QosClass, int]
 
 
 def request_sums(pods: Sequence[Pod], version: KubeletVersion) -> RequestSums:
-    """The sums that setCPUCgroupConfig and getQoSMemoryRequests make, each pod rounded up by itself.
+    """The sums of setCPUCgroupConfig and getQoSMemoryRequests; each pod is rounded up by itself.
 
-    The second counts spec.resources even with the gate PodLevelResources off (since 1.32).
+    The sum of memory counts spec.resources even with the gate PodLevelResources off (since 1.32).
     """
     cpu: dict[QosClass, int] = {"Guaranteed": 0, "Burstable": 0, "BestEffort": 0}
     memory = dict(cpu)
@@ -53,8 +53,8 @@ def qos_shares(sums: RequestSums) -> dict[QosClass, int]:
 def memory_reserve(sums: RequestSums, percent: int, allocatable: int) -> dict[QosClass, int]:
     """Bytes that qosReserved leaves to the lower classes (setMemoryReserve); none if nothing is allocatable.
 
-    ``percent`` of what the higher classes request is kept from the lower ones. It may come out negative, which no
-    kernel takes, and zero, which libcontainer takes for "not set".
+    ``percent`` of the higher classes' requests is kept from the lower ones. The result may be negative, which the
+    kernel refuses, or zero, which libcontainer reads as "not set".
     """
     if allocatable == 0:
         return {}
@@ -65,8 +65,8 @@ def memory_reserve(sums: RequestSums, percent: int, allocatable: int) -> dict[Qo
 def memory_protection(sums: RequestSums, version: KubeletVersion, *, tiered: bool) -> dict[QosClass, CgroupLimits]:
     """memory.min and memory.low with the gate MemoryQoS (setMemoryQoS), cgroup v2 alone.
 
-    Up to 1.35: memory.min of kubepods and of Burstable, as far as there are requests. Since 1.36 (change 137584):
-    memory.min of kubepods and memory.low of Burstable with the policy TieredReservation, zeros with None.
+    Up to 1.35: memory.min of kubepods and of Burstable, if there are requests. Since 1.36 (change 137584): memory.min
+    of kubepods and memory.low of Burstable with the policy TieredReservation, zeros with the policy None.
     """
     burstable = sums.memory["Burstable"]
     both = sums.memory["Guaranteed"] + burstable
@@ -82,9 +82,9 @@ def memory_protection(sums: RequestSums, version: KubeletVersion, *, tiered: boo
 
 
 def unbounded_huge_pages(page_sizes: Iterable[int]) -> dict[int, int]:
-    """No class and not kubepods itself is limited in huge pages (setHugePagesUnbounded); pods are.
+    """Neither kubepods nor a class has a limit on huge pages, only pods have (setHugePagesUnbounded).
 
-    kubepods' own limits, which node allocatable set when it was made, are overwritten within a minute (since 1.22).
+    Node allocatable gives kubepods limits when it is made; these are overwritten within a minute (since 1.22).
     """
     return dict.fromkeys(page_sizes, UNLIMITED)
 

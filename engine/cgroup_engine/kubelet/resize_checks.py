@@ -1,4 +1,4 @@
-"""What cannot be resized in place: the refusals of the API server and of the kubelet.
+"""In-place resize: the changes that the API server or the kubelet refuses.
 
 Sources: ValidatePodResize of ``pkg/apis/core/v1/validation/validation.go``, podResizesAdmitHandler of
 ``pkg/kubelet/allocation/handlers.go`` (canResizePod of ``pkg/kubelet/kubelet.go`` up to 1.32), and the check of memory
@@ -17,17 +17,17 @@ from cgroup_engine.kubelet.resources import pod_level_set
 from cgroup_engine.model.pod import Container, Pod, Resources
 from cgroup_engine.model.quantity import ZERO
 
-Pairs = list[tuple[Container, Container]]  # each container as it is and as it shall be
-Usage = Callable[[Container | None], int]  # bytes of memory in use by a container, or with None by the pod
+Pairs = list[tuple[Container, Container]]  # each container before and after
+Usage = Callable[[Container | None], int]  # bytes of memory in use: of a container, or of the pod with None
 
 _RESIZED = ("cpu", "memory")
 _STATIC = ("kubernetes.io/config.mirror", "kubernetes.io/config.source")
 
 
 def check_resize(node: NodeConfig, old: Pod, new: Pod) -> None:
-    """Would an API server and a kubelet take the change?
+    """Returns if an API server and a kubelet would accept the change.
 
-    :raises ResizeRefusedError: they would not; the message says why.
+    :raises ResizeRefusedError: one would refuse it; the message says why.
     """
     version = node.version
     if not version.enabled("InPlacePodVerticalScaling"):
@@ -51,7 +51,7 @@ def check_resize(node: NodeConfig, old: Pod, new: Pod) -> None:
 
 
 def pairs(old: Pod, new: Pod) -> Pairs:
-    """The containers that can be resized, sidecars first."""
+    """The containers that can be resized, before and after; sidecars first."""
     return list(zip(old.with_cgroup, new.with_cgroup, strict=True))
 
 
@@ -87,12 +87,12 @@ def _check_amounts(pod: Pod, where: str, before: Resources, after: Resources) ->
 def check_memory_in_use(
     node: NodeConfig, old: Pod, new: Pod, limits: tuple[int | None, int | None], usage: Usage
 ) -> None:
-    """Is every memory limit that goes down above what is in use? The usage may grow right after.
+    """Returns if every memory limit that goes down stays above the usage. The usage may grow right after.
 
-    ``limits``: the pod's cgroup's, in bytes, as it is and as it shall be. Up to 1.33 a kubelet looks at the pod alone,
-    and with every change of memory; since 1.34 (change 133012) at the pod and at each container whose limit goes down.
+    ``limits``: of the pod's cgroup, in bytes, before and after. Up to 1.33 a kubelet checks the pod alone, at every
+    change of memory. Since 1.34 (change 133012) it checks the pod and each container whose limit goes down.
 
-    :raises ResizeRefusedError: it is not.
+    :raises ResizeRefusedError: a limit would fall below the usage.
     """
     problems = list(_above_limits(node, old, new, limits, usage))
     if problems:

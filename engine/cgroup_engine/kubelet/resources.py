@@ -1,4 +1,4 @@
-"""What a pod and its containers ask for in sum, and what the runtime is told of the sandbox.
+"""The sums of a pod's requests and limits, and the resources that the runtime is told for the sandbox.
 
 Sources: ``k8s.io/component-helpers/resource`` (PodRequests, PodLimits),
 ``pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go`` (calculateSandboxResources).
@@ -20,12 +20,12 @@ POD_LEVEL = ("cpu", "memory")  # and hugepages-*
 
 
 def pod_level_set(pod: Pod) -> bool:
-    """Has the pod resources of its own, spec.resources (IsPodLevelResourcesSet)? Never without the gate."""
+    """Has the pod spec.resources (IsPodLevelResourcesSet)? Without the gate PodLevelResources these are never read."""
     return bool(pod.requests or pod.limits)
 
 
 def pod_requests(pod: Pod, version: KubeletVersion) -> Resources:
-    """PodRequests: the containers' aggregate, pod-level values over it, overhead added."""
+    """PodRequests: the containers' aggregate, replaced by pod-level values, plus the overhead."""
     sums = dict(aggregate_requests(pod))
     sums.update((name, amount) for name, amount in pod.requests.items() if pod_level_applies(name, version))
     _add(sums, pod.overhead)
@@ -33,7 +33,7 @@ def pod_requests(pod: Pod, version: KubeletVersion) -> Resources:
 
 
 def pod_limits(pod: Pod, version: KubeletVersion) -> Resources:
-    """PodLimits: as PodRequests; overhead is added only to limits that exist and are not zero."""
+    """PodLimits: as PodRequests, but the overhead is added only to limits that exist and are not zero."""
     sums = dict(aggregate_limits(pod))
     sums.update((name, amount) for name, amount in pod.limits.items() if pod_level_applies(name, version))
     for name, amount in pod.overhead.items():
@@ -48,7 +48,7 @@ def pod_level_applies(name: str, version: KubeletVersion) -> bool:
 
 
 def aggregate_requests(pod: Pod) -> Resources:
-    """AggregateContainerRequests: the larger of what the pod needs while it runs and while it starts.
+    """AggregateContainerRequests: the larger of the sums while the pod runs and while it starts.
 
     Running: all regular containers and sidecars. Starting: each init container with the sidecars before it.
     """
@@ -72,7 +72,7 @@ def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]
 
 
 def starting_steps(pod: Pod, init: Iterable[Resources]) -> Iterator[tuple[Container, Resources, Resources]]:
-    """Each init container, its own amounts, and what the pod needs while it starts: its and the sidecars' so far."""
+    """Each init container, its amounts, and the sum of these and of all sidecars before it."""
     sidecars: dict[str, Quantity] = {}
     for container, amounts in zip(pod.init_containers, init, strict=True):
         step = dict(sidecars)
@@ -101,9 +101,9 @@ def _maximum(largest: dict[str, Quantity], amounts: Resources) -> None:
 
 
 def limits_for_sandbox(pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:
-    """calculateSandboxResources: what the kubelet tells the runtime of the pod without its overhead.
+    """calculateSandboxResources: the pod's resources without its overhead, as the kubelet tells the runtime.
 
-    It is for runtimes whose sandbox is a machine of its own; with runc no cgroup gets these values.
+    Runtimes whose sandbox is a virtual machine use them; runc gives them to no cgroup.
     """
     bare = replace(pod, overhead={})
     requests, limits = pod_requests(bare, version), pod_limits(bare, version)
@@ -111,7 +111,7 @@ def limits_for_sandbox(pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> Cgro
 
 
 def limits_for_overhead(pod: Pod, cfs: CfsQuota) -> CgroupLimits:
-    """convertOverheadToLinuxResources: the overhead, which the runtime is told beside ``limits_for_sandbox``."""
+    """convertOverheadToLinuxResources: the pod's overhead, which the kubelet tells the runtime too."""
     if not pod.overhead:
         return CgroupLimits()
     cpu = pod.overhead.get("cpu", ZERO)

@@ -1,7 +1,7 @@
-"""CPU amounts in the forms the kubelet and the kernel use.
+"""CPU amounts in the units of the kubelet and of the kernel.
 
 Millicores (1000 = one CPU) ↔ shares (v1 ``cpu.shares``, 1024 = one CPU), and millicores ↔ quota (µs of CPU time per
-period). What v2's ``cpu.weight`` makes of shares is in ``cpu_weight``.
+period). ``cpu_weight`` turns shares into v2's ``cpu.weight``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MIN_QUOTA_US = 1000  # the kernel refuses less
 def milli_to_shares(milli: int) -> int:
     """``cm.MilliCPUToShares``: milli × 1024 / 1000, at least 2, at most 262144.
 
-    The upper bound is at the pod and node level since 1.19 (change 93248), of containers since 1.24 (change 106570).
+    The upper bound holds for pods and the node since 1.19 (change 93248), for containers since 1.24 (change 106570).
     """
     return max(MIN_SHARES, min(MAX_SHARES, _truncated(wrapped(milli * SHARES_PER_CPU), MILLI_PER_CPU)))
 
 
 def milli_to_quota(milli: int, period_us: int) -> int:
-    """``cm.MilliCPUToQuota`` in µs: milli × period / 1000, at least 1000; 0 for 0, which means "not limited"."""
+    """``cm.MilliCPUToQuota`` in µs: milli × period / 1000, at least 1000; 0 for 0, that is no limit."""
     return 0 if milli == 0 else max(MIN_QUOTA_US, _truncated(wrapped(milli * period_us), MILLI_PER_CPU))
 
 
@@ -38,24 +38,25 @@ def shares_to_milli(shares: int) -> int:
 
 
 def quota_to_milli(quota_us: int, period_us: int) -> int:
-    """``cm.QuotaToMilliCPU``: quota × 1000 / period in millicores; 0 for -1, which is "not limited"."""
+    """``cm.QuotaToMilliCPU``: quota × 1000 / period in millicores; 0 for -1, that is no limit."""
     return 0 if quota_us == -1 else _truncated(quota_us * MILLI_PER_CPU, period_us)
 
 
 def weight_to_shares(weight: int) -> int:
     """CPU shares (2..262144) that a kubelet reads from cpu.weight (1..10000): ((weight - 1) × 262142) / 9999 + 2.
 
-    ``cpuWeightToCPUShares`` of ``pkg/kubelet/cm/cgroup_v2_manager_linux.go``. A weight stands for 26 shares or so, and
-    this gives at most the least of them: 1024 shares are written as 39, read as 998, which is written as 38.
+    ``cpuWeightToCPUShares`` of ``pkg/kubelet/cm/cgroup_v2_manager_linux.go``. One weight stands for about 26 numbers
+    of shares, and this gives a number at or below the least of them. So 1024 shares are written as 39, 39 is read as
+    998, and 998 is written as 38.
     """
     return (weight - 1) * 262142 // 9999 + 2
 
 
 def systemd_quota(quota_us: int, period_us: int) -> int:
-    """A quota in µs as the systemd driver sets it: 1% of a CPU at a time, rounded up (``addCPUQuota``).
+    """A quota in µs as the systemd driver sets it: rounded up to 1% of a CPU (``addCPUQuota``).
 
-    Since opencontainers/cgroups 0.0.2 the file gets the same; before, systemd and libcontainer wrote one after the
-    other, and systemd's next write of the unit brought the rounded one back (kubernetes issue 129357).
+    Since opencontainers/cgroups 0.0.2 libcontainer writes the rounded quota too. Before, it wrote the exact one, and
+    systemd's next write of the unit brought the rounded one back (kubernetes issue 129357).
     """
     per_second = quota_us * 1_000_000 // period_us
     if per_second % 10_000 == 0:
@@ -83,7 +84,7 @@ def quota_rule(what: str, milli: int, cfs: CfsQuota, quota_us: int) -> str:
 
 
 def quota_inputs(cfs: CfsQuota) -> Inputs:
-    """What the node's configuration says of quotas."""
+    """The node's settings for quotas."""
     return dict([setting("cpuCFSQuota", cfs.enforced), setting("cpuCFSQuotaPeriod", f"{cfs.period_us}us")])
 
 

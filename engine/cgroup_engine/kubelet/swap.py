@@ -1,4 +1,4 @@
-"""How much swap a container may use.
+"""The swap limit of a container.
 
 Sources: ``pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`` (configureContainerSwapResources,
 GetContainerSwapBehavior, calcSwapForBurstablePods), KEP-2400.
@@ -20,7 +20,7 @@ SwapBehavior = Literal["NoSwap", "LimitedSwap", "UnlimitedSwap"]
 
 @dataclass(frozen=True)
 class NodeSwap:
-    """What a node has, in bytes, and what its kubelet is told; ``behavior`` None: nothing is said to the runtime."""
+    """A node's memory and swap in bytes, and swapBehavior; None: the kubelet tells the runtime nothing."""
 
     memory: int
     swap: int
@@ -30,14 +30,14 @@ class NodeSwap:
 def swap_limit(
     container: Container, pod: Pod, qos: QosClass, memory_limit: int, node: NodeSwap, version: KubeletVersion
 ) -> int | None:
-    """Bytes of swap beside the container's memory; None is no limit, or nothing said.
+    """Bytes of swap beside the container's memory; None: no limit, or the kubelet tells the runtime nothing.
 
-    LimitedSwap, since 1.28 (change 118764) on cgroup v2: request / the node's memory × the node's swap for a container
-    of a Burstable pod that has a memory request other than its limit, and is not critical (1.31, change 125277); 0 for
-    the others, as with NoSwap. Up to 1.27 a container with a memory limit has no swap beside it, others are not
-    limited. UnlimitedSwap (up to 1.29) limits nothing.
+    LimitedSwap since 1.28 (change 118764), on cgroup v2: memory request / the node's memory × the node's swap. Only
+    containers of Burstable pods get it, if their memory request and limit differ, and if the pod is not critical
+    (1.31, change 125277). All others get 0, as with NoSwap. Up to 1.27 a container with a memory limit gets 0, and
+    others have no limit. UnlimitedSwap (up to 1.29) limits nothing.
 
-    On cgroup v1 no kubelet gives swap: what is limited at all has as much memory with swap as without.
+    On cgroup v1 no kubelet gives swap: memory with swap has the same limit as memory alone.
     """
     return swap_rule(container, pod, qos, memory_limit, node, version)[0]
 
@@ -45,7 +45,7 @@ def swap_limit(
 def swap_rule(
     container: Container, pod: Pod, qos: QosClass, memory_limit: int, node: NodeSwap, version: KubeletVersion
 ) -> tuple[int | None, str]:
-    """``swap_limit``, and why it is so with the numbers filled in."""
+    """``swap_limit`` and its reason, with the numbers filled in."""
     none = f"swap: {node.behavior} gives this container none"
     if node.behavior is None or node.behavior == "UnlimitedSwap":
         return None, ""

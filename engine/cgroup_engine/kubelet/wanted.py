@@ -1,6 +1,6 @@
-"""The wanted tree: which cgroups there should be, with which values, and the reason of each value.
+"""The wanted tree: the cgroups of a node with their values, and the reason of each value.
 
-Pure: node configuration and pods in, cgroups out, parents before children. Nothing here knows of v1 or v2 files.
+Pure: node configuration and pods in, cgroups out, parents before children. v1 and v2 files are not known here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 
 
 def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ...]:
-    """All cgroups of a node with these pods, parents before children; pods that have ended have none.
+    """All cgroups of a node with these pods, parents before children. Pods that have ended have none.
 
     :raises UnsafeNameError: a name cannot become a directory.
     """
@@ -49,7 +49,7 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
 
 
 def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup]:
-    """systemCgroups and kubeletCgroups with what is above them, as far as it is not among the ``others``."""
+    """systemCgroups and kubeletCgroups with their ancestors, unless these are among the ``others``."""
     for name, owner in ((node.system_cgroups, "systemCgroups"), (node.kubelet_cgroups, "kubeletCgroups")):
         for n in range(len(name)):
             path = "/".join(name[: n + 1])
@@ -59,7 +59,7 @@ def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup
 
 
 def reserved_paths(node: NodeConfig) -> dict[str, str]:
-    """The operator's cgroups that are enforced: field of the configuration -> path."""
+    """The reserved cgroups that are enforced: field of the configuration -> path."""
     paths = {}
     for key, name in (
         ("system-reserved", node.system_reserved_cgroup),
@@ -84,7 +84,7 @@ def _reserved_cgroups(node: NodeConfig) -> Iterable[WantedCgroup]:
 
 
 def _with_reserved(others: Sequence[WantedCgroup], reserved: Iterable[WantedCgroup]) -> list[WantedCgroup]:
-    """The reserved cgroups first, but those below cgroupRoot behind it: it gives them their files on v2, CPUs on v1."""
+    """The reserved cgroups come first. Those below cgroupRoot come after it: it gives them files on v2, CPUs on v1."""
 
     place = {cgroup.path: number for number, cgroup in enumerate(others)}
 

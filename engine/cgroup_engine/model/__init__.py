@@ -1,1 +1,1 @@
-"""What everything speaks of: pods, quantities, names, limits, one wanted cgroup. Imports no other room."""
+"""The nouns of the engine: pods, quantities, names, limits, one wanted cgroup."""

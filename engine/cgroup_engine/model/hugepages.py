@@ -1,4 +1,4 @@
-"""Huge pages: the names that the pod API and the kernel have for a size of pages, and their limits.
+"""Huge pages: their sizes, as the pod API and the kernel name them, and their limits.
 
 Sources: ``pkg/apis/core/v1/helper`` (HugePageSizeFromResourceName), ``pkg/kubelet/cm/helpers_linux.go``
 (HugePageLimits).
@@ -14,7 +14,7 @@ from cgroup_engine.errors import QuantityError, quoted
 from cgroup_engine.model.quantity import Quantity, from_bytes, parse, wrapped
 
 PREFIX = "hugepages-"
-UNLIMITED = 1 << 62  # what the kubelet writes for "no limit"; the kernel rounds it to its own
+UNLIMITED = 1 << 62  # the kubelet's "no limit"; the kernel rounds it
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _OF_MACHINE = Path("/sys/kernel/mm/hugepages")
 _MACHINE_DIRECTORY = re.compile(r"hugepages-([0-9]{1,9})kB", re.ASCII)
@@ -23,9 +23,9 @@ _UNITS = {"KB": _KIB, "MB": _MIB, "GB": _GIB}
 
 
 def hugepage_limits(amounts: Mapping[str, Quantity]) -> dict[int, int]:
-    """HugePageLimits: bytes of a page -> bytes of limit. Two names of one size (2Mi, 2048Ki) count together.
+    """HugePageLimits: bytes of a page -> bytes of limit.
 
-    A name that is no size counts as the size 0, which no node has.
+    Two names of one size (2Mi, 2048Ki) add up. A name that is no size counts as size 0, which no node has.
     """
     limits: dict[int, int] = {}
     for name, amount in amounts.items():
@@ -45,7 +45,7 @@ def _size_or_zero(name: str) -> int:
 def page_size_of_resource(name: str) -> int:
     """Bytes of a page of the resource ``hugepages-2Mi``.
 
-    :raises QuantityError: what follows ``hugepages-`` is not a whole number of bytes above zero.
+    :raises QuantityError: the name does not end in a whole number of bytes above zero.
     """
     text = name.removeprefix(PREFIX)
     size = parse(text)
@@ -75,9 +75,9 @@ def page_size_of_file(name: str) -> int | None:
 
 
 def huge_pages_of_machine(directory: Path = _OF_MACHINE) -> dict[int, int]:
-    """The sizes of huge pages that a kernel has -> bytes of such pages; none where it has no huge pages.
+    """This machine's sizes of huge pages -> bytes of such pages; empty if its kernel has none.
 
-    The kubelet sees the sizes in the same place (libcontainer's HugePageSizes), and cadvisor the numbers.
+    The kubelet reads the sizes in the same place (libcontainer's HugePageSizes), and cadvisor the numbers.
     """
     found = {}
     for entry in sorted(directory.iterdir()) if directory.is_dir() else ():

@@ -1,8 +1,7 @@
 """Which kubelet's rules are used, and which feature gates are on in it.
 
-The range is 1.24 to 1.36. Rules read from compiled kubelets are those of 1.32.10 and 1.36.2; for the versions between
-and below, the release in which a rule changed comes from the source of each release or the change logs, and is said
-where the rule is.
+The range is 1.24 to 1.36. Compiled kubelets of 1.32.10 and 1.36.2 were asked for their answers. The other releases come
+from the sources and the change logs: each rule names the release in which it changed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Stage = Literal["alpha", "beta", "ga", "deprecated", "removed"]
 
 @dataclass(frozen=True)
 class Gate:
-    """What a feature gate is from a release on: its stage, whether it is on by default, whether it can be set."""
+    """A feature gate from a release on: its stage, whether it is on by default, whether it is locked."""
 
     stage: Stage
     on: bool
@@ -32,9 +31,9 @@ class Gate:
 _ALPHA = Gate("alpha", on=False)
 _BETA = Gate("beta", on=True)
 _GA = Gate("ga", on=True, locked=True)
-_REMOVED = Gate("removed", on=True)  # a kubelet does not start with it; what it gated is on
+_REMOVED = Gate("removed", on=True)  # a kubelet refuses its name; the feature is on
 
-# The gates that cgroups depend on: gate -> release 1.N -> what it is from there on; before the first it is unknown.
+# The gates that cgroups depend on: gate -> release 1.N -> its state from there on. Before the first it is unknown.
 # Source: pkg/features/kube_features.go of each release.
 GATES: dict[str, dict[int, Gate]] = {
     "CPUManager": {24: _BETA, 26: _GA, 33: _REMOVED},
@@ -77,15 +76,15 @@ class KubeletVersion:
         return self.minor >= minor
 
     def gate(self, name: str) -> Gate | None:
-        """What a gate of ``GATES`` is in this release; None if the release does not know it."""
+        """The state of a gate of ``GATES`` in this release; None if the release does not know it."""
         known = [gate for since, gate in GATES[name].items() if self.minor >= since]
         return known[-1] if known else None
 
     def enabled(self, name: str) -> bool:
-        """Is a gate of ``GATES`` on? Explicit setting, else AllAlpha/AllBeta, else the release's default.
+        """Is a gate of ``GATES`` on? Its own setting decides, else AllAlpha or AllBeta, else the release's default.
 
-        Source: ``k8s.io/component-base/featuregate``. A gate that the release does not know is off, one that is
-        locked or removed is on, whatever the configuration says.
+        A gate that the release does not know is off. A locked or removed gate is on, whatever the configuration says.
+        Source: ``k8s.io/component-base/featuregate``.
         """
         gate = self.gate(name)
         if gate is None or gate.locked or gate.stage == "removed":

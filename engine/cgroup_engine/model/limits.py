@@ -10,7 +10,7 @@ DEFAULT_PERIOD_US = 100_000
 
 @dataclass(frozen=True)
 class CfsQuota:
-    """How the node limits CPU: cpuCFSQuota, and cpuCFSQuotaPeriod in µs."""
+    """How the node limits CPU: cpuCFSQuota (on or off), and cpuCFSQuotaPeriod in µs."""
 
     enforced: bool = True
     period_us: int = DEFAULT_PERIOD_US
@@ -45,7 +45,7 @@ class CgroupLimits:
 
     @property
     def unified(self) -> dict[str, str]:
-        """The files of cgroup v2 that the kubelet names itself, as it hands them to libcontainer or the runtime."""
+        """The v2 files that the kubelet itself names (``Unified``), as it hands them to libcontainer or the runtime."""
         given = {
             "memory.min": self.memory_min,
             "memory.low": self.memory_low,

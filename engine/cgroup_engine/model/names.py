@@ -1,4 +1,4 @@
-"""Names of cgroups: how a pod, a QoS class and a container become directories with either driver.
+"""Names of cgroups: the directories of a QoS class, a pod and a container, with either driver.
 
 A ``CgroupName`` is the kubelet's internal name, a tuple of components: ``("kubepods", "burstable", "pod1234-5")``.
 The cgroupfs driver joins them with "/"; the systemd driver writes "-" inside a component as "_", joins with "-" and
@@ -7,7 +7,7 @@ expands the slice: ``kubepods.slice/kubepods-burstable.slice/kubepods-burstable-
 Sources: ``pkg/kubelet/cm/cgroup_manager_linux.go`` (NewCgroupName, ToSystemd, ToCgroupfs, Parse*),
 ``opencontainers/cgroups/systemd`` (ExpandSlice), ``cm.NodeAllocatableRoot``, ``cm.GetPodContainerName``.
 
-Everything here comes from strangers in the end, so every component is checked before it can become a directory.
+Names come from untrusted input, so every component is checked before it becomes a directory.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _CONTAINER_ID = re.compile(r"[0-9a-f]{1,64}", re.ASCII)
 
 
 def check_uid(uid: str) -> str:
-    """A pod UID that may become part of a directory name.
+    """Returns a pod UID that is safe in a directory name.
 
-    :raises UnsafeNameError: it may not. The kubelet forbids "/" and "_" (NewCgroupName), this engine everything but
+    :raises UnsafeNameError: it is not safe. The kubelet forbids "/" and "_" (NewCgroupName). This engine allows only
         letters, digits, "-" and single ".".
     """
     if not _UID.fullmatch(uid):
@@ -47,9 +47,9 @@ def check_uid(uid: str) -> str:
 
 
 def check_container_id(text: str) -> str:
-    """A container id, hex digits only.
+    """Returns a container id that consists of hex digits only.
 
-    :raises UnsafeNameError: it is not.
+    :raises UnsafeNameError: it has other characters.
     """
     if not _CONTAINER_ID.fullmatch(text):
         raise UnsafeNameError(f"{quoted(text)} is not a container id", value=text, todo="use 1 to 64 hex digits, a-f")
@@ -57,7 +57,7 @@ def check_container_id(text: str) -> str:
 
 
 def invented_container_id(uid: str, container: str) -> str:
-    """The id of a container that has none yet: the first 64 hex digits of sha256 of ``<pod uid>/<container name>``."""
+    """An id for a container that has none yet: sha256 of ``<pod uid>/<container name>`` in 64 hex digits."""
     return hashlib.sha256(f"{uid}/{container}".encode()).hexdigest()[:64]
 
 
@@ -134,7 +134,7 @@ def kubepods_name(cgroup_root: CgroupName) -> CgroupName:
 
 
 def qos_name(cgroup_root: CgroupName, qos: QosClass) -> CgroupName:
-    """The cgroup of a QoS class; Guaranteed pods sit in kubepods itself."""
+    """The cgroup of a QoS class; Guaranteed pods are in kubepods itself."""
     base = kubepods_name(cgroup_root)
     return base if qos == "Guaranteed" else (*base, qos.lower())
 
@@ -162,11 +162,11 @@ def container_directory(container_id: str, driver: Driver, runtime: Runtime) -> 
 
 
 def misplaced_container(pod: CgroupName, container_id: str, cgroup_version: Literal[1, 2]) -> tuple[str, ...]:
-    """The directories of a container when the kubelet uses the systemd driver and containerd does not.
+    """The directories of a container if the kubelet uses the systemd driver and containerd does not.
 
-    containerd hands runc ``<pod's slice>:cri-containerd:<id>``, which is systemd's form (its getCgroupsPath). Without
-    SystemdCgroup runc takes it for a relative path: on v1 below its own cgroup, which is containerd's, on v2 beside
-    that (libcontainer's subsysPath and fs2 defaultDirPath). The pod's limits do not hold there.
+    containerd hands runc ``<pod's slice>:cri-containerd:<id>``, the form for systemd (getCgroupsPath). Without
+    SystemdCgroup runc reads it as a relative path: on v1 below containerd's own cgroup, on v2 beside it (libcontainer's
+    subsysPath and fs2 defaultDirPath). The pod's limits do not apply there.
 
     :raises UnsafeNameError: the id may not become a directory.
     """
@@ -175,12 +175,12 @@ def misplaced_container(pod: CgroupName, container_id: str, cgroup_version: Lite
 
 
 def misplaced_parent(cgroup_version: Literal[1, 2]) -> tuple[str, ...]:
-    """Where ``misplaced_container`` puts all of them."""
+    """The directory that holds all misplaced containers."""
     return ("system.slice", "containerd.service") if cgroup_version == 1 else ("system.slice",)
 
 
 def is_misplaced_container(directory_name: str, kubepods: str) -> bool:
-    """Is it a container of a pod below kubepods, as ``misplaced_container`` names it? ``kubepods``: its directory."""
+    """Is this a name that ``misplaced_container`` makes for a pod of this kubepods? ``kubepods``: its directory."""
     slice_name, colons, container_id = directory_name.partition(_MISPLACED)
     top = kubepods.rpartition("/")[2].removesuffix(_SLICE)
     return (
@@ -191,7 +191,7 @@ def is_misplaced_container(directory_name: str, kubepods: str) -> bool:
 
 
 def is_pod_directory(directory_name: str, driver: Driver) -> bool:
-    """Does a directory directly below a QoS cgroup have a pod's name (``IsPodCgroup``)?"""
+    """Is this a pod's directory name, directly below a QoS cgroup (``IsPodCgroup``)?"""
     if driver == "cgroupfs":
         return directory_name.startswith("pod") and bool(_UID.fullmatch(directory_name[3:]))
     stem = directory_name.removesuffix(_SLICE)
@@ -200,7 +200,7 @@ def is_pod_directory(directory_name: str, driver: Driver) -> bool:
 
 
 def is_container_directory(directory_name: str) -> bool:
-    """Could a directory inside a pod's be a container of any runtime here, of either driver?"""
+    """Is this a container's directory name, inside a pod's, of any runtime and either driver?"""
     stem = directory_name.removesuffix(".scope")
     for prefix in _SCOPE_PREFIX.values():
         stem = stem.removeprefix(prefix)

@@ -1,4 +1,4 @@
-"""A pod as far as its cgroups depend on it."""
+"""A pod: the fields that its cgroups depend on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> am
 
 @dataclass(frozen=True)
 class Container:
-    """A container of a pod. ``id`` is the runtime's, or None while there is none.
+    """A container of a pod.
 
-    ``restart_on``: the resources, cpu or memory, whose in-place resize restarts it (resizePolicy RestartContainer).
+    ``id`` is the runtime's, or None while there is none. ``restart_on``: the resources, cpu or memory, whose in-place
+    resize restarts the container (resizePolicy RestartContainer).
     """
 
     name: str
@@ -29,9 +30,10 @@ class Container:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod as far as its cgroups depend on it. ``requests`` and ``limits`` are spec.resources.
+    """A pod: the fields that its cgroups depend on.
 
-    ``gated_requests`` are spec.resources.requests for a kubelet with the gate PodLevelResources off.
+    ``requests`` and ``limits`` are spec.resources. ``gated_requests`` are spec.resources.requests for a kubelet with
+    the gate PodLevelResources off.
     """
 
     uid: str

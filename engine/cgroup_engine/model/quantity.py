@@ -5,12 +5,12 @@ rounded up (away from zero). ``value()`` and ``milli_value()`` round up too.
 
 Two limits of the Go type are part of its behaviour and kept here:
 
-* A number of up to 18 digits is an int64 with a decimal scale; asking such a number for a value that does not fit
-  an int64 gives 0 (``100P`` has a milli value of 0) or, for some scales, what is left modulo 2^64. Every other number
-  is of any size, and a value that does not fit wraps around modulo 2^64.
-* Binary quantities (Ki … Ei) that take the second form are capped at 2^63-1.
+* Go holds a number of up to 18 digits as an int64 with a decimal scale. If a value of such a number does not fit an
+  int64, Go gives 0 (``100P`` has a milli value of 0) or, for some scales, the value modulo 2^64. Go holds every other
+  number exactly, and a value that does not fit wraps around modulo 2^64.
+* Binary quantities (Ki … Ei) of the second form are capped at 2^63-1.
 
-Exponents beyond ±64 are refused here; Go takes them and reads nonsense.
+Exponents beyond ±64 are refused here; Go accepts them and misreads them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
 _NANO = -9
 _MAX_INT64 = (1 << 63) - 1
-_MAX_DIGITS = 18  # what always fits an int64
+_MAX_DIGITS = 18  # these always fit an int64
 _MAX_EXPONENT = 64
 _MAX_LENGTH = 128
 
@@ -41,9 +41,9 @@ _BINARY_NAMES = {0: "", **{exponent: name for name, exponent in _BINARY.items()}
 class Quantity:
     """A resource quantity; ``parse`` makes one.
 
-    ``nano`` is the exact number in 10^-9. ``small`` is (mantissa, power of ten) when Go would hold it as an int64
-    with a scale, else None. ``text`` is kept where Go repeats the text it read instead of making a canonical one.
-    ``places`` are the decimals that Go keeps of a number that is not small: how one that does not fit wraps.
+    ``nano``: the exact number in 10^-9. ``small``: (mantissa, power of ten) if Go holds it as an int64 with a scale,
+    else None. ``text``: the text that was read, if Go prints that instead of a canonical one. ``places``: the decimals
+    that Go keeps of a number that is not small; they decide how a value that does not fit wraps.
     """
 
     nano: int
@@ -53,15 +53,15 @@ class Quantity:
     places: int = field(default=9, compare=False)
 
     def value(self) -> int:
-        """The number rounded up to an integer (bytes, cores); see the module for what does not fit an int64."""
+        """The number rounded up to an integer (bytes, cores); the module says what happens beyond an int64."""
         return self._scaled(0)
 
     def milli_value(self) -> int:
-        """The number in thousandths (millicores), rounded up; see the module for what does not fit an int64."""
+        """The number in thousandths (millicores), rounded up; the module says what happens beyond an int64."""
         return self._scaled(-3)
 
     def fits(self) -> bool:
-        """True if ``value()`` and the number agree (an int64 holds it, rounded up)."""
+        """Does an int64 hold the number, rounded up?"""
         return self.value() == -(-self.nano // 10**9)
 
     def is_zero(self) -> bool:
@@ -91,7 +91,7 @@ class Quantity:
         return self + Quantity(-other.nano, other.format, negative, places=other.places)
 
     def __str__(self) -> str:
-        """The canonical form: ``1500m``, ``1536Mi``; no precision lost, the largest suffix without decimals."""
+        """The canonical form: ``1500m``, ``1536Mi``; exact, with the largest suffix that needs no decimals."""
         if self.text:
             return self.text
         if self.nano == 0:
@@ -123,8 +123,8 @@ class Quantity:
             return wrapped(unscaled * 10**-more)
         divisor: int = 10**more
         if unscaled < _MAX_INT64:
-            # Go takes every number below 2^63-1 for an int64 here, so a very negative one wraps before the division,
-            # and rounds what it truncated up by one, whatever the sign.
+            # Go treats every number below 2^63-1 as an int64 here, so a very negative one wraps before the division.
+            # It adds one to a truncated quotient, whatever the sign.
             number = wrapped(unscaled)
             truncated = number // divisor if number >= 0 else -(-number // divisor)
             return truncated + (truncated * divisor != number)
@@ -146,7 +146,7 @@ def _away_from_zero(number: int, divisor: int) -> int:
 
 
 def wrapped(number: int) -> int:
-    """What Go's int64 makes of a number that it cannot hold."""
+    """A number as Go's int64 has it: modulo 2^64."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -163,11 +163,11 @@ def from_milli(number: int) -> Quantity:
     return Quantity(number * 10**6, "DecimalSI", (number, -3))
 
 
-@lru_cache(maxsize=1 << 12)  # pods say the same few amounts again and again
+@lru_cache(maxsize=1 << 12)  # pods repeat the same few amounts
 def parse(text: str) -> Quantity:
-    """The quantity a text stands for (``resource.ParseQuantity``).
+    """Reads a quantity (``resource.ParseQuantity``).
 
-    :raises QuantityError: it is none.
+    :raises QuantityError: the text is not a quantity.
     """
     match = _SHAPE.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if match is None:

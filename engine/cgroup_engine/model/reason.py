@@ -1,4 +1,4 @@
-"""Why a value is what it is: the rule with its numbers, the kubelet's function, and what went into it."""
+"""Why a cgroup has a value: the rule with its numbers, the kubelet's function, and the inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-Inputs = dict[str, str]  # field of a pod or of the node's configuration -> what it says
+Inputs = dict[str, str]  # field of a pod or of the node's configuration -> its text
 
 CM = "pkg/kubelet/cm"
 
@@ -28,9 +28,9 @@ THE_RUNTIME = Citation("the runtime", "")
 
 
 class Reason(NamedTuple):
-    """``why``: the rule with the numbers filled in. ``source``: where the kubelet has it.
+    """``why``: the rule with the numbers filled in. ``source``: the kubelet's function with that rule.
 
-    ``find_inputs`` gives what of pods and node went into the value. It is called when somebody asks.
+    ``find_inputs`` collects the fields of pods and node that the rule read. It is called only on demand.
     """
 
     why: str
@@ -42,16 +42,16 @@ class Reason(NamedTuple):
         return self.find_inputs()
 
 
-@dataclass(slots=True)  # not frozen: a node has ten thousands, and freezing takes a third of their time
+@dataclass(slots=True)  # not frozen: a node has tens of thousands, and freezing costs a third of their time
 class Ruled(Generic[T]):
-    """A value and its reason: what a rule returns."""
+    """A value and its reason: the result of a rule."""
 
     value: T
     reason: Reason
 
 
 def amounts(what: str, given: Mapping[str, object], name: str) -> Iterator[tuple[str, str]]:
-    """One resource of ``what`` as an input, if it is given."""
+    """One resource of ``what`` as an input; nothing if it is not given."""
     if name in given:
         yield f"{what}.{name}", str(given[name])
 

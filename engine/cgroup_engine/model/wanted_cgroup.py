@@ -1,4 +1,4 @@
-"""One cgroup as it should be, and what the cgroups of all levels have in common."""
+"""One cgroup as it should be, and the rules that all levels share."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ Reasons = dict[Field, Reason]
 class WantedCgroup:
     """One cgroup.
 
-    ``path`` is below the cgroup root (v1: below each hierarchy). ``reasons`` says why each value is what it is. Of a
-    ``reserved`` cgroup, which the operator makes, only the values that are set are managed; of a ``root`` cgroup
-    (cgroupRoot and what is above it), a ``system`` one (systemCgroups, kubeletCgroups) and a ``runtime`` one (where
-    misplaced containers lie) none. Everywhere else a value that is not set is the kernel's default.
+    ``path`` is below the cgroup root (v1: below each hierarchy). ``reasons`` says why it has each value.
+
+    The level decides which values the engine manages. ``reserved`` cgroups are the operator's: only the values that
+    are set. ``root`` (cgroupRoot and its ancestors), ``system`` (systemCgroups, kubeletCgroups) and ``runtime`` (the
+    parents of misplaced containers): none. All others: every value, and one that is not set is the kernel's default.
     """
 
     path: str
@@ -50,12 +51,12 @@ class WantedCgroup:
         return self.container is not None and self.container not in (self.pod.with_cgroup if self.pod else ())
 
     def why(self, field: Field) -> str:
-        """Why a value is what it is, in words."""
+        """Why the cgroup has a value, in words."""
         return self.reasons[field].why if field in self.reasons else "the kernel's default"
 
 
 def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
-    """What libcontainer writes of a ResourceConfig: a zero is taken for "not set"; of pids see ``written_pids``."""
+    """The values that libcontainer writes for a ResourceConfig. It reads zero as "not set"; see ``written_pids``."""
     pids = written_pids(limits.pids, version)
     if pids == limits.pids and limits.quota_us != 0 and limits.memory != 0:
         return limits
@@ -63,14 +64,14 @@ def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
 
 
 def written_pids(pids: int | None, version: KubeletVersion) -> int | None:
-    """What libcontainer writes of a number of tasks; since kubelet 1.36 (opencontainers/cgroups 0.0.6) none is one."""
+    """The pids limit that libcontainer writes; since kubelet 1.36 (opencontainers/cgroups 0.0.6) it writes 1 for 0."""
     return 1 if pids == 0 and version.at_least(36) else pids or None
 
 
 def protection_reasons(
     limits: CgroupLimits, asked: str, none: str, source: Citation, inputs: Callable[[], Inputs]
 ) -> Reasons:
-    """Why memory.min and memory.low are what they are, if they are given; ``asked``: where the bytes come from."""
+    """The reasons of memory.min and memory.low, if they are given; ``asked``: where the bytes come from."""
     given = {"memory_min": limits.memory_min, "memory_low": limits.memory_low}
     return {
         name: Reason(f"{asked} = {number} bytes" if number else none, source, inputs)
@@ -82,7 +83,7 @@ def protection_reasons(
 def hugepage_reasons(
     pages: Mapping[int, int], asked: str, none: str, source: Citation, inputs: Callable[[str], Callable[[], Inputs]]
 ) -> Reasons:
-    """Why each size of huge pages (bytes of a page -> bytes) is limited; ``inputs`` finds those of a resource."""
+    """The reason of each huge page limit (bytes of a page -> bytes); ``inputs`` finds those of a resource."""
     numbers = {resource_of_page_size(page): number for page, number in pages.items()}
     return {
         name: Reason(f"{asked} {name} = {number} bytes" if number else none, source, inputs(name))

@@ -1,1 +1,1 @@
-"""From the tree that is there to the tree that is wanted: steps, and their order."""
+"""From the found tree to the wanted tree: steps, and their order."""

@@ -1,4 +1,4 @@
-"""A tree that nobody has to read: what a root would hold if a wanted tree had been applied there."""
+"""The found tree of a root on which a wanted tree was applied, without such a root; for plans without ``--root``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAYOUT = Layout(2, ("",), dict.fromkeys(CONTROLLERS, ""), available=frozenset((
 
 
 class TreeAsApplied(FoundTree):
-    """The cgroups of a wanted tree as if they were found on cgroup v2, without processes and without files."""
+    """The cgroups of a wanted tree as if found on cgroup v2, with their settings, and without processes."""
 
     def __init__(self, wanted: Sequence[WantedCgroup]) -> None:
         super().__init__(NoFiles(), _LAYOUT)

@@ -1,4 +1,4 @@
-"""The order in which lists of CPUs change."""
+"""The order in which lists of CPUs (cpuset.cpus) change."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from cgroup_engine.tree.knobs import CPUS, Setting
 
 
 class CpuLists:
-    """v1's cpuset.cpus: no cgroup may have a CPU that its parent has not, nor give up one that a child has.
+    """The writes of each cgroup's list, by pass; ask for children before their parents.
 
-    (validate_change: EACCES, EBUSY.) A task cannot enter where there is none, so that a cgroup for which nothing is
-    wanted has what its parent has, as far as it had nothing or too much.
+    v1: a cgroup may not have a CPU that its parent lacks, nor give up one that a child has (validate_change: EACCES,
+    EBUSY). No task enters a cgroup without CPUs. So a cgroup without a wanted list gets its parent's CPUs if its list
+    is empty, and loses the CPUs that its parent lacks.
     """
 
     def __init__(self, transition: Transition) -> None:
@@ -28,7 +29,7 @@ class CpuLists:
                     self._given_below[path] = self._given_below.get(path, frozenset()) | cpus
 
     def wanted(self, path: str) -> Setting | None:
-        """What a cgroup of ours should have, with what v1 wants; None if that is what it has."""
+        """The list that a cgroup of this engine should have on v1; None if it has that already."""
         final = self._final(path)
         if final == self._found(path):
             return None
@@ -52,9 +53,9 @@ class CpuLists:
         return PassWrites(make=[Write(CPUS, file, cpu_list(final | held), need, last.obstacle)], settle=[last])
 
     def v2_writes(self, cgroup: WantedCgroup, old: Setting | None, new: Setting) -> PassWrites:
-        """v2, where a child may ask for more than its parent has, and has what is in both, or else what its parent has.
+        """v2: a child may ask for CPUs that its parent lacks; it runs on those that both have, or else on the parent's.
 
-        Before 6.1 a parent may not give up what a child asks for: the children's are written first.
+        Before 6.1 a parent may not give up a CPU that a child asks for, so the children are written first.
         """
         [file] = CPUS.files
         if old is None:
@@ -106,7 +107,7 @@ class CpuLists:
         return self._exclusive_sibling(path, parent, final)
 
     def _exclusive_sibling(self, path: str, parent: str, final: frozenset[int]) -> str:
-        """Of a parent that is not exclusive no child is."""
+        """A sibling with common CPUs, if one of both is exclusive. Only an exclusive parent has exclusive children."""
         if not self._is_exclusive(parent):
             return ""
         for sibling in self._transition.children(parent):

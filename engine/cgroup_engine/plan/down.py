@@ -1,16 +1,12 @@
-"""Takes the hierarchy away again: the kubepods tree below cgroupRoot, and nothing that is someone else's.
+"""Removes the hierarchy: kubepods with all pods, and nothing that is someone else's.
 
-What ``down`` gives back, and what it cannot know:
-
-* Without kubepods there is nothing to do, unless an apply or a down was cut short. kubepods and everything below it is
-  removed, children first, once no process lives there. A cgroup in it that has not the name of a QoS class, a pod or a
-  container is someone else's, and then nothing is removed.
-* cgroupRoot is removed if nothing else is in it. The engine makes a missing cgroupRoot and keeps no record of
-  whether it did.
-* The reserved cgroups are the operator's and stay; the values that the configuration names there are set to the
-  kernel's defaults, as the former values are not recorded; but for a list of CPUs that processes there need.
-* v2: the controllers that were enabled for children are disabled where no child is left that could use them, else
-  they stay enabled.
+* kubepods and all cgroups below it are removed, children first, if no process lives there. If a cgroup in it has not
+  the name of a QoS class, a pod or a container, it is someone else's, and nothing is removed. Without kubepods there is
+  nothing to do, unless an apply or a down was cut short.
+* cgroupRoot is removed if nothing else is in it. The engine does not record whether it made cgroupRoot.
+* The reserved cgroups are the operator's and stay. Values that the configuration sets there become the kernel's
+  defaults, as former values are not recorded. A list of CPUs stays if processes or cgroups there need it.
+* v2: controllers are disabled for children where no child is left. Elsewhere they stay enabled.
 """
 
 from __future__ import annotations
@@ -29,8 +25,8 @@ from cgroup_engine.tree.found import FoundCgroup, FoundTree
 def down_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, recorded: bool = False) -> Plan:
     """The steps that remove the hierarchy; ``wanted`` is the tree of a node without pods.
 
-    ``recorded``: it is known to be this engine's, so that without kubepods what is above it is still to be put back:
-    an apply did not get as far as kubepods, or a down was cut short after it.
+    ``recorded``: a record says that the hierarchy is this engine's. Then its ancestors are restored even without
+    kubepods: an apply was cut short before it made kubepods, or a down after it removed kubepods.
 
     :raises BusyCgroupError: processes or someone else's cgroups are in it.
     :raises RootError: something there cannot be read.
@@ -115,9 +111,10 @@ def _reset(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[Step]:
 
 
 def _needs_cpus(reserved: FoundCgroup, found: FoundTree) -> bool:
-    """v1's list of CPUs has no default but who made the cgroup filled it.
+    """Must a reserved cgroup keep its list of CPUs?
 
-    v2's is not emptied over processes (validate_change: ENOSPC before 7.2) nor children's lists (EBUSY before 6.1).
+    On v1 always: there is no default. On v2 the kernel refuses to empty the list of a cgroup with processes
+    (validate_change: ENOSPC before 7.2) or with children's lists (EBUSY before 6.1).
     """
     if found.layout.version == 1:
         return True
@@ -161,7 +158,7 @@ def _left(wanted: Sequence[WantedCgroup], found: FoundTree, gone: set[str]) -> I
 
 
 def _ancestors(wanted: Sequence[WantedCgroup]) -> list[str]:
-    """cgroupRoot and what is above it, the deepest first, the root ("") last."""
+    """cgroupRoot and its ancestors, the deepest first, the root ("") last."""
     return [cgroup.path for cgroup in reversed(wanted) if cgroup.level == "root"] + [""]
 
 

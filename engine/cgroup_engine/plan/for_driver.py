@@ -1,4 +1,4 @@
-"""The plan that a node's cgroup driver carries out: writes to files, or calls to systemd where it manages the tree."""
+"""The plan for a node's cgroup driver: writes to files, or calls to systemd if it manages the tree."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from cgroup_engine.tree.found import FoundTree
 def plan_for_driver(
     wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, systemd: ActiveUnits | None
 ) -> Plan:
-    """The steps from what is found to what is wanted. Changes nothing.
+    """The steps from the found tree to the wanted one. Changes nothing.
 
-    ``systemd``: the one that manages the tree; None if the engine makes the directories itself, with either driver.
+    ``systemd``: the one that manages the tree. With None the engine makes the directories itself, with either driver.
 
     :raises EngineError: as ``make_plan`` and ``over_dbus``.
     """

@@ -1,19 +1,18 @@
-"""In which order values are written, so that every state between is legal, and as near to both ends as can be.
+"""The order of writes: every state between is legal, and no limit is looser or tighter than both before and after.
 
-Three passes over the cgroups that are there and those that are made:
+Three passes over all cgroups, found ones and new ones:
 
-* ``lower``, children first: every value goes down to the lower of what is there and what is wanted.
-* ``make``, parents first: every value goes up to what is wanted.
-* ``settle``, children first: what had to hold more than is wanted for a moment gives it back.
+* ``lower``, children first: each value goes down to the lower of the found and the wanted one.
+* ``make``, parents first: each value goes up to the wanted one.
+* ``settle``, children first: a list of CPUs gives back the CPUs that it held for a moment only.
 
-Between the first two stands the tree of the lower values. A limit counts as the least on the way up, so each cgroup
-has the lower of its two limits in effect there: nothing is ever looser or tighter than both ends. The kernel wants no
-more than "a child is not over its parent" (v1's CPU quota and cpuset), and where that holds of two trees it holds of
-the lower values too.
+After ``lower`` the tree has the lower values. The effective limit of a cgroup is the least of its own and its
+ancestors', so it is the lower of the limits before and after. The kernel demands no more than "a child is not over its
+parent" (v1's CPU quota and cpuset). If that holds for the found and for the wanted tree, it holds for the lower values.
 
-What cannot be had so is a *need*, and the write says so: v1's quota and period are two files; a list of CPUs moves
-while children hold what it leaves. What no order can reach, since a cgroup that is not the engine's is in the way, is
-an *obstacle*, and the write names it.
+A *need* is a write that must leave this range for a moment, and says why: v1's quota and period are two files; a list
+of CPUs moves while children hold CPUs that it loses. An *obstacle* is a cgroup of someone else that makes every order
+impossible; the write that will be refused names it.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from cgroup_engine.tree.knobs import CPUS, MEMORY_AND_SWAP, V1_QUOTA, Knob, Sett
 class Order:
     """Gives the writes of each pass, cgroup by cgroup; the caller asks for children before their parents.
 
-    ``wanted_setting``: what is wanted in a cgroup, of a knob; None where nothing is. ``gone``: the paths of cgroups
-    that are removed before.
+    ``wanted_setting``: path and knob -> the wanted setting, None if there is none. ``gone``: paths of cgroups that are
+    removed before.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Order:
         self.cpus = CpuLists(transition)
 
     def writes(self, cgroup: WantedCgroup, knob: Knob, new: Setting) -> PassWrites:
-        """The writes that bring one knob of a cgroup from what is found to ``new``; none if that is the same.
+        """The writes that bring one knob of a cgroup from the found setting to ``new``; none if both are the same.
 
         :raises RootError: something there cannot be read.
         """
@@ -79,7 +78,7 @@ class Order:
 
 
 def _lower_of(knob: Knob, old: Setting, new: Setting) -> Setting:
-    """File by file the lower of both, the old one where there is no order."""
+    """The lower of both settings, file by file; the old one if settings have no order."""
 
     def size(text: str) -> float:
         return knob.size((text,) * len(knob.files))
@@ -88,8 +87,9 @@ def _lower_of(knob: Knob, old: Setting, new: Setting) -> Setting:
 
 
 def _memsw_out_of_the_way(found: Setting | None, new: Setting) -> list[Write]:
-    """memory.limit_in_bytes may not be over memory.memsw.limit_in_bytes, of which a wanted tree without swap says
-    nothing: then it is the kernel's default, no limit.
+    """Lifts memory.memsw.limit_in_bytes, if memory.limit_in_bytes would exceed it, which the kernel refuses.
+
+    A wanted tree without swap does not set it, so it gets the kernel's default, no limit.
     """
     if found is None or MEMORY_AND_SWAP.size(new * 2) <= MEMORY_AND_SWAP.size(found[1:] * 2):
         return []

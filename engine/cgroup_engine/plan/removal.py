@@ -12,7 +12,7 @@ from cgroup_engine.tree.layout import Layout
 
 
 def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> tuple[list[Step], list[str]]:
-    """How to remove the pods and containers that are not wanted, and a line for each that has processes.
+    """The steps that remove unwanted pods and containers, and a line for each that stays, as it has processes.
 
     :raises RootError: something there cannot be read.
     """
@@ -20,11 +20,11 @@ def unwanted(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -
 
 
 def _of_runtime(directory_name: str) -> bool:
-    return is_container_directory(directory_name) or ":" in directory_name  # the latter are misplaced ones
+    return is_container_directory(directory_name) or ":" in directory_name  # misplaced containers have a ":"
 
 
 def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
-    """Cgroups with the name of a pod or of a container, where such ones belong, that are not wanted."""
+    """Unwanted cgroups with the name of a pod or of a container, in the places of pods and containers."""
     paths = {cgroup.path for cgroup in wanted}
     yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
     for cgroup in wanted:
@@ -40,7 +40,7 @@ def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) ->
 
 
 def misplaced(wanted: Sequence[WantedCgroup], found: FoundTree) -> Iterator[FoundCgroup]:
-    """The containers of this node's pods that are beside containerd, if that is where they belong."""
+    """The containers of this node's pods that are beside containerd, if containers are misplaced there."""
     kubepods = next((cgroup.path for cgroup in wanted if cgroup.level == "node"), "")
     for cgroup in wanted:
         there = found.get(cgroup.path) if cgroup.level == "runtime" else None
@@ -60,13 +60,13 @@ def _remove(candidates: Iterable[FoundCgroup], found: FoundTree) -> tuple[list[S
         if pids:
             if not _of_runtime(orphan.path.rpartition("/")[2]):
                 kept.append(f"/{orphan.path}: not wanted, kept: {who_lives(pids)} in it")
-            continue  # in a wanted pod this may be the sandbox, which is the runtime's
+            continue  # in a wanted pod it may be the sandbox, which is the runtime's
         steps += remove_steps(reversed(subtree), found.layout, "not wanted any more")
     return steps, kept
 
 
 def remove_steps(cgroups: Iterable[FoundCgroup], layout: Layout, why: str) -> Iterator[Step]:
-    """rmdir of cgroups in every tree they are in; the order is the caller's, children first."""
+    """The rmdir of cgroups in each of their hierarchies; the caller orders them, children first."""
     for cgroup in cgroups:
         for hierarchy in layout.hierarchies:
             if hierarchy in cgroup.hierarchies:

@@ -1,4 +1,4 @@
-"""Is a reserved cgroup there, as far as a kubelet wants it to be?
+"""Do the enforced reserved cgroups exist, as a kubelet demands it?
 
 Source: Validate of ``pkg/kubelet/cm/cgroup_v1_manager_linux.go`` and ``cgroup_v2_manager_linux.go``
 (``cgroup_manager_linux.go`` before 1.31), the same from 1.24 to 1.36.
@@ -16,9 +16,9 @@ _V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
 
 
 def check_reserved_cgroup(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collection[str]) -> None:
-    """Checks one; ``enabled_by_us``: the cgroups that get every controller for their children on v2 anyway.
+    """Checks one; ``enabled_by_us``: the cgroups in which this plan enables every controller for children (v2).
 
-    :raises ReservedCgroupMissingError: it is missing, or one of v1's hierarchies or of v2's controllers has it not.
+    :raises ReservedCgroupMissingError: it is missing, or it is not in a hierarchy (v1), or lacks a controller (v2).
     :raises RootError: something there cannot be read.
     """
     there = found.get(cgroup.path)

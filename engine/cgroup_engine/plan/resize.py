@@ -1,22 +1,23 @@
-"""In-place resize: the steps from the pods as they are to the same pods with other resources, in the kubelet's order.
+"""In-place resize: the steps that give the same pods other resources, in the kubelet's order.
 
 Source: doPodResizeAction, computePodResizeAction and updatePodContainerResources of
 ``pkg/kubelet/kuberuntime/kuberuntime_manager.go``, the same order from 1.27 to 1.36:
 
-1. memory before CPU; of each:
-2. what grows of the pod, its limit before its shares;
-3. the containers, those whose limit goes down before those whose limit goes up;
-4. what shrinks of the pod, its shares before its limit.
+Memory comes before CPU. For each of both:
 
-A container whose resizePolicy says RestartContainer ends first and is made anew at the end.
+1. the values of the pod that grow, its limit before its shares;
+2. the containers, those whose limit goes down before those whose limit goes up;
+3. the values of the pod that shrink, its shares before its limit.
 
-Where this goes beyond a kubelet:
+A container with resizePolicy RestartContainer is removed first and made anew at the end.
 
-* With MemoryQoS memory.min and memory.low of the pod follow its requests; a kubelet leaves them as they were when the
-  pod was made.
-* The QoS classes and kubepods follow at once, before what grows and after what shrinks; a kubelet takes up to a minute.
-* No limit is more than any limit. A kubelet takes it for -1 on v2, and so limits a pod before its containers.
-* Huge pages stay as they are; a kubelet sets those of the pod's cgroup to 0 with each write (maybeSetHugetlb).
+Differences from a kubelet:
+
+* With MemoryQoS memory.min and memory.low of the pod follow its requests. A kubelet leaves them as they were made.
+* The QoS classes and kubepods follow at once, before the pods grow and after they shrink. A kubelet takes up to a
+  minute.
+* "No limit" counts as more than any limit. A kubelet counts it as -1 on v2, and so limits a pod before its containers.
+* Huge pages stay as they are. A kubelet sets those of the pod's cgroup to 0 with each write (maybeSetHugetlb).
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ _OF_CONTAINERS: dict[Resource, tuple[Field, ...]] = {
 
 
 def resize_plan(node: NodeConfig, old: Sequence[Pod], new: Sequence[Pod], found: FoundTree) -> Plan:
-    """The steps that resize pods; ``found``: a root with the old ones, or what ``TreeAsApplied`` makes of them.
+    """The steps that resize pods. Changes nothing.
 
-    Memory in use is looked at where the root is a real one. Changes nothing.
+    ``found``: a root with the old pods, or a ``TreeAsApplied`` of them. On a root the memory in use is checked too.
 
-    :raises ResizeRefusedError: a pod is only in one of both, or an API server or a kubelet would refuse the change.
+    :raises ResizeRefusedError: a pod is in one of both lists only, or an API server or a kubelet would refuse.
     :raises RootError: something there cannot be read.
     """
     return Plan(found.layout, tuple(_Resize(node, old, new, found).steps()))
@@ -116,7 +117,7 @@ class _Resize:
             yield from self._made_anew(container)
 
     def _in_order(self, old: Pod, new: Pod, resource: Resource) -> list[WantedCgroup]:
-        """The containers whose resource changes: each that goes down is put in front, each that goes up at the end."""
+        """The containers whose resource changes: those that shrink, in reverse, and then those that grow."""
         by_name = {each.container.name: each for each in self.containers_of[new.uid] if each.container is not None}
         ordered: list[WantedCgroup] = []
         for a, b in pairs(old, new):
@@ -141,7 +142,7 @@ class _Resize:
             yield from self._some(cgroup, fields, during)
 
     def _some(self, cgroup: WantedCgroup, fields: Iterable[Field], during: Pass | None) -> Iterator[Step]:
-        """The writes of some fields as far as they grow (``make``) or shrink (``lower``); None is both."""
+        """The writes of the fields that grow (``make``) or shrink (``lower``); None: of both."""
         knobs = {knob.field: knob for knob in knobs_of(self.found.layout, cgroup.limits)}
         for knob in (knobs[field] for field in fields if field in knobs):
             new, old = knob.setting(cgroup.limits), self._setting(cgroup, knob)
@@ -186,9 +187,9 @@ def _resources(pod: Pod) -> object:
 
 
 def _change(a: Container, b: Container, old: Pod, new: Pod, resource: str) -> int:
-    """1 if a resource of a container goes up, -1 if it goes down, 0 if it stays; its limit says, else its request.
+    """1 if a resource of a container goes up, -1 if it goes down, 0 if it stays.
 
-    A limit that it has not is the pod's.
+    The limit decides, or the request if the limit stays. A container without a limit has the pod's.
     """
     limits = _limit(a, old, resource), _limit(b, new, resource)
     requests = a.requests.get(resource, ZERO), b.requests.get(resource, ZERO)

@@ -18,7 +18,7 @@ State = Literal["ok", "drift", "missing", "unwanted", "waiting"]
 
 @dataclass(frozen=True)
 class Row:
-    """One interface file, or a whole cgroup (``file`` is empty) that is missing or not wanted.
+    """One interface file, or the directory of a cgroup that is missing, unwanted, or waits for its runtime.
 
     ``path`` is relative to the root.
     """
@@ -32,14 +32,14 @@ class Row:
 
 
 def differs(row: Row) -> bool:
-    """Is it other than wanted? What waits for its runtime is not."""
+    """Does it differ from the wanted tree? A container that waits for its runtime does not."""
     return row.state not in ("ok", "waiting")
 
 
 def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, by_systemd: bool = False) -> list[Row]:
-    """Every wanted file with what is in it, missing directories, and pods and containers that are not wanted.
+    """Every wanted file with its text, missing directories, and unwanted pods and containers.
 
-    ``by_systemd``: units are made over D-Bus, so that a container without its scope waits for its runtime.
+    ``by_systemd``: systemd makes the units, so a container without its scope waits for its runtime.
 
     :raises RootError: something there cannot be read.
     """
@@ -57,7 +57,7 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
         for knob, setting in settings_of(cgroup, layout):
             have = there.setting(knob) if there is not None else None
             if have is None and there is not None and not knob.given(cgroup.limits):
-                continue  # a file that this kernel does not have, and nothing to say there
+                continue  # this kernel lacks the file, and nothing is wanted there
             for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
                 path = layout.file(knob.controller, cgroup.path, file)
                 if have is None:

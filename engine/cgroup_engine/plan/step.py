@@ -9,18 +9,18 @@ from cgroup_engine.plan.write import Pass
 from cgroup_engine.tree.knobs import Knob
 from cgroup_engine.tree.layout import Layout
 
-Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three of systemd's units
+Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three: calls for systemd's units
 
 
 @dataclass(frozen=True)
 class Step:
     """One system call's worth of change.
 
-    ``path`` is relative to the root. ``text`` is what is written and ``before`` what was there. ``cgroup`` is the
-    cgroup's path, the same in every tree. ``knob`` is None for the directories and for cgroup.subtree_control.
-    ``usage``: the file with the bytes in use, which are written instead if the kernel refuses ``text``. ``need``: why
-    what is there then is looser or tighter than both before and after. ``obstacle``: what is in the way so that the
-    kernel will refuse it, and what to do.
+    ``path``: of the file or directory, relative to the root. ``text``: the text to write. ``before``: the text before.
+    ``cgroup``: the cgroup's path, the same in every hierarchy. ``knob``: None for directories and for
+    cgroup.subtree_control. ``usage``: the file with the bytes in use; they are written if the kernel refuses ``text``.
+    ``need``: why the value is looser or tighter than both before and after for a moment. ``obstacle``: why the kernel
+    will refuse the write, and what to do.
     """
 
     action: Action
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order, what is left as it is although it is not wanted, and what waits for someone else to make it."""
+    """Steps in order. ``kept``: lines about unwanted cgroups that stay. ``waiting``: those that a runtime makes."""
 
     layout: Layout
     steps: tuple[Step, ...]

@@ -1,12 +1,11 @@
-"""The plan: the ordered steps from the found tree to the wanted one, every state between them legal.
+"""The plan: the ordered steps from the found tree to the wanted one, with only legal states between.
 
-1. ``remove``, from the leaves up: the pods and containers that are not wanted any more, if no process lives there.
-2. ``lower``, from the leaves up: what becomes smaller.
-3. ``make``, from the root down: what is missing, with its values at once, controllers for children (v2), and what
-   becomes larger.
-4. ``settle``, from the leaves up: the lists of CPUs that had to hold more than is wanted for a moment (v1).
+1. ``remove``, children first: unwanted pods and containers, if no process lives there.
+2. ``lower``, children first: values that shrink.
+3. ``make``, parents first: missing cgroups with their values, controllers for children (v2), and values that grow.
+4. ``settle``, children first: lists of CPUs that held more than the wanted ones for a moment (v1).
 
-Why no step is refused, and no limit looser or tighter than both before and after, is said in ``order``.
+``order`` explains why the kernel refuses no step, and why no limit is looser or tighter than both before and after.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _UNMANAGED = ("root", "system", "runtime")
 
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
-    """What is wanted in a cgroup's files. Of the operator's cgroups only what the configuration names."""
+    """The wanted setting of each knob of a cgroup; of a reserved cgroup only those that the configuration sets."""
     for knob in knobs_of(layout, cgroup.limits):
         setting = _wanted_setting(cgroup, knob)
         if setting is not None:
@@ -37,9 +36,9 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
 
 
 def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
-    """The steps from what is found to what is wanted. Changes nothing.
+    """The steps from the found tree to the wanted one. Changes nothing.
 
-    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet wants it.
+    :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet demands it.
     :raises RootError: something there cannot be read.
     """
     layout = found.layout
@@ -58,7 +57,7 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
 
 
 def _lifted(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
-    """v1: no quota of what is removed, which the kernel's check counts for some milliseconds after the rmdir."""
+    """v1: takes the quota from removed cgroups. The kernel's check counts it for some milliseconds after the rmdir."""
     if found.layout.version == 2:
         return
     for path in dict.fromkeys(step.cgroup for step in removed):
@@ -71,9 +70,10 @@ def _lifted(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
 
 
 def at_usage(cgroup: WantedCgroup, found: FoundTree) -> WantedCgroup:
-    """A QoS class that qosReserved leaves less than nothing, with what it uses for a limit; nothing is no limit.
+    """A QoS class with its memory in use as the limit, if qosReserved leaves it less than nothing.
 
-    The kernel refuses a limit below zero, and the kubelet tries again with what is in use (retrySetMemoryReserve).
+    The kernel refuses a limit below zero, and the kubelet tries again with the usage (retrySetMemoryReserve). If
+    nothing is in use, there is no limit.
     """
     if cgroup.level != "qos" or cgroup.limits.memory is None or cgroup.limits.memory >= 0:
         return cgroup
@@ -124,7 +124,7 @@ class _Writes:
 
 
 def _wanted_setting(cgroup: WantedCgroup | None, knob: Knob) -> Setting | None:
-    """What is wanted of a knob whose field no other knob sets."""
+    """The wanted setting of a knob; None if the engine does not manage it there."""
     if cgroup is None or cgroup.level in _UNMANAGED or (cgroup.level == "reserved" and not knob.given(cgroup.limits)):
         return None
     return knob.setting(cgroup.limits)
@@ -146,7 +146,7 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> 
         for hierarchy in layout.hierarchies:
             if there is None or hierarchy not in there.hierarchies:
                 if cgroup.level == "reserved":
-                    continue  # the operator's; the trees without values are not needed
+                    continue  # the operator makes it, and only in hierarchies with values
                 yield Step(
                     "mkdir", layout.directory(hierarchy, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner
                 )
@@ -158,9 +158,10 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> 
 
 
 def _with_memory_nodes(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]:
-    """cpuset.mems, if it is empty: what the nearest cgroup above has.
+    """Fills an empty cpuset.mems from the nearest ancestor.
 
-    On v1 no task can enter a cgroup without, so libcontainer fills it (``fs/cpuset.go``, ensureCpusAndMems).
+    On v1 no task can enter a cgroup without memory nodes, so libcontainer fills it (``fs/cpuset.go``,
+    ensureCpusAndMems).
     """
     [file] = MEMS.files
     if found.cpuset(cgroup.path, file):
@@ -173,14 +174,14 @@ def _with_memory_nodes(cgroup: WantedCgroup, found: FoundTree) -> Iterator[Step]
 
 
 def _usage_file(cgroup: WantedCgroup, knob: Knob, layout: Layout) -> str:
-    """Of a QoS class's memory limit (qosReserved), which may be below what its pods use (retrySetMemoryReserve)."""
+    """The usage file of a QoS class's memory limit, which qosReserved may set below the usage."""
     if cgroup.level != "qos" or knob.field != "memory":
         return ""
     return layout.file("memory", cgroup.path, "memory.usage_in_bytes" if layout.version == 1 else "memory.current")
 
 
 def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:
-    """cgroup.subtree_control of a cgroup with wanted children: the controllers in use that are not on yet."""
+    """Enables the controllers that wanted children need and that are not enabled yet."""
     there = found.get(path)
     enabled = there.enabled if there is not None else frozenset()
     missing = [name for name in found.layout.hierarchy_of if name not in enabled]

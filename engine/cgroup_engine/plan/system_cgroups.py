@@ -1,4 +1,4 @@
-"""kubeletCgroups and systemCgroups: where the kubelet moves itself and the other processes of the root.
+"""kubeletCgroups and systemCgroups: the kubelet moves itself and the root's processes there.
 
 Source: ``pkg/kubelet/cm/container_manager_linux.go`` (setupNode, ensureProcessInContainerWithOOMScore,
 ensureSystemCgroups), the same from 1.24 to 1.36. Both are plain paths with either driver, and have no limits.
@@ -47,7 +47,7 @@ class _Processes:
 
 
 def with_moves(plan: Plan, node: NodeConfig, found: FoundTree, processes: Proc | None = None) -> Plan:
-    """A plan with the moves of processes at its end; ``processes``: the machine's.
+    """A plan with the moves of processes at its end; ``processes``: those of the machine.
 
     :raises RootError: processes of a cgroup cannot be read.
     """
@@ -55,10 +55,10 @@ def with_moves(plan: Plan, node: NodeConfig, found: FoundTree, processes: Proc |
 
 
 def moves(node: NodeConfig, found: FoundTree, processes: Proc) -> Iterator[Step]:
-    """The writes to cgroup.procs, in every tree, that kubeletCgroups and systemCgroups ask for.
+    """The writes to cgroup.procs, in every hierarchy, for kubeletCgroups and systemCgroups.
 
-    Only what is in the root cgroup itself is moved for systemCgroups, and neither the first process nor a thread of
-    the kernel. (On v1 a kubelet looks at the root of the devices hierarchy alone.)
+    systemCgroups gets the processes of the root cgroup itself, without process 1 and kernel threads. (On v1 a kubelet
+    looks only at the root of the devices hierarchy.)
 
     :raises RootError: the root's processes cannot be read.
     """

@@ -1,4 +1,4 @@
-"""The found tree and the wanted one together."""
+"""The transition from the found tree to the wanted one: settings before and after."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cgroup_engine.tree.knobs import Knob, Setting
 
 @dataclass(frozen=True)
 class Transition:
-    """The found tree and the wanted one together."""
+    """The settings of each cgroup before (found) and after (final); ``gone``: paths of cgroups that are removed."""
 
     wanted: Mapping[str, WantedCgroup]
     found: FoundTree
@@ -28,7 +28,7 @@ class Transition:
         return self.found_setting(path, knob) if wanted is None else wanted
 
     def children(self, path: str) -> Iterator[str]:
-        """The children that are there and stay."""
+        """The found children that stay."""
         there = self.found.get(path)
         for name in there.children if there is not None else ():
             child = f"{path}/{name}" if path else name

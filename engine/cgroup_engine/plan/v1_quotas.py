@@ -1,4 +1,8 @@
-"""v1: the order in which CPU quotas change."""
+"""v1: the order in which CPU quotas change.
+
+The kernel compares quota/period. A cgroup may not have more than its nearest ancestor with a quota, nor less than a
+descendant with a quota, after each write (tg_cfs_schedulable_down).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,18 @@ from cgroup_engine.tree.knobs import V1_QUOTA, Setting
 
 
 class V1Quotas:
-    """v1's CPU quota: what counts is quota/period, of a cgroup without a quota that of the nearest one above with one.
-
-    No cgroup may have more than that, nor less than one below, after each write (tg_cfs_schedulable_down).
-    """
+    """The writes of each cgroup's quota and period, by pass; ask for children before their parents."""
 
     def __init__(self, transition: Transition) -> None:
         self._transition = transition
         self._lowered: dict[str, Setting] = {}
 
     def writes(self, path: str, old: Setting, new: Setting) -> PassWrites:
-        """What begins or ends to be limited while what is above it goes up or down takes the setting that is there for
-        a moment: without a quota it would follow, and with its own it would be over what is above, or keep it up.
+        """The writes from one setting to the other.
+
+        If a cgroup gains or loses its quota while its limiting ancestor changes, give it that ancestor's quota
+        meanwhile. Without a quota it would follow the ancestor. With its own it would exceed the ancestor, or keep it
+        from shrinking.
         """
         parent, size = path.rpartition("/")[0], V1_QUOTA.size(new)
         above_before, limiting_before = self._above(parent, self._found)
@@ -38,7 +42,7 @@ class V1Quotas:
             obstacle = obstacle or self._obstacle_below(path, after)
         elif begins and not ends and after < above_after:
             between = self._found(limiting_before)
-        self._lowered[path] = old if obstacle else between  # it will be refused then
+        self._lowered[path] = old if obstacle else between  # with an obstacle the kernel refuses the write
         return PassWrites(
             lower=self._path(path, old, between, above_before, obstacle),
             make=self._path(path, between, new, above_after, obstacle),
@@ -64,7 +68,7 @@ class V1Quotas:
         return self._transition.final_setting(path, V1_QUOTA)
 
     def _above(self, path: str, setting: Callable[[str], Setting]) -> tuple[float, str]:
-        """The ratio of the nearest limited cgroup from here up, and its path."""
+        """The size of the nearest quota from here up, and the path of its cgroup."""
         while path:
             size = V1_QUOTA.size(setting(path))
             if not math.isinf(size):
@@ -73,7 +77,7 @@ class V1Quotas:
         return math.inf, ""
 
     def _below(self, path: str) -> float:
-        """The greatest ratio below a cgroup after the pass ``lower``."""
+        """The greatest size below a cgroup after the pass ``lower``."""
         greatest = 0.0
         for child in self._transition.children(path):
             size = V1_QUOTA.size(self._lowered.get(child) or self._found(child))

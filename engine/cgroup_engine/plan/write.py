@@ -12,7 +12,7 @@ Pass = Literal["remove", "lower", "make", "settle"]
 
 @dataclass(frozen=True)
 class Write:
-    """One write(2). ``need``: why the state after it is not between both ends. ``obstacle``: what will refuse it."""
+    """One write(2); ``order`` says what ``need`` and ``obstacle`` are."""
 
     knob: Knob
     file: str
@@ -23,7 +23,7 @@ class Write:
 
 @dataclass
 class PassWrites:
-    """The writes of one knob of one cgroup in each pass."""
+    """The writes of one knob of one cgroup, by pass."""
 
     lower: list[Write] = field(default_factory=list)
     make: list[Write] = field(default_factory=list)
@@ -34,10 +34,12 @@ class PassWrites:
 
 
 def same_setting(knob: Knob, found: Setting, wanted: Setting) -> bool:
+    """Do the files show the wanted setting, allowing for the kernel's rounding?"""
     return found == wanted or all(
         knob.same(want, have, file) for want, have, file in zip(wanted, found, knob.files, strict=True)
     )
 
 
 def writes_between(knob: Knob, old: Setting, new: Setting) -> list[Write]:
+    """The writes from one setting to the other."""
     return [Write(knob, file, text) for file, text in knob.writes(old, new)]

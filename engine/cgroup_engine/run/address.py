@@ -1,4 +1,4 @@
-"""Where ``run`` serves its metrics and health."""
+"""The address at which ``run`` serves metrics and health."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cgroup_engine.errors import InputError
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen. ``port`` 0: any that is free."""
+    """An IP address and a port; port 0: any free one."""
 
     host: str
     port: int
@@ -24,9 +24,9 @@ class Address:
 
 
 def parse_address(text: str) -> Address | None:
-    """``HOST:PORT`` with an IP address for a host, IPv6 in brackets, IPv4 as well if one likes; None for ``none``.
+    """Reads ``HOST:PORT``, an IP address or ``localhost``; IPv6 needs brackets. ``none`` gives None.
 
-    :raises InputError: it is no such address.
+    :raises InputError: the text is no such address.
     """
     if text == "none":
         return None

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Control:
-    """Time in seconds, never going back, and how work is interrupted.
+    """``clock``: seconds, never going back. ``sleep``: waits for some seconds.
 
-    ``reading``: a context that may be left at any point. ``ending``: asked before each step; True stops there.
+    ``reading``: a context for work that changes nothing; a signal may end it at any point. ``ending``: asked before
+    each step; True stops there.
     """
 
     clock: Callable[[], float]

@@ -1,4 +1,4 @@
-"""What somebody else changed: the tree as a reconcile left it, against the tree as it is."""
+"""Drift: changes by somebody else, found by comparing the tree with its state after the last reconcile."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MAKES = ("mkdir", "start")
 
 @dataclass(frozen=True)
 class Baseline:
-    """``cgroups``: those that were wanted, by path. ``unsettled``: files and directories that did not become so."""
+    """The tree as a reconcile left it. ``cgroups``: the wanted ones by path. ``unsettled``: paths not as wanted."""
 
     layout: Layout
     cgroups: Mapping[str, WantedCgroup]
     unsettled: frozenset[str] = frozenset()
 
     def cgroup_of(self, directory: str) -> WantedCgroup | None:
-        """The cgroup whose directory, relative to the root, this is."""
+        """The cgroup of a directory, which is relative to the root."""
         for hierarchy in self.layout.hierarchies:
             prefix = f"{hierarchy}/" if hierarchy else ""
             if directory.startswith(prefix) and (cgroup := self.cgroups.get(directory[len(prefix) :])) is not None:
@@ -37,14 +37,14 @@ class Baseline:
         return None
 
     def settled(self, cgroup: WantedCgroup) -> Iterator[tuple[Knob, Setting]]:
-        """What a cgroup's files were left with. Not a limit that may follow what is in use (retrySetMemoryReserve)."""
+        """The settings of a cgroup, without a limit that may follow the memory in use (retrySetMemoryReserve)."""
         for knob, setting in settings_of(cgroup, self.layout):
             if cgroup.level != "qos" or knob.field != "memory":
                 yield knob, setting
 
 
 def baseline_after(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup], contested: Container[str]) -> Baseline:
-    """What a plan that was executed leaves behind it; what is ``contested`` was settled, and somebody changed it."""
+    """The tree after a plan was executed. ``contested``: paths that were as wanted until somebody else changed them."""
     done = {step.path for step in outcome.done}
     steps = [step for step in plan.steps if step.path not in done]
     paths = {path for step in (*steps, *outcome.skipped) for path in paths_of(step) if path not in contested}
@@ -52,12 +52,12 @@ def baseline_after(plan: Plan, outcome: Outcome, wanted: Sequence[WantedCgroup],
 
 
 def paths_of(step: Step) -> Iterable[str]:
-    """The files that a step changes, or its directory; with the unit's name where systemd does it."""
+    """The files or the directory that a step changes; of a call to systemd the unit's name too."""
     return (step.path, *(file.path for file in step.files)) if isinstance(step, UnitStep) else (step.path,)
 
 
 def drift_since(before: Baseline, plan: Plan, found: FoundTree, by: Mapping[str, str]) -> list[Drift]:
-    """What differs from how it was left, in the cgroups that a plan would change. ``by``: path -> who wrote there."""
+    """The drift in those cgroups that a plan would change. ``by``: path -> who wrote there."""
     if (found.layout.version, found.layout.hierarchies) != (before.layout.version, before.layout.hierarchies):
         return []
     drift: list[Drift] = []
@@ -101,7 +101,7 @@ def _files_changed(before: Baseline, cgroup: WantedCgroup, found: FoundTree) -> 
 
 
 def differs(baseline: Baseline, path: str, fs: CgroupFs) -> bool:
-    """Is a file, or a cgroup's directory, not as it was left? Also where that is not known: the path "" is any."""
+    """Does a file or directory differ from the baseline? True if that is unknown, and for the path "" (any)."""
     if path in baseline.unsettled or path == "":
         return path == ""
     if baseline.cgroup_of(path) is not None:

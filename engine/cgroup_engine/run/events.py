@@ -1,4 +1,4 @@
-"""What ``run`` tells of what it does, for the log, the metrics and the health endpoint alike."""
+"""The events of ``run``, for the log, the metrics and the health endpoint."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Literal, Protocol
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.model.names import QosClass
 
-#: Why the tree was looked at: at the start, as the pods changed, as time passed, as someone wrote, after a failure, as
-#: SIGHUP asked for it.
+#: The cause of a reconcile: the start, changed pods, the interval, somebody else's write, a retry after a failure,
+#: SIGHUP.
 Reason = Literal["start", "pods", "interval", "drift", "retry", "reload"]
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A file that someone else changed, or a cgroup (``file`` is empty in ``path``) that someone removed or made.
+    """A file that somebody else changed, or a cgroup that somebody else removed or made.
 
-    ``path``: relative to the root. ``by``: who did it, such as ``runc (pid 4711)``; "" where the kernel does not tell.
+    ``path``: of the file or directory, relative to the root. ``by``: who did it, such as ``runc (pid 4711)``; "" if the
+    kernel does not tell.
     """
 
     path: str
@@ -30,11 +31,11 @@ class Drift:
 
 @dataclass(frozen=True)
 class Reconciled:
-    """One look at the tree and what was done about it. ``duration``: seconds. ``pods``: how many of each QoS class.
+    """One reconcile. ``duration``: seconds. ``pods``: their number by QoS class.
 
-    ``killed``: pids of processes that were ended, by the path of their unwanted cgroup. ``kept``: a line for each
-    cgroup that is not wanted and stays. ``backed_off``: steps not tried again yet after they failed.
-    With ``dry_run`` nothing was written, and ``outcome`` is empty; ``planned`` is how many steps there would be.
+    ``killed``: path of an unwanted cgroup -> pids of its killed processes. ``kept``: a line for each unwanted cgroup
+    that stays. ``backed_off``: number of failed steps that wait for their next attempt. With ``dry_run`` nothing was
+    written and ``outcome`` is empty; ``planned`` is the number of steps that a real run would take.
     """
 
     reason: Reason
@@ -49,13 +50,13 @@ class Reconciled:
     dry_run: bool = False
 
 
-#: Where a complaint comes from.
+#: The subject of a complaint.
 About = Literal["pods", "configuration", "root", "record", "drift"]
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One line about what could not be used or read; the tree stays in force."""
+    """One line about something that cannot be used or read; the tree stays in force."""
 
     text: str
     about: About = "pods"
@@ -63,7 +64,7 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Started:
-    """The keeper holds the lock and follows its source. ``root`` as the user gave it."""
+    """The keeper holds the lock and follows its source. ``root``: as the user wrote it."""
 
     root: str
     layout: str
@@ -73,7 +74,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Listening:
-    """Metrics and health are served at ``url``; ``loopback``: to this machine alone."""
+    """Metrics and health are served at ``url``; ``loopback``: only to this machine."""
 
     url: str
     loopback: bool = True
@@ -81,14 +82,14 @@ class Listening:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A turn of the loop is done, and the next begins in ``timeout`` seconds at the latest."""
+    """A turn of the loop is done; the next begins within ``timeout`` seconds."""
 
     timeout: float
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """The keeper ends, as the named signal told it; the tree stays as it is."""
+    """The keeper ends after a signal; the tree stays as it is."""
 
     signal: str
 
@@ -100,4 +101,4 @@ class Listener(Protocol):
     """Hears every event, in order, in the thread of the keeper."""
 
     def hear(self, event: Event) -> None:
-        """Must not raise, and be quick."""
+        """Takes one event; must be quick and must not raise."""

@@ -1,8 +1,8 @@
-"""Who changes what in a tree, as fanotify(7) tells: strangers' writes, and cgroups that they make and remove.
+"""Writes of other processes to a tree, and cgroups that they make and remove, by fanotify(7).
 
-It takes CAP_SYS_ADMIN, as a mark is on whole file systems, and CAP_DAC_READ_SEARCH to find the place of an event.
-Where an event carries no name (FUSE, which has no fsid), it carries the open file; cgroups that are made and removed
-are not told of then. A process that has ended meanwhile is known by its pid alone.
+It takes CAP_SYS_ADMIN, as it marks whole file systems, and CAP_DAC_READ_SEARCH to find the path of an event. On FUSE,
+which has no fsid, an event carries the open file instead of a name; made and removed cgroups give no event there. Of a
+process that has ended only the pid is known.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _EVENT = struct.Struct("=IBBHQii")  # length, version, reserved, length of this,
 _NAMED = struct.Struct("=BBHQIi")  # type, pad, length, fsid, bytes of the handle, its type; then the handle, the name
 _BATCHES, _BATCH = 64, 1 << 16
 _MOST_PLACES = 4096
-# an interface file belongs to one of these, and no cgroup of ours is called so
+# an interface file begins with one of these, and no cgroup of this engine does
 _FILE_PREFIXES = ("cgroup.", "cpu.", "cpuacct.", "cpuset.", "memory.", "pids.", "io.", "hugetlb.", "rdma.", "misc.",
                    "irq.", "dmem.")  # fmt: skip
 
 
 class ForeignWrites:
-    """Tells who has written where. ``root``: a mount point; ``top``: the directory below it (v1: below each hierarchy)
-    that matters.
+    """Tells which process wrote where. ``root``: a mount point. ``top``: the directory of interest below it (v1: below
+    each hierarchy).
 
-    :raises OSError: the kernel does not let us, or cannot.
+    :raises OSError: the kernel refuses, or lacks fanotify.
     """
 
     def __init__(self, root: str, layout: Layout, top: str) -> None:
@@ -62,9 +62,9 @@ class ForeignWrites:
             self._handle = -1
 
     def mark(self, layout: Layout) -> None:
-        """Follows the file systems that are at the root now.
+        """Marks the file systems that are at the root now.
 
-        :raises OSError: they cannot be followed.
+        :raises OSError: the kernel refuses.
         """
         self._hierarchies = {
             os.path.join(self._root, hierarchy) if hierarchy else self._root for hierarchy in layout.hierarchies
@@ -79,9 +79,9 @@ class ForeignWrites:
             self._call("fanotify_mark", self._handle, how, events, _AT_FDCWD, os.fsencode(path))
 
     def read(self) -> dict[str, str]:
-        """Paths, relative to the root, that somebody else has written to, made or removed since the last time -> who.
+        """Paths that somebody else wrote to, made or removed since the last call -> who. Relative to the root.
 
-        The path "" stands for any: the kernel had no memory for an event, or what was written to is gone.
+        The path "" stands for any: the kernel lacked memory for an event, or the file of an event is gone.
         """
         changes: dict[str, str] = {}
         for _ in range(_BATCHES):
@@ -90,7 +90,7 @@ class ForeignWrites:
             except BlockingIOError:
                 break
             except OSError as gone:
-                # the file of an event cannot be opened for it any more, as its cgroup was removed; the event is used up
+                # the kernel cannot open the event's file, as its cgroup was removed; the event is consumed
                 if gone.errno not in (ENODEV, ENOENT, ESTALE):
                     raise
                 changes[""] = ""
@@ -138,12 +138,12 @@ class ForeignWrites:
         name = os.fsdecode(event[start + handle_bytes : _EVENT.size + size].rstrip(b"\0"))
         if not is_directory and not name.startswith(_FILE_PREFIXES):
             return None
-        # struct file_handle: the size and the type that _NAMED has read too, then the handle
+        # struct file_handle: size and type, which _NAMED has read too, and then the handle
         place = self._place(fsid, event[start - 8 : start + handle_bytes])
         return None if place is None else self._below(f"{place}/{name}")
 
     def _place(self, fsid: int, handle: bytes) -> str | None:
-        """The directory of a handle; None if it is gone, or in no tree of this root."""
+        """The directory of a handle; None if it is gone, or in no hierarchy of this root."""
         key = fsid, handle
         if key not in self._places:
             if len(self._places) >= _MOST_PLACES:
@@ -169,7 +169,7 @@ class ForeignWrites:
         return None
 
     def _below(self, path: str) -> str | None:
-        """A path relative to the root, if it matters."""
+        """A path relative to the root; None if it is outside of ``top``."""
         prefix = f"{self._root}/"
         if not path.startswith(prefix):
             return None
@@ -178,7 +178,7 @@ class ForeignWrites:
 
 
 def _opened(file: int) -> str:
-    """Where an open file is; closes it."""
+    """The path of an open file, which is closed."""
     try:
         return os.readlink(f"/proc/self/fd/{file}")
     finally:

@@ -1,4 +1,4 @@
-"""Is the keeper alive, and has it done its work once? For probes and systemd's watchdog."""
+"""Is the keeper alive, and has a reconcile succeeded once? For probes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 
 from cgroup_engine.run.events import Complaint, Event, Reconciled, Stopping, Waiting
 
-#: Seconds that a turn of the loop may take, such as making the cgroups of many pods.
+#: Seconds that a turn of the loop may take, for example to make the cgroups of many pods.
 GRACE = 60.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``why``: one line."""
+    """The answer to a probe; ``why``: one line."""
 
     ok: bool
     why: str
 
 
 class Health:
-    """Judges by what it hears. ``clock``: seconds of a clock that never jumps.
+    """Judges by the events it hears. ``clock``: seconds, never going back.
 
-    Asked from other threads: every attribute is replaced at once and never changed in place.
+    Other threads ask it, so each attribute is replaced as a whole and never changed in place.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,10 +48,10 @@ class Health:
             self._ready = Answer(False, event.text)
 
     def alive(self) -> Answer:
-        """Has the loop come round in time: did its last turn end no longer ago than it was to wait, and some grace?"""
+        """Is the loop on time? Its last turn ended within the announced wait plus ``GRACE``."""
         ago = self._clock() - self._turned
         return Answer(ago <= self._turn.timeout + GRACE, f"the last turn of the loop was {ago:.1f} s ago")
 
     def ready(self) -> Answer:
-        """Did a look at the tree succeed once? What fails later makes a keeper no less ready: it is tried again."""
+        """Has a reconcile succeeded once? Later failures are tried again and do not change the answer."""
         return self._ready

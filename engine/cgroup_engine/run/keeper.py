@@ -1,6 +1,6 @@
-"""One tree that is kept: what differs from what the pods want is found, told and put right, whenever it is asked to.
+"""Keeps one tree: each reconcile finds, reports and repairs the differences from the tree that the pods want.
 
-Nothing here waits but for the moment that ended processes take; ``cgroup_engine.run.loop`` says when to look.
+It waits only for killed processes to end. ``cgroup_engine.run.loop`` decides when to reconcile.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout
 
-#: How often what somebody else changes is put right at once; from then on it waits.
-PATIENCE_WITH_OTHERS = 3
+#: How many times a path that somebody else changes is repaired at once; after that its repair waits.
+IMMEDIATE_REPAIRS = 3
 
 
 class Keeper:
     """Reconciles a tree with pods.
 
-    ``open_root`` is entered for each reconcile and raises EngineError if the tree cannot be used. ``interval``: the
-    longest that anything is left alone, in seconds. ``known``: paths of cgroups that an earlier run has made.
-    ``taken_over``: kubepods is not of this engine's making. With ``dry_run`` it only looks.
+    ``open_root``: entered for each reconcile; raises EngineError if the tree cannot be used. ``interval``: the longest
+    delay before an attempt, in seconds. ``known``: paths of cgroups that an earlier run made. ``taken_over``: somebody
+    else made kubepods. ``dry_run``: only look and report.
     """
 
     def __init__(
@@ -61,29 +61,29 @@ class Keeper:
         self._processes = processes or ProcessKiller()
         self._orphans = Orphans(control, interval, known, taken_over=taken_over)
         self._failing = BackOff(interval, control.clock)
-        self._fought_over = BackOff(interval, control.clock, PATIENCE_WITH_OTHERS)
+        self._fought_over = BackOff(interval, control.clock, IMMEDIATE_REPAIRS)
         self._baseline: Baseline | None = None
         self._fs: CgroupFs | None = None
         self._told: dict[str, Drift] = {}
         self._unrecorded = ""
 
     def next_try(self) -> float | None:
-        """When something that waits may be tried again, by the clock; None if nothing waits."""
+        """The time of the next attempt, by the clock; None if nothing waits."""
         waiting = (self._failing.due(), self._fought_over.due(), self._orphans.due())
         return min((due for due in waiting if due is not None), default=None)
 
     def concerned(self, paths: Iterable[str]) -> bool:
-        """Does anything at these paths, of which "" is any, differ from how it was left, and may be put right now?"""
+        """Does any of these paths differ from the last reconcile, and may be repaired now? The path "" is any."""
         if self._baseline is None or self._fs is None:
             return False
         baseline, fs, fought_over = self._baseline, self._fs, self._fought_over
         return any(differs(baseline, path, fs) and not fought_over.in_backoff(path) for path in paths)
 
     def reconcile(self, reason: Reason, seen: Seen, by: Mapping[str, str]) -> tuple[Reconciled, list[Complaint]]:
-        """Puts right what differs. ``by``: path -> who has written there, made or removed it.
+        """Repairs all differences. ``by``: path -> who wrote there, made or removed it.
 
         :raises EngineError: the tree cannot be read; nothing was changed.
-        :raises Ended: a signal came before anything was changed.
+        :raises Ended: a signal came before the first change.
         """
         started = self._control.clock()
         complaints: list[Complaint] = []
@@ -174,7 +174,7 @@ class Keeper:
         return done, complaints
 
     def _record(self, root: OpenedRoot, wanted: Sequence[WantedCgroup]) -> list[Complaint]:
-        """Without a record the tree is kept all the same; the next start would take it for a stranger's."""
+        """Records the tree. If that fails, the tree is kept all the same, but the next start refuses it as foreign."""
         try:
             root.record(wanted)
         except RecordError as failed:
@@ -184,7 +184,7 @@ class Keeper:
         return []
 
     def _contest(self, drift: Drift) -> str:
-        """Notes that a path was put right; returns what to say if somebody changes it again and again."""
+        """Notes that a path was repaired; returns a line if somebody changes it again and again, else ""."""
         delay = self._fought_over.back_off(drift.path, drift.wanted)
         if delay != FIRST_DELAY:
             return ""
@@ -196,7 +196,7 @@ class Keeper:
 
 
 def _plan(root: OpenedRoot, wanted: Sequence[WantedCgroup], verdict: Verdict) -> Plan:
-    """The plan without what is not to be removed now."""
+    """The plan without the removals that have to wait."""
     plan = plan_for_driver(wanted, root.found, root.node.driver, root.systemd)
     if not verdict.to_keep:
         return plan
@@ -211,7 +211,7 @@ def _elsewhere(verdict: Verdict, killing: Killing, layout: Layout) -> Iterator[S
 
 
 def _made(verdict: Verdict, root: OpenedRoot, by: Mapping[str, str]) -> list[Drift]:
-    """The cgroups that somebody else has made."""
+    """The cgroups that somebody else made, as drift."""
     made = []
     for cgroup in verdict.foreign:
         directories = [root.found.layout.directory(each, cgroup.path) for each in sorted(cgroup.hierarchies)]

@@ -1,7 +1,7 @@
 """The log of ``run``: one line per event, as text for people or as JSON.
 
-A look at the tree that changed nothing is not worth a line (``verbose``: one at level debug). What strangers named or
-wrote is escaped and cut, so that nobody forges a line or fills a disk with one.
+A reconcile that changed nothing gives no line (with ``verbose`` one at level debug). Names and texts of others are
+escaped and cut, so that nobody forges a line or fills a disk with one.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from cgroup_engine.errors import StepFailedError, errno_name
 from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping
 
 Form = Literal["text", "json"]
-#: Characters of one field, and entries of a list, that are shown.
+#: The most characters of a field, and entries of a list, in a line.
 _LONGEST, _MOST = 1000, 50
 _COLOUR = {"debug": "\x1b[2m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
-#: syslog(3)'s priorities, which systemd takes from the beginning of a line.
+#: Priorities of syslog(3); systemd reads them at the beginning of a line.
 _PRIORITY = {"debug": 7, "info": 6, "warning": 4, "error": 3}
 
 
 class Log:
-    """Writes what it hears to a stream. Lines of text have no time where systemd's journal adds it."""
+    """Writes events to a stream. Text lines have no time if systemd's journal adds it."""
 
     def __init__(self, stream: TextIO, form: Form = "text", *, verbose: bool = False) -> None:
         handler = _Handler(stream)
@@ -126,7 +126,7 @@ class Log:
 
 class _Handler(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
-        """The reader is gone, or the disk full: the tree is kept all the same."""
+        """Ignores a reader that is gone and a full disk: the tree is kept all the same."""
 
 
 class _Json(logging.Formatter):
@@ -136,7 +136,7 @@ class _Json(logging.Formatter):
 
 
 class _Text(logging.Formatter):
-    """``stamp`` gives what a line begins with."""
+    """Text lines; ``stamp`` gives the beginning of each."""
 
     def __init__(self, stamp: Callable[[logging.LogRecord], str], *, aligned: bool, colour: bool) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ def _is_journal(stream: TextIO) -> bool:
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
-    """A stranger's text on one line: what does not print escaped, cut after ``longest`` characters."""
+    """An untrusted text on one line: unprintable characters escaped, cut after ``longest`` characters."""
     cut = text if len(text) <= longest else text[:longest] + "…"
     if cut.isprintable():
         return cut

@@ -1,4 +1,4 @@
-"""The loop of ``run``: waits for the pods, for time, for strangers' writes and for signals, and has the tree kept."""
+"""The loop of ``run``: waits for pods, time, writes of others and signals, and then has the tree reconciled."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cgroup_engine.run.keeper import Keeper
 from cgroup_engine.run.signals import Ended, Signals
 from cgroup_engine.sources.source import PodSource, Seen
 
-#: Seconds in which what belongs together arrives: the pods of one change, the writes of one stranger.
+#: Seconds to collect what belongs together: the pods of one change, the writes of one process.
 _TOGETHER = {"pods": 0.075, "drift": 0.05}
-#: Strangers' writes have the tree looked at for no more than a third of the time.
+#: After a reconcile, writes of others cause none for twice its duration: at most a third of the time goes there.
 _REST = 2.0
 _MOST_CHANGES = 10_000
 _REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "interval")
 
 
 class Loop:
-    """``interval``: seconds from one look at the tree to the next if nothing happens.
+    """``interval``: seconds between two reconciles if nothing happens.
 
-    ``foreign_writes``: who else writes there, None if that cannot be known; what they changed is found in time then.
+    ``foreign_writes``: writes of others; None if the kernel does not tell, and they are found after the interval then.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Loop:
         self._foreign_writes = foreign_writes
         self._by: dict[str, str] = {}
         self._rested = 0.0
-        self._deaf_until = math.inf
+        self._muted_until = math.inf
         self._interval = interval
         self._due: dict[Reason, float] = {"start": time.monotonic()}
         self._seen = Seen(None)
@@ -52,7 +52,7 @@ class Loop:
         self._complaint = ""
 
     def run(self) -> None:
-        """Until a signal ends it. What raises here is a bug."""
+        """Runs until a signal ends it. An exception from here is a bug."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._signals, selectors.EVENT_READ)
             selector.register(self._source, selectors.EVENT_READ)
@@ -72,28 +72,28 @@ class Loop:
             if "pods" in self._due or reason == "start":
                 _follow(selector, self._source, True)
             self._act(reason)
-        if self._deaf_until <= now and self._foreign_writes is not None:
+        if self._muted_until <= now and self._foreign_writes is not None:
             _follow(selector, self._foreign_writes, True)
-            self._deaf_until = math.inf
-        timeout = max(0.0, min([*self._due.values(), self._deaf_until]) - time.monotonic())
+            self._muted_until = math.inf
+        timeout = max(0.0, min([*self._due.values(), self._muted_until]) - time.monotonic())
         self._listener.hear(Waiting(timeout))
         for key, _ in selector.select(timeout):
             if key.fileobj is self._source:
-                _follow(selector, self._source, False)  # it stays readable until it is looked at
+                _follow(selector, self._source, False)  # it stays readable until the next look
                 self._due.setdefault("pods", time.monotonic() + _TOGETHER["pods"])
             elif key.fileobj is self._signals:
                 self._signals.quiet()
             elif self._foreign_writes is not None:
-                _follow(selector, self._foreign_writes, False)  # who writes all the time shall not wake it each time
-                self._deaf_until = time.monotonic() + _TOGETHER["drift"]
+                _follow(selector, self._foreign_writes, False)  # constant writes shall not wake the loop each time
+                self._muted_until = time.monotonic() + _TOGETHER["drift"]
                 if self._keeper.concerned(self._listen()):
-                    self._due.setdefault("drift", max(self._deaf_until, self._rested))
+                    self._due.setdefault("drift", max(self._muted_until, self._rested))
         if self._signals.hangup:
             self._signals.hangup = False
             self._due["reload"] = 0.0
 
     def _listen(self) -> dict[str, str]:
-        """Remembers who has written what until the next look; returns what is new."""
+        """Remembers who wrote where until the next reconcile; returns the new writes."""
         if self._foreign_writes is None:
             return {}
         changes = self._foreign_writes.read()
@@ -117,7 +117,7 @@ class Loop:
             self._due["retry"] = retry
 
     def _reconcile(self, reason: Reason) -> float | None:
-        """Returns when to try again."""
+        """Reconciles once; returns the time of the next attempt, None if there is none."""
         self._listen()
         by, self._by = self._by, {}
         started = time.monotonic()

@@ -1,8 +1,7 @@
 """Prometheus metrics of ``run``: what was written, refused and repaired.
 
-Labels are names of interface files, errno and the like, never those of pods, so that the number of series is bounded
-by the engine and not by what strangers name. Names and units after Prometheus' conventions. The tests
-compare the table in docs/guides/node.md with these.
+Labels are names of interface files, errno and the like, never names of pods, so the number of series is bounded. Names
+and units follow Prometheus' conventions. The tests compare the table in docs/guides/node.md with these.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _FILES = {file for knobs in KNOBS.values() for knob in (*knobs, CPUS, MEMS) for 
 
 
 class Metrics:
-    """Counts what it hears, in a registry of its own. ``clock``: seconds since the epoch."""
+    """Counts events in a registry of its own. ``clock``: seconds since the epoch."""
 
     def __init__(self, version: str, kubelet_version: str, clock: Callable[[], float] = time.time) -> None:
-        # a second series for each, which nothing here needs; the library has it as a global
+        # the library has a global switch for a second series per counter, which nobody needs here
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._clock = clock
@@ -72,7 +71,7 @@ class Metrics:
             (self._complaints, "about", get_args(About)),
         ):
             for value in values:
-                metric.labels(**{label: value})  # so that there is a zero to see a rise from
+                metric.labels(**{label: value})  # starts the series at zero, so that a rise can be seen
         for action in get_args(Action):
             if action != "write":
                 self._steps.labels(action=action, file="")
@@ -124,7 +123,7 @@ class Metrics:
 
 
 def _file(drift: Drift) -> str:
-    """The interface file, of those that the engine writes: strangers may name cgroups as they like."""
+    """The label of a drift: an interface file that the engine writes, or ``cgroup``, as others choose names freely."""
     name = drift.path.rpartition("/")[2]
     return name if name in _FILES or (drift.wanted and name.startswith("hugetlb.")) else _CGROUP
 

@@ -1,4 +1,4 @@
-"""Tells systemd how it goes: sd_notify(3), the few lines of it that a service needs."""
+"""Tells systemd the state of ``run``, as sd_notify(3) does."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cgroup_engine.run.log import printable
 
 
 class Notify:
-    """Sends what it hears to ``NOTIFY_SOCKET``; nothing where there is none.
+    """Sends events to ``NOTIFY_SOCKET``; nothing without that variable.
 
-    Ready is a keeper that holds its lock and follows its source: an API server that is away must not keep a node from
-    booting. Each turn of the loop is a sign of life for WatchdogSec=.
+    The service is ready when the keeper holds its lock and follows its source: an API server that is away must not keep
+    a node from booting. Each turn of the loop is a sign of life for WatchdogSec=.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:

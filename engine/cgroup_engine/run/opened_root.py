@@ -1,4 +1,4 @@
-"""What one reconcile works on."""
+"""The root as one reconcile has it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.run.events import Complaint
 from cgroup_engine.tree.found import FoundTree
 
-if TYPE_CHECKING:  # needs D-Bus, which only who speaks to systemd has to have
+if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
     from cgroup_engine.change.systemd.bus import Systemd
 
 
 @dataclass(frozen=True)
 class OpenedRoot:
-    """The node as its root has it, what is at the root, and systemd if it makes the units.
+    """A node with the facts of its root, the found tree, and systemd if it makes the units.
 
     ``record``: called with the wanted tree before the first change and after the last one; raises RecordError.
-    ``complaints``: about what could not be followed.
+    ``complaints``: about a changed configuration that cannot be followed.
     """
 
     node: NodeConfig

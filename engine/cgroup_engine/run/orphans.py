@@ -1,9 +1,9 @@
-"""Cgroups of pods that are gone: which of them may go now, and the end of what lives in them.
+"""Orphaned cgroups of pods and containers: those that may be removed now, and those whose processes are killed first.
 
-A cgroup that no pod of this engine ever had may be that of a pod which its source does not show yet, or a container
-which its runtime is just making: it stays for a while. Then a pod's goes with what lives in it, as with a kubelet; but
-where a kubepods was taken over, a kubelet may have made it for a pod that the source never shows, such as a static pod
-without its mirror, and it stays as long as something lives in it.
+A cgroup that was never wanted may be a pod's that the source does not show yet, or a container's that its runtime is
+just making. It stays for a while. After that a pod's cgroup is removed with its processes, as a kubelet does
+(cleanupOrphanedPodCgroups). In a kubepods that was taken over, a kubelet may have made the cgroup for a pod that the
+source never shows, such as a static pod without its mirror. There it stays while a process lives in it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundCgroup
 
-#: Seconds that a cgroup of unknown origin stays although nobody wants it, or the interval if that is shorter.
+#: Seconds that an unwanted cgroup of unknown origin stays, or the interval if that is shorter.
 GRACE = 60.0
-#: Seconds until processes that do not end are killed again, at most; a kubelet comes by every two (housekeeping).
+#: Most seconds until processes that do not end are killed again; a kubelet does so every two (housekeeping).
 _LONGEST = 4.0
 _ENDING = "its processes are ended"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``to_keep``: paths of what is not to be removed now. ``to_kill``: pods whose processes are to be ended first.
+    """``to_keep``: paths that may not be removed now. ``to_kill``: pods' cgroups whose processes are killed first.
 
-    ``foreign``: cgroups with a pod's name that nobody wants and this run has not made, seen for the first time.
+    ``foreign``: unwanted cgroups with a pod's name that this run did not make, seen for the first time.
     """
 
     to_keep: frozenset[str] = frozenset()
@@ -41,14 +41,14 @@ class Verdict:
     foreign: tuple[FoundCgroup, ...] = ()
 
     def spares(self, step: Step) -> bool:
-        """Would a step remove something that stays, or something in it?"""
+        """Would a step remove a cgroup of ``to_keep``, or one in it?"""
         return step.during == "remove" and any(f"{step.cgroup}/".startswith(f"{path}/") for path in self.to_keep)
 
 
 class Orphans:
-    """Remembers what was wanted once, and since when there is what was not.
+    """Remembers which cgroups were ever wanted, and since when there are others.
 
-    ``known``: paths an earlier run made. ``taken_over``: somebody else may make pods' cgroups here too.
+    ``known``: paths that an earlier run made. ``taken_over``: somebody else may make pods' cgroups here too.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Orphans:
         self._grace = min(interval, GRACE)
         self._taken_over = taken_over
         self._known = set(known)
-        self._unseen = set(known)  # what this run has not wanted yet
+        self._unseen = set(known)  # paths of an earlier run that this one has not wanted yet
         self._since: dict[str, float] = {}
         self._again = BackOff(min(interval, _LONGEST), control.clock)
 
     def due(self) -> float | None:
-        """When to look again at what stays or does not end, by the clock."""
+        """The time to look again at cgroups that stay or do not end, by the clock; None if there are none."""
         now = self._control.clock()
         waiting = [since + self._grace for since in self._since.values() if since + self._grace > now]
         return min([*waiting, *filter(None, [self._again.due()])], default=None)
 
     def judge(self, root: OpenedRoot, wanted: Sequence[WantedCgroup], seen: Seen) -> Verdict:
-        """What is to be done about what is not wanted. Changes nothing.
+        """Decides about all unwanted cgroups. Changes nothing.
 
         :raises RootError: something there cannot be read.
         """
@@ -94,13 +94,13 @@ class Orphans:
             if path not in to_keep
             and not (self._taken_over and path in self._since)
             and _is_pod(path, driver)
-            and _uid(path, driver) not in uids  # a pod that has changed its QoS class is not ended for it
+            and _uid(path, driver) not in uids  # a pod that only changed its QoS class is not killed
             and not self._again.in_backoff(path, _ENDING)
         )
         return Verdict(frozenset(to_keep), to_kill, foreign)
 
     def end(self, to_kill: Sequence[FoundCgroup], killing: Killing) -> dict[str, tuple[int, ...]]:
-        """Ends the processes of pods; returns their pids by the pod's path. What does not end is tried again later."""
+        """Kills the processes of pods; returns their pids by the pod's path. Survivors are killed again later."""
         ended = killing.end([orphan.path for orphan in to_kill])
         for path in killing.not_ended:
             self._again.back_off(path, _ENDING)
@@ -112,6 +112,6 @@ def _is_pod(path: str, driver: Driver) -> bool:
 
 
 def _uid(path: str, driver: Driver) -> str:
-    """The part of a pod's directory that its UID gives."""
+    """The part of a pod's directory name that comes from its UID."""
     name = path.rpartition("/")[2]
     return name if driver == "cgroupfs" else name.rpartition("-")[2]

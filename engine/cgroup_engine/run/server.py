@@ -1,7 +1,7 @@
 """Metrics and health over HTTP: /metrics, /healthz, /readyz, and nothing else.
 
-Made to be left alone by strangers: a request has to be there, whole and small, within seconds, few are answered at a
-time, and each connection is one request.
+Bounds protect it from strangers: a request must be small and complete within seconds, only a few are answered at a
+time, and each connection carries one request.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from cgroup_engine.errors import InputError
 from cgroup_engine.run.address import Address
 from cgroup_engine.run.health import Answer, Health
 
-#: Bytes of a request with its headers, seconds for it to arrive or to be taken, requests at a time.
+#: Most bytes of a request with its headers; seconds to receive a request or send an answer; requests at a time.
 LARGEST, PATIENCE, AT_A_TIME = 8192, 5.0, 8
 _TEXT = "text/plain; charset=utf-8"
 
 
 class Server:
-    """Answers in threads of its own until ``close``. ``url``: where.
+    """Answers at ``url``, in threads of its own, until ``close``.
 
     :raises InputError: it cannot listen there.
     """
@@ -83,11 +83,11 @@ class _Listener(socketserver.ThreadingTCPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """The other end went away; a scrape that was not answered shows there."""
+        """Ignores a client that went away; it sees its failed scrape itself."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request. The base class reads lines without an end to their time; so the head is read before."""
+    """One request. The base class waits for lines without a time limit, so the head is read first, with one."""
 
     server: _Listener
     server_version, sys_version = "cgroup-engine", ""
@@ -140,4 +140,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Probes come every few seconds; they are no news."""
+        """Logs nothing: probes come every few seconds."""

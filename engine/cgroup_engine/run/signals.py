@@ -1,4 +1,4 @@
-"""The signals that ``run`` listens to: SIGTERM and SIGINT end it, SIGHUP makes it look at once."""
+"""The signals of ``run``: SIGTERM and SIGINT end it, SIGHUP causes a reconcile at once."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from types import FrameType
 
 
 class Ended(Exception):  # noqa: N818 (nothing went wrong)
-    """A signal to end has come while nothing but reading was going on."""
+    """A signal to end came during work that only reads."""
 
 
 class Signals:
-    """``ending``: the name of the signal that came, or "". ``hangup``: has SIGHUP come? (whoever acts on it resets it)
+    """``ending``: the name of the signal that ends ``run``, or "". ``hangup``: SIGHUP came; the reader resets it.
 
-    Readable when a signal has come. A context in the main thread: the former handlers are put back at its end.
+    Its descriptor is readable after a signal. Use it as a context in the main thread; the end restores the handlers.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Signals:
         return self._ours.fileno()
 
     def quiet(self) -> None:
-        """Not readable any more until the next signal."""
+        """Empties the descriptor: it is not readable until the next signal."""
         try:
             while self._ours.recv(4096):
                 pass
@@ -53,7 +53,7 @@ class Signals:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Work that changes nothing and may be left at any point: a signal to end raises ``Ended`` in it."""
+        """A context for work that changes nothing; a signal to end raises ``Ended`` in it at any point."""
         if self.ending:
             raise Ended
         self._reading = True

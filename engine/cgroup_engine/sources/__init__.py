@@ -1,1 +1,1 @@
-"""Where pods come from while ``run`` follows them: files, an API server."""
+"""Sources of pods that ``run`` follows: files, and an API server."""

@@ -1,4 +1,4 @@
-"""Pods of one node from an API server: listed once, then watched, and listed again when the server says so."""
+"""Pods of one node from an API server: listed once, then watched, and listed again if the server asks for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cgroup_engine.sources.source import PodSource, Seen
 
 _GONE = 410
 _CLOSING_TRIES = 20  # a thread that connects for longer than a second is left behind, as it ends with the process
-_SERVER = ""  # the holder of what is wrong with the server itself
+_SERVER = ""  # the origin of complaints about the server itself
 
 
 def apiserver_source(
@@ -30,8 +30,9 @@ def apiserver_source(
 ) -> PodSource:
     """The pods that are bound to a node, as they come and go.
 
-    ``kubeconfig``: the file that names server and credentials; None in a pod, whose service account is used. A server
-    that cannot be reached, refuses or lies is complained about and asked again later; the pods stay in force.
+    ``kubeconfig``: the file with server and credentials; None in a pod, whose service account is used. If the server
+    cannot be reached, refuses, or answers nonsense, that is a complaint. The pods stay in force, and the server is
+    asked again later.
 
     :raises ApiServerError: the Python package kubernetes is missing, or there is no usable configuration.
     """
@@ -61,7 +62,7 @@ def apiserver_pods(
 
 @dataclass(frozen=True)
 class _Found:
-    """An object that the server sent: who it is, and its pod, or what is wrong with it."""
+    """An object from the server: its origin, and its pod or the error in it."""
 
     origin: str
     pods: tuple[Pod, ...] = ()
@@ -83,7 +84,7 @@ def _read(item: Any, host: str, node_name: str, version: KubeletVersion) -> _Fou
 
 
 def _origin_of(item: Any) -> str:
-    """Namespace and name, of which the server has one at a time; of what has none, whatever tells it from others."""
+    """Namespace and name, which are unique on the server; for an object without them, any text that identifies it."""
     metadata = item.get("metadata") if isinstance(item, dict) else None
     if not isinstance(metadata, dict):
         return "?"
@@ -94,14 +95,14 @@ def _origin_of(item: Any) -> str:
 
 
 class _ApiServer:
-    """A thread follows the server, so that one that hangs holds up nobody."""
+    """Follows the server in a thread, so that a hanging server blocks nobody."""
 
     def __init__(self, api: PodApi, node_name: str, version: KubeletVersion, timeouts: ApiTimeouts) -> None:
         self._api, self._node_name, self._version, self._timeouts = api, node_name, version, timeouts
         self._lock = threading.Lock()
         self._store = PodStore()
-        self._listed = False  # were all pods seen once?
-        self._at = ""  # the version up to which everything is known; "" if it is to be listed
+        self._listed = False  # has a list succeeded once?
+        self._at = ""  # resourceVersion up to which all is known; "": list again
         self._event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="apiserver", daemon=True)
@@ -122,7 +123,7 @@ class _ApiServer:
     def close(self) -> None:
         self._closing.set()
         for _ in range(_CLOSING_TRIES):
-            self._api.stop()  # again, as a request may just have begun
+            self._api.stop()  # repeated: a request may have begun since
             self._thread.join(0.05)
             if not self._thread.is_alive():
                 break
@@ -131,12 +132,12 @@ class _ApiServer:
             self._event = -1
 
     def _tell(self) -> None:
-        """Has whoever waits look; the lock is held."""
+        """Wakes whoever waits. Call it with the lock held."""
         if self._event >= 0:
             os.eventfd_write(self._event, 1)
 
     def _follow(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals are for the main thread
         backoff = JitteredBackoff(self._timeouts.first, self._timeouts.most)
         while not self._closing.is_set():
             began, wrong = time.monotonic(), None
@@ -148,7 +149,7 @@ class _ApiServer:
             except ApiServerError as failed:
                 wrong = failed
             except Exception as failed:
-                # nothing that a server sends may end this thread
+                # no answer of a server may end this thread
                 wrong = self._error(f"{type(failed).__name__}: {' '.join(str(failed).split())[:200]}")
                 self._at = ""
             if time.monotonic() - began >= self._timeouts.settled:
@@ -161,7 +162,7 @@ class _ApiServer:
             self._closing.wait(max(backoff.next(), wrong.retry_after if wrong is not None else 0.0))
 
     def _well(self) -> None:
-        """What was wrong with the server is over, and is told if it comes again."""
+        """The server works again: a later failure is a new complaint."""
         with self._lock:
             self._store.drop(_SERVER)
 
@@ -189,11 +190,11 @@ class _ApiServer:
                 heard = True
         except SilentServerError:
             if not heard:
-                self._at = ""  # it may have forgotten the version, as after a restored backup
+                self._at = ""  # the server may not know the version, as after a restored backup
         except BrokenOffError:
             raise
         except ApiServerError:
-            self._at = ""  # something was missed
+            self._at = ""  # an event was missed
             raise
 
     def _hear(self, event: Any) -> None:

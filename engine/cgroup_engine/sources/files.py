@@ -1,9 +1,9 @@
 """Pods from files and directories, followed by inotify.
 
-inotify only says when to look: what changed is found from the directories' listings and the files' stat, so no event
-that is lost, merged or never sent does harm, and everything is looked at again every 20 seconds, as a kubelet does.
-Whatever changed is believed once it has been quiet for a moment, so half-written files are neither complained about
-nor in force, and a file that is replaced by removing it first keeps its pods.
+inotify only says when to look. Listings of directories and stat of files say what changed, so lost or merged events do
+no harm. Everything is looked at every 20 seconds in any case, as a kubelet does. A change counts once the file has been
+quiet for a moment. So half-written files cause no complaint and are not in force, and a file that is removed and then
+written again keeps its pods.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from cgroup_engine.sources.pod_store import PodStore
 from cgroup_engine.sources.source import PodSource, Seen
 from cgroup_engine.sources.timer import Timer
 
-QUIET = 0.3  # seconds without a change before one is believed
-_WRITER = 5.0  # seconds without a write until a file that is still open for writing is looked at
+QUIET = 0.3  # seconds without a change until a change counts
+_WRITER = 5.0  # seconds without a write until a file counts that is still open for writing
 _AGAIN = 20.0  # seconds; fileCheckFrequency of a kubelet
 _MAX_BYTES = 10 << 20  # of one file; maxConfigLength of a kubelet
 _MAX_NODES = 500_000  # of YAML in one file, which takes some 250 MB while it is read
@@ -48,10 +48,10 @@ _KINDS = {
 
 
 def pod_source(paths: Iterable[Path], version: KubeletVersion, manifests: Manifests | None = None) -> PodSource:
-    """The pods of files and directories as they come and go; ``cgroup_engine.inputs.pods`` says what is a pod.
+    """The pods of files and directories, as they come and go; ``cgroup_engine.inputs.pods`` reads them.
 
-    Each file stands for itself. One that cannot be used keeps the pods it had, one that is removed takes them with
-    it, and a directory that is gone keeps everything that was in it in force.
+    Each file counts by itself. If a file cannot be used, its last good pods stay in force. If it is removed, its pods
+    go. If a directory is gone, the pods of all its files stay in force.
 
     :raises PodError: a path does not exist, or is no file and no directory that can be read.
     """
@@ -60,7 +60,7 @@ def pod_source(paths: Iterable[Path], version: KubeletVersion, manifests: Manife
 
 @dataclass(frozen=True)
 class _Look:
-    """What a path looks like from outside; another look is a change. ``wrong``: why it cannot be used."""
+    """A path's state by stat; another state is a change. ``wrong``: why the path cannot be used."""
 
     signature: tuple[int, ...] = ()
     directory: bool = False
@@ -79,9 +79,9 @@ class _Files:
         self._store = PodStore()
         self._taken: dict[str, _Look] = {}
         self._changing: dict[str, tuple[_Look, float]] = {}
-        self._written: dict[str, float] = {}  # files that someone is writing to, and when that was seen last
-        self._inside: dict[str, str] = {}  # a listed file -> the real directory that it must not lead out of
-        self._names: dict[int, dict[str, str]] = {}  # inotify's watch -> name ("": any) -> path of what has it
+        self._written: dict[str, float] = {}  # files that are being written, and when a write was last seen
+        self._inside: dict[str, str] = {}  # a listed file -> its real directory, which a link must not leave
+        self._names: dict[int, dict[str, str]] = {}  # inotify's watch -> name ("": any) -> the path of that name
         self._inotify: INotify | None = None
         self._timer, self._epoll = Timer(), select.epoll()
         self._epoll.register(self._timer.fileno(), select.EPOLLIN)
@@ -128,7 +128,7 @@ class _Files:
 
     def _follow(self, now: float) -> None:
         looks = self._looks()
-        # what lies in a directory that cannot be listed is left as it is
+        # files of a directory that cannot be listed keep their state
         lost = tuple(f"{path}/" for path in map(str, self._paths) if looks.get(path, _GONE).wrong)
         known = [origin for origin in (*self._taken, *self._changing) if not origin.startswith(lost)]
         for origin in [*looks, *(origin for origin in dict.fromkeys(known) if origin not in looks)]:
@@ -153,7 +153,7 @@ class _Files:
         self._timer.set(_AGAIN if next_ is None else max(0.001, min(next_ - now, _AGAIN)))
 
     def _take(self, origin: str, look: _Look, *, complain: bool = True) -> bool:
-        """Makes a change be in force; False if there is something wrong and it was not complained about."""
+        """Puts a change in force; False if the path is bad and ``complain`` is off."""
         if look == _GONE:
             self._taken.pop(origin, None)
             self._store.drop(origin)
@@ -173,7 +173,7 @@ class _Files:
 
     def _read(self, path: Path) -> list[Pod]:
         try:
-            # a path that leads nowhere else while it is opened: what was checked is what is read
+            # O_PATH pins the file: the one that was checked is the one that is read
             pinned = os.open(path, os.O_PATH | os.O_CLOEXEC)
             try:
                 if wrong := _no_file(os.fstat(pinned).st_mode) or self._leads_out(pinned, str(path)):
@@ -199,7 +199,7 @@ class _Files:
         return "is a link that leads out of its directory, so it is not followed"
 
     def _looks(self) -> dict[str, _Look]:
-        """What every path, and every file in a directory, looks like now. Also sees to it that all are watched."""
+        """The state of every path, and of every file in a directory. Also has inotify watch them all."""
         watched, self._names, self._inside = self._names, {}, {}
         looks: dict[str, _Look] = {}
         for path in self._paths:
@@ -222,7 +222,7 @@ class _Files:
         return looks
 
     def _missing(self, path: Path, failed: OSError) -> _Look | None:
-        """None for a file that was removed: its directory is still there."""
+        """The state of a path that cannot be read; None for a removed file whose directory is still there."""
         if any(known.startswith(f"{path}/") for known in self._taken):
             text = f"cannot be read: {failed.strerror}; what was in it stays in force"
             return _Look(wrong=text, todo="put the directory back", may_hold_pods=False)
@@ -241,7 +241,7 @@ class _Files:
             return {str(path): _Look(wrong=wrong, todo="use lists of pods, or several directories")}
         before = self._taken.get(str(path))
         if not entries and before not in (None, look) and any(known.startswith(f"{path}/") for known in self._taken):
-            # such as the directory under a file system that was unmounted
+            # such as a mount point after its file system was unmounted
             wrong = "was replaced by an empty directory; what was in it stays in force"
             return {str(path): _Look(wrong=wrong, todo="put the files back", may_hold_pods=False)}
         inside = os.path.realpath(path)
@@ -268,7 +268,7 @@ class _Files:
             os.close(pinned)
 
     def _watch_name(self, path: Path, at: str) -> None:
-        """Has inotify tell when what stands at a name comes, goes or is replaced."""
+        """Has inotify tell when the file of a name comes, goes or is replaced."""
         directory, _, name = at.rpartition("/")
         self._watch(Path(directory or "/"), _NAMES, name, path)
 
@@ -288,14 +288,14 @@ class _Files:
         try:
             self._inotify.rm_watch(watch)
         except OSError:
-            pass  # it went with what it watched
+            pass  # inotify removed it together with the file
 
     def _cannot_watch(self, failed: OSError) -> None:
         text = f"inotify: {failed.strerror}: files are looked at every {_AGAIN:.0f} seconds only"
         self._store.complain("inotify", text, "raise fs.inotify.max_user_*", may_hold_pods=False)
 
     def _told(self, now: float) -> bool:
-        """Has inotify told of something that matters here?"""
+        """Has inotify reported an event for one of the paths?"""
         matters = False
         for event in self._inotify.read(timeout=0) if self._inotify is not None else ():
             if event.mask & flags.Q_OVERFLOW:

@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again."""
+"""How long to wait before the next attempt: exponential backoff with jitter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import random
 
 
 class JitteredBackoff:
-    """Delays that double from ``first`` to ``most`` seconds, each shortened at random by up to a half."""
+    """Delays that double from ``first`` to ``most`` seconds, each shortened at random by up to a half.
+
+    ``next`` gives the next delay in seconds; ``reset`` begins again.
+    """
 
     def __init__(self, first: float, most: float) -> None:
         self._first, self._most = first, most

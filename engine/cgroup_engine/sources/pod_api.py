@@ -1,9 +1,9 @@
 """Asks an API server for the pods of one node: list and watch of pods, and nothing else.
 
-The client library finds the server and the credentials, renews them, and sends the requests. What it has beyond that
-is not used: its Watch lists again by itself when the server says 410, and reads lines of any length; its methods of the
-API read what comes with an error whatever its length, and its models refuse a whole list for one odd pod. So bodies are
-read here, in pieces and with bounds, as plain data.
+The client library finds the server and the credentials, renews them, and sends the requests. Its other parts are not
+used. Its Watch lists again by itself after a 410, and reads lines of any length. Its API methods read an error's body
+of any length. Its models refuse a whole list for one odd pod. So this module reads bodies itself, in pieces, with
+bounds, as plain data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 _PAGE = 100  # pods
 _MAX_PAGES = 100
 _MAX_BYTES = 32 << 20  # of a page, or of an event; an object in etcd has at most 1.5 MiB
-_MAX_VALUES = 2_000_000  # in them
+_MAX_VALUES = 2_000_000  # in a page or an event
 _MAX_STATUS = 64 << 10  # bytes of the text that comes with an error
 _CHUNK = 64 << 10
 _MAX_RETRY_AFTER = 60.0  # seconds
@@ -42,9 +42,10 @@ _TODO = {
 class ApiTimeouts:
     """How long to wait for an API server, in seconds.
 
-    ``connect``: until there is a connection. ``answer``: for each page of a list. ``silent``: without a word in a
-    watch; servers send a bookmark every minute. ``watch``: the life of a watch, up to twice as long. ``first`` and
-    ``most``: between attempts, doubled each time. ``settled``: after so long a watch the next failure is a first one.
+    ``connect``: for a connection. ``answer``: for each page of a list. ``silent``: for the next event of a watch
+    (servers send a bookmark every minute). ``watch``: the life of a watch, at random up to twice as long. ``first`` and
+    ``most``: the shortest and the longest delay between attempts. ``settled``: a watch that lasts so long resets the
+    delay.
     """
 
     connect: float = 5.0
@@ -61,14 +62,14 @@ class BrokenOffError(ApiServerError):
 
 
 class SilentServerError(BrokenOffError):
-    """Nothing more came of an answer for as long as patience lasts."""
+    """The next part of an answer did not come in time."""
 
 
 class PodApi:
     """The pods of one node, asked of one API server.
 
-    Every method raises ApiServerError where the server cannot be reached or its answer cannot be used; ``errno`` is
-    the HTTP status then, if there was one.
+    Every method raises ApiServerError if the server cannot be reached or its answer cannot be used. ``errno`` is the
+    HTTP status, if there was one.
     """
 
     def __init__(self, kubeconfig: Path | None, node_name: str, timeouts: ApiTimeouts) -> None:
@@ -80,8 +81,8 @@ class PodApi:
     def listed(self, read: Callable[[Any], Item]) -> tuple[list[Item], str]:
         """The pods as they are now, each through ``read``, and the version of the list.
 
-        No resourceVersion is asked for: an API server's cache may answer with a past in which a pod of today was not
-        there yet. Where the list became too old between two pages (410) everything is listed again in one.
+        The request names no resourceVersion: an API server's cache could answer with an older state, without a pod of
+        today. If the list becomes too old between two pages (410), all pods are listed again in one page.
         """
         try:
             return self._listed(read, _PAGE)
@@ -120,7 +121,7 @@ class PodApi:
         return items or [], version, token or None
 
     def watch(self, version: str) -> Iterator[Any]:
-        """What changes from a version on, event by event, until the server ends it; asks before it returns."""
+        """The events after a version, until the server ends the watch. The request is sent before this returns."""
         life = int(self._timeouts.watch * random.uniform(1, 2))
         response = self._get(
             self._timeouts.silent,
@@ -151,13 +152,13 @@ class PodApi:
             raise BrokenOffError(f"{self.host}: its answer broke off in the middle of an event", path=self.host)
 
     def stop(self) -> None:
-        """Ends the request that another thread is in, if its answer has begun."""
+        """Ends another thread's request, if its answer has begun."""
         response = self._response
         if response is not None:
             try:
                 response.shutdown()
             except (OSError, RuntimeError, ValueError):
-                pass  # it was over
+                pass  # it had ended
 
     def _get(self, silent: float, **given: Any) -> HTTPResponse:
         try:
@@ -171,7 +172,7 @@ class PodApi:
             timeouts = (self._timeouts.connect, silent)
             response: HTTPResponse = self._api.call_api(*request, _request_timeout=timeouts).response
         except Exception as failed:
-            # what the library and the credential plugins under it raise is of no common class
+            # the exceptions of the library and of credential plugins have no common class
             raise self._error(f"does not answer: {_reason(failed)}") from None
         self._response = response
         if response.status == 200:
@@ -212,11 +213,11 @@ class PodApi:
         return bytes(body)
 
     def _chunk(self, response: HTTPResponse) -> bytes:
-        """What has come, as soon as something has; nothing at the end."""
+        """The bytes that have come, as soon as there are some; empty at the end."""
         try:
             return response.read1(_CHUNK, decode_content=False)
         except Exception as failed:
-            # such as ProtocolError, and what the http package under it lets through
+            # ProtocolError and others, and exceptions of the http package below
             reason = _reason(failed)
             if reason == _SILENT:
                 raise SilentServerError(f"{self.host}: nothing more comes of its answer", path=self.host) from None
@@ -248,16 +249,16 @@ def _connected(kubeconfig: Path | None) -> tuple[Any, str]:
     configuration = client.Configuration()
     try:
         if kubeconfig is not None:
-            # it would also write renewed tokens into the file
+            # without persist_config=False the library writes renewed tokens into the file
             config.load_kube_config(str(kubeconfig), client_configuration=configuration, persist_config=False)
         else:
             config.load_incluster_config(client_configuration=configuration)
-        configuration.retries = False  # the library would retry at once, and follow redirects with the credentials
+        configuration.retries = False  # else the library retries at once, and follows redirects with the credentials
         api = client.ApiClient(configuration)
         address = urlsplit(configuration.host)
         host = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
     except Exception as failed:
-        # the library lets through whatever a wrong file makes its parts raise
+        # a wrong file makes parts of the library raise many kinds of exceptions
         where = f"{kubeconfig}: cannot be used" if kubeconfig is not None else "no API server is known"
         todo = "" if kubeconfig is not None else "give --kubeconfig outside of a pod"
         raise ApiServerError(f"{where}: {_reason(failed)}", todo=todo) from None
@@ -265,7 +266,7 @@ def _connected(kubeconfig: Path | None) -> tuple[Any, str]:
 
 
 def _reason(failed: BaseException) -> str:
-    """What lies behind an exception of the libraries, in a few words."""
+    """The cause of an exception of the libraries, in a few words."""
     from http.client import IncompleteRead
     from ssl import SSLCertVerificationError
 

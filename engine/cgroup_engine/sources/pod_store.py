@@ -1,4 +1,4 @@
-"""The pods that hold although their source went bad, and what there is to complain about."""
+"""The last good pods of each file or API object, and complaints about those that went bad."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from cgroup_engine.sources.source import Seen
 
 
 class PodStore:
-    """Pods by what holds them: a file, an object of the API server. A holder that goes bad keeps the pods it had.
+    """Pods by origin: a file, or an object of the API server. An origin that goes bad keeps its last good pods.
 
-    Of two pods with one UID the one in force stays. Every complaint is told once, and again once it was settled.
+    If two pods have one UID, the pod that was there first stays in force. Each complaint is told once, and again if it
+    comes back after it was settled.
     """
 
     def __init__(self) -> None:
@@ -19,21 +20,21 @@ class PodStore:
         self._complaints: dict[str, str] = {}
         self._doubles: set[str] = set()
         self._untold: list[str] = []
-        self._owners: dict[str, tuple[str, str]] = {}  # UID -> holder and the pod's name
+        self._owners: dict[str, tuple[str, str]] = {}  # UID -> origin and the pod's name
 
     def put(self, origin: str, pods: tuple[Pod, ...]) -> None:
-        """The holder is good, and these are its pods."""
+        """The origin is good and has these pods."""
         self._held[origin] = pods
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
 
     def expect(self, origin: str) -> None:
-        """The holder may have pods, but they are not known yet."""
+        """The origin may have pods that are not known yet."""
         if origin not in self._held:
             self._unread.add(origin)
 
     def complain(self, origin: str, text: str, todo: str = "", *, may_hold_pods: bool = True) -> None:
-        """The holder is bad, and keeps what it had."""
+        """The origin went bad; its last good pods stay."""
         if may_hold_pods:
             self.expect(origin)
         else:
@@ -46,18 +47,18 @@ class PodStore:
             self._untold.append(f"{text}; {todo}" if todo else text)
 
     def drop(self, origin: str) -> None:
-        """The holder is gone, and its pods with it."""
+        """The origin is gone, and its pods with it."""
         self._held.pop(origin, None)
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
 
     def keep_only(self, origins: set[str]) -> None:
-        """All other holders are gone."""
+        """All other origins are gone."""
         for origin in (self._held.keys() | self._unread | self._complaints.keys()) - origins:
             self.drop(origin)
 
     def seen(self) -> Seen:
-        """The pods in force, and the complaints since the last time."""
+        """The pods in force, and the complaints since the last call."""
         pods = self._without_doubles()
         told, self._untold = tuple(self._untold), []
         return Seen(pods, told, complete=not self._unread)

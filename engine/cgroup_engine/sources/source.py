@@ -1,4 +1,4 @@
-"""Where ``run`` has its pods from: something that can be waited for and looked at."""
+"""A source of pods: it can be waited for, and then looked at."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from cgroup_engine.model.pod import Pod
 
 @dataclass(frozen=True)
 class Seen:
-    """What a source shows. ``complaints``: one line each, of what could not be used, told once and not each time.
+    """The pods of a source at one moment.
 
-    ``pods``: those in force now; None as long as they have not been seen completely once, so that none may go.
-    ``complete`` is False while something that may hold pods has never been readable: a pod whose cgroup an earlier
-    run made may be among them, so only those pods may go that this source has shown before.
+    ``pods``: those in force. None until the source has been read completely once; no pod's cgroup may be removed
+    until then. ``complaints``: a line for each thing that cannot be used, told once. ``complete``: False while a file
+    or object that may hold pods has never been readable. It may hold a pod of an earlier run, so only cgroups of pods
+    that this source has shown may be removed meanwhile.
     """
 
     pods: tuple[Pod, ...] | None
@@ -23,13 +24,13 @@ class Seen:
 
 
 class PodSource(Protocol):
-    """Pods that come and go. What strangers wrote or answered never raises here; it becomes a complaint."""
+    """Pods that come and go. Bad input raises nothing here; it becomes a complaint."""
 
     def fileno(self) -> int:
         """Readable when there may be something new to see; ``look`` makes it quiet again."""
 
     def look(self) -> Seen:
-        """The pods in force now, and what there is to complain about since the last look."""
+        """The pods in force now, and the complaints since the last look."""
 
     def close(self) -> None:
-        """Ends what the source keeps open; no call after this one."""
+        """Closes what the source keeps open. It is the last call."""

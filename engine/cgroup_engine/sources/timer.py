@@ -19,7 +19,7 @@ class _Itimerspec(ctypes.Structure):
 
 
 class Timer(FileIO):
-    """Readable once its time has come, until it is set again."""
+    """Becomes readable when its time has come, and stays so until it is set again."""
 
     def __init__(self) -> None:
         descriptor = _libc.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
@@ -29,7 +29,7 @@ class Timer(FileIO):
         super().__init__(descriptor, "rb")
 
     def set(self, seconds: float) -> None:
-        """Makes it quiet, and readable in so many seconds."""
+        """Starts it anew: it becomes readable in so many seconds."""
         whole, part = divmod(max(1, round(seconds * 1e9)), 10**9)
         times = _Itimerspec(_Timespec(0, 0), _Timespec(whole, part))
         if _libc.timerfd_settime(self.fileno(), 0, ctypes.byref(times), None) < 0:

@@ -1,1 +1,1 @@
-"""A root as it is: its layout, its files, the knobs that a value is written to, what was found."""
+"""A cgroup root as it is: its layout, its files, the knobs in them, the cgroups found there, and /proc."""

@@ -1,4 +1,4 @@
-"""The found tree: what is at a cgroup root, as far as the engine looks."""
+"""The found tree: the cgroups at a root, read when the engine asks for them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cgroup_engine.tree.layout import Layout
 
 
 class FoundCgroup:
-    """One cgroup that exists in at least one tree (``hierarchies``). What is in it is read when asked for, each once.
+    """One cgroup that exists in at least one of the ``hierarchies``. Its files are read on demand, each once.
 
-    :raises RootError: by everything that is asked: it cannot be read.
+    :raises RootError: by every attribute and method: a file cannot be read.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class FoundCgroup:
         self._settings: dict[str, Setting | None] = dict(settings or {})
 
     def setting(self, knob: Knob) -> Setting | None:
-        """What its files show of a knob; None if they are not there."""
+        """The texts in the files of a knob; None if they are not there."""
         if knob.field not in self._settings:
             self._settings[knob.field] = self._found.setting(knob, self)
         return self._settings[knob.field]
@@ -39,14 +39,14 @@ class FoundCgroup:
 
     @cached_property
     def children(self) -> tuple[str, ...]:
-        """The names of its child cgroups in any tree."""
+        """The names of its child cgroups in any hierarchy."""
         return self._found.children(self)
 
 
 class FoundTree:
-    """Reads cgroups when they are asked for, each once.
+    """Reads cgroups on demand, each once.
 
-    ``sparse``: only few will be asked for, so that each is looked for by itself and not in its parent's directory.
+    ``sparse``: only a few will be asked for, so each is looked up by itself and not in its parent's listing.
     """
 
     def __init__(self, fs: CgroupFs, layout: Layout, *, sparse: bool = False) -> None:
@@ -58,7 +58,7 @@ class FoundTree:
         self._cpusets: dict[str, str] = {}
 
     def get(self, path: str) -> FoundCgroup | None:
-        """A cgroup by its path below the root; None if it is in no tree.
+        """A cgroup by its path below the root; None if it is in no hierarchy.
 
         :raises RootError: it cannot be read.
         """
@@ -75,7 +75,7 @@ class FoundTree:
                 yield from self.below(f"{path}/{name}" if path else name)
 
     def processes(self, path: str) -> list[int]:
-        """The processes in a cgroup itself, of every tree. A v2 cgroup of threads counts as empty here.
+        """The processes in a cgroup itself, in any hierarchy. A threaded v2 cgroup counts as empty.
 
         :raises RootError: they cannot be read.
         """
@@ -87,7 +87,7 @@ class FoundTree:
         return sorted(pids)
 
     def cpuset(self, path: str, file: str) -> str:
-        """The text of cpuset.cpus or cpuset.mems; "" where the cgroup or the controller is not.
+        """The text of cpuset.cpus or cpuset.mems; "" if the cgroup or the controller is missing.
 
         :raises RootError: it cannot be read.
         """
@@ -100,7 +100,7 @@ class FoundTree:
         return self._cpusets[file]
 
     def setting(self, knob: Knob, cgroup: FoundCgroup) -> Setting | None:
-        """``FoundCgroup.setting``, read."""
+        """Reads ``FoundCgroup.setting``."""
         if self.layout.hierarchy_of[knob.controller] not in cgroup.hierarchies:
             return None
         texts = []
@@ -121,13 +121,13 @@ class FoundTree:
         return tuple(texts)
 
     def enabled(self, path: str) -> frozenset[str]:
-        """``FoundCgroup.enabled``, read."""
+        """Reads ``FoundCgroup.enabled``."""
         if self.layout.version == 1:
             return frozenset()
         return frozenset((self._text(f"{path}/cgroup.subtree_control".lstrip("/")) or "").split())
 
     def children(self, cgroup: FoundCgroup) -> tuple[str, ...]:
-        """``FoundCgroup.children``, read."""
+        """Reads ``FoundCgroup.children``."""
         directories = [self.layout.directory(hierarchy, cgroup.path) for hierarchy in cgroup.hierarchies]
         return tuple(sorted({name for directory in directories for name in self._subdirectories(directory)}))
 
@@ -135,7 +135,7 @@ class FoundTree:
         above, _, name = path.rpartition("/")
         parent = self.get(above) if path else None
         if path and parent is None:
-            return None  # there is nothing below nothing
+            return None
         candidates = self.layout.hierarchies if parent is None else parent.hierarchies
         hierarchies = frozenset(hierarchy for hierarchy in candidates if self._is_there(hierarchy, path, above, name))
         return FoundCgroup(path, hierarchies, self) if hierarchies else None
@@ -161,7 +161,7 @@ class FoundTree:
             raise self._unreadable(directory, failed) from None
 
     def _text(self, file: str) -> str | None:
-        """The text of a file; None if there is no such file (any more), or no controller behind it."""
+        """The text of a file; None if there is no such file (any more), or no controller for it."""
         try:
             return self.fs.read(file)
         except OSError as failed:

@@ -1,8 +1,7 @@
-"""Access to a cgroup file system: the few calls the engine makes, and the operating system as their default.
+"""Access to a cgroup file system: the calls that the engine makes, and the operating system behind them.
 
-Paths are relative to the cgroup root, "" being the root itself. Everything raises ``OSError`` with the kernel's
-errno. Another implementation can stand behind the engine, such as a model of the kernel in the same process; if it
-inherits from ``CgroupFs``, it need not say what the other calls say as well.
+Paths are relative to the cgroup root, which is "". Every call raises ``OSError`` with the kernel's errno. Another
+implementation can take the operating system's place, such as a model of the kernel in the same process.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ MACHINE_ROOT = "/sys/fs/cgroup"
 
 
 class CgroupFs(Protocol):
-    """What the engine needs of a cgroup file system."""
+    """The calls that the engine makes. A class that inherits from this one gets those that others can express."""
 
     @abstractmethod
     def mkdir(self, path: str) -> None:
@@ -37,7 +36,7 @@ class CgroupFs(Protocol):
         """Writes a value in one write(2), without creating the file."""
 
     def write_and_read(self, path: str, data: str) -> str:
-        """``write``, and what the file shows then."""
+        """``write``, and then ``read``."""
         self.write(path, data)
         return self.read(path)
 
@@ -55,7 +54,7 @@ class CgroupFs(Protocol):
 
 
 def cgroups_at(fs: CgroupFs, path: str) -> Iterator[str]:
-    """A cgroup and all below it, parents first, as far as they are there and can be listed."""
+    """A cgroup and all below it, parents first, without those that are gone or cannot be listed."""
     try:
         names = fs.subdirectories(path)
     except OSError:
@@ -65,7 +64,7 @@ def cgroups_at(fs: CgroupFs, path: str) -> Iterator[str]:
         yield from cgroups_at(fs, f"{path}/{name}" if path else name)
 
 
-# kernfs makes a file's text a page at a time, and stops before a record that does not fit; none is half a page long
+# kernfs fills a page, and stops before a record that does not fit. Each record is shorter than half a page.
 _PAGE = 4096  # bytes
 
 
@@ -101,7 +100,7 @@ class OsFs(CgroupFs):
             os.close(handle)
 
     def write_and_read(self, path: str, data: str) -> str:
-        """On one descriptor: a read at its beginning makes the kernel show the file anew (seq_read_iter)."""
+        """Uses one descriptor: a read at offset 0 makes the kernel produce the text anew (seq_read_iter)."""
         handle = os.open(self._prefix + path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             os.write(handle, data.encode())
@@ -132,7 +131,7 @@ class OsFs(CgroupFs):
 
 
 def _text(handle: int) -> str:
-    """What a file shows from its beginning on."""
+    """The whole text of a file."""
     data = chunk = os.pread(handle, _PAGE, 0)
     while len(chunk) >= _PAGE // 2:
         chunk = os.pread(handle, _PAGE, len(data))

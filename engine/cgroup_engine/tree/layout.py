@@ -1,7 +1,7 @@
-"""What kind of cgroup tree a root is, from what is there (never from statfs: a FUSE tree has a type of its own).
+"""The kind of cgroup tree at a root, from its files. statfs would not tell: a FUSE tree has a type of its own.
 
-v2: one tree; ``cgroup.controllers`` in the root. v1: one tree per hierarchy, each a directory of the root, as systemd
-mounts them; ``cpu`` and ``cpuacct`` may share one (``cpu,cpuacct``) or not.
+v2: one hierarchy, with ``cgroup.controllers`` in the root. v1: each hierarchy is a directory of the root, as systemd
+mounts them; ``cpu`` and ``cpuacct`` may share one (``cpu,cpuacct``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Layout:
     cpus: str | None = None
 
     def directory(self, hierarchy: str, cgroup: str) -> str:
-        """The path of a cgroup's directory in a tree, relative to the root."""
+        """The path of a cgroup's directory in a hierarchy, relative to the root."""
         return f"{hierarchy}/{cgroup}" if hierarchy and cgroup else hierarchy or cgroup
 
     def file(self, controller: Controller, cgroup: str, name: str) -> str:
@@ -75,7 +75,7 @@ def detect(fs: CgroupFs, shown_root: str) -> Layout:
 
 
 def all_hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
-    """Every tree of a root, also those in which the engine makes nothing: a runtime makes cgroups in all.
+    """Every hierarchy of a root, also those that only runtimes make cgroups in.
 
     Raises OSError.
     """
@@ -102,7 +102,7 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
 
 
 def _v2_swap(fs: CgroupFs) -> bool:
-    """Has memory.swap.max? The root has no such file; a kernel without any cgroup yet is taken to have it."""
+    """Has the kernel memory.swap.max? The root has no such file. Without any cgroup below it the answer is yes."""
     for name in fs.subdirectories(""):
         if _readable(fs, f"{name}/memory.max"):
             return _readable(fs, f"{name}/memory.swap.max")
@@ -123,7 +123,7 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
         )
     _check_needed(found, shown_root, "there is no such hierarchy", "mount it")
     hierarchies = list(found.values())
-    # cpuacct on its own, and systemd's hierarchy, have no values but the kubelet makes its cgroups there too
+    # the kubelet also makes its cgroups in a cpuacct hierarchy of its own and in systemd's, which have no values
     if _is_hierarchy(fs, "cpuacct") and not _readable(fs, f"{found['cpu']}/cpuacct.usage"):
         hierarchies.append("cpuacct")
     if _is_hierarchy(fs, "systemd"):

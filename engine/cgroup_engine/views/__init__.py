@@ -1,1 +1,1 @@
-"""What people look at: tables, reasons, differences, pictures. Changes nothing."""
+"""Views for people and programs: tables, explanations, differences, pictures. Changes nothing."""

@@ -1,8 +1,8 @@
-"""How many CPUs each container gets when every one of them wants all it can get and nothing else runs.
+"""The CPU time of each container if every container is busy and nothing else runs.
 
-Going down from kubepods, CPU is shared among siblings in proportion to their weight; who cannot use its part, because
-of its own quota or those below it, leaves the rest to its siblings (weighted max-min fairness). That is what the
-kernel's fair scheduler and CFS bandwidth control tend to over many periods, for containers with enough threads.
+From kubepods down, siblings share CPU in proportion to their weight. If its own quota, or those of its descendants,
+keep a cgroup from using its part, its siblings share the rest (weighted max-min fairness). The kernel's fair scheduler
+and CFS bandwidth control approach this over many periods, if containers have enough threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHARING = ("node", "qos", "pod", "container")
 def cores_under_load(
     wanted: Sequence[WantedCgroup], cpus: int, weight: Callable[[CgroupLimits], int] = lambda limits: limits.shares or 1
 ) -> Mapping[str, float]:
-    """Path of a cgroup -> CPUs, on a node with so many CPUs; ``weight``: what siblings compete by (v1's shares)."""
+    """Path of a cgroup -> CPUs that it gets, on a node with ``cpus``; ``weight``: v1's shares by default."""
     sharing = [cgroup for cgroup in wanted if cgroup.level in _SHARING]
     paths = {cgroup.path for cgroup in sharing}
     children: dict[str, list[WantedCgroup]] = {}
@@ -45,7 +45,7 @@ def cores_under_load(
 
 
 def fair_parts(amount: float, takers: Sequence[tuple[int, float]]) -> list[float]:
-    """Splits an amount among (weight, most it can use) by weight; what one cannot use goes to the others."""
+    """Splits an amount among takers (weight, most they can use) by weight; the others share what one cannot use."""
     parts = [0.0] * len(takers)
     waiting = [n for n, (_, most) in enumerate(takers) if most > 0]
     while waiting:

@@ -1,4 +1,4 @@
-"""What another configuration or another kubelet would make of the same pods: two wanted trees, value by value."""
+"""The differences between two wanted trees of the same pods, value by value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Side = tuple[NodeConfig, Sequence[WantedCgroup]]
 
 
 def difference(here: Side, there: Side, pod_name: str | None = None) -> dict[str, Any]:
-    """Every difference as plain data: whose, what, and ``from`` and ``to``, of which one is None if it is not there.
+    """Every difference as plain data: ``for`` (whose), ``what``, ``from`` and ``to``; a missing side is None.
 
     ``what`` is "cgroup" (the path), "qos_class", "oom_score_adj", or a value as ``explain`` names it. A cgroup that is
-    new or gone has all of them. With ``pod_name`` (NAMESPACE/NAME) that pod alone.
+    on one side only gives a difference for each of these. ``pod_name`` (NAMESPACE/NAME): that pod alone.
     """
     rows = list(_rows(here, there))
     if pod_name is not None:
@@ -37,7 +37,7 @@ def _rows(here: Side, there: Side) -> Iterator[dict[str, Any]]:
 
 
 def _key(cgroup: WantedCgroup) -> tuple[str, str]:
-    """What stays the same when names change: the owner, and a pod's UID where two pods have one name."""
+    """The identity of a cgroup on both sides, even if its path differs: level, pod UID and owner."""
     uid = f"{cgroup.pod.uid}" if cgroup.pod is not None else ""
     return f"{cgroup.level} {uid}", cgroup.owner if cgroup.level != "root" else f"cgroupRoot {cgroup.path}"
 

@@ -1,4 +1,4 @@
-"""What a kubelet makes of pods, and why: QoS class, each value with its rule, and the CPU they get under load."""
+"""Explains the cgroups of pods: QoS class, each value with its rule, and their CPU under load."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
 @dataclass(frozen=True)
 class Value:
-    """One value of a cgroup: its files in both layouts, the unit of the numbers, and the rule it comes from.
+    """One value of a cgroup: its files in both layouts, the unit of the numbers, and its rule.
 
-    ``source`` is the kubelet's function with that rule, and ``inputs`` what of pods and node goes into it.
+    ``source``: the kubelet's function with that rule. ``inputs``: the fields of pods and node that the rule read.
     """
 
     field: str
@@ -34,7 +34,7 @@ class Value:
 
 
 def values_of(cgroup: WantedCgroup) -> list[Value]:
-    """The values of a cgroup with their reasons; values at the kernel's default and without a reason are left out."""
+    """The values of a cgroup with their reasons, without those at the kernel's default."""
     values = []
     v1, v2 = ({_shown(knob): knob for knob in knobs_for(version, cgroup.limits)} for version in _VERSIONS)
     for field, knob in {**v1, **v2}.items():
@@ -51,7 +51,7 @@ def values_of(cgroup: WantedCgroup) -> list[Value]:
 
 
 def _shown(knob: Knob) -> str:
-    """v1's memory limit with and without swap is one value for people."""
+    """The name of a knob's value; v1's memory limits with and without swap are one value."""
     return "memory" if knob.field == "memory_and_swap" else knob.field
 
 
@@ -61,7 +61,7 @@ def _files(knob: Knob, cgroup: WantedCgroup) -> dict[str, str]:
 
 
 def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> dict[str, Any]:
-    """Everything explained, as plain data; with ``pod`` that pod alone."""
+    """The explanation of all cgroups as plain data; ``pod``: of that pod alone."""
     by_shares = cores_under_load(wanted, node.cpus)
     by_weight = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
     shown = [cgroup for cgroup in wanted if cgroup.level != "root" and (pod is None or cgroup.pod is pod)]
@@ -107,7 +107,7 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
 
 
 def node_data(node: NodeConfig) -> dict[str, Any]:
-    """Which kubelet and which node, as plain data."""
+    """The kubelet and the node, as plain data."""
     return {
         "kubelet_version": str(node.version),
         "driver": node.driver,

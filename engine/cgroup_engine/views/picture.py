@@ -1,8 +1,8 @@
-"""A picture of how CPU and memory are shared out when every container is busy, as SVG.
+"""A picture of CPU and memory when every container is busy, as SVG.
 
-CPU: one row for kubepods, the QoS classes, the pods and the containers, each as wide as the CPUs it gets (see `busy`;
-by cpu.weight, that is on cgroup v2). Memory: one bar per container, solid up to its request, light up to the most that
-its own limit and those above it let it have.
+CPU: one row each for kubepods, the QoS classes, the pods and the containers. A box is as wide as the CPUs that its
+cgroup gets (``cpu_under_load``, by cpu.weight of cgroup v2). Memory: one bar per container, solid up to its request,
+light up to the least of its own and its ancestors' limits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Children = Mapping[str, Sequence[WantedCgroup]]
 
 
 def picture(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> str:
-    """The SVG document. With ``pod`` only that pod's containers have bars of memory; CPU is always the whole node's."""
+    """The SVG document. ``pod``: bars of memory for that pod alone; the CPU rows always show the whole node."""
     cores = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
     shown = [cgroup for cgroup in wanted if cgroup.path in cores]
     containers = [
@@ -62,7 +62,7 @@ def picture(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = 
 
 
 def _cpu(node: NodeConfig, shown: Sequence[WantedCgroup], cores: Mapping[str, float], top: int) -> Iterator[str]:
-    """The rows of boxes, each below the one it is in; what nobody can use stays empty."""
+    """The rows of boxes, each below its parent; CPU that nobody can use stays empty."""
     yield _text(_MARGIN, top, "CPU when every container is busy", "head")
     yield _text(_WIDTH - _MARGIN, top, "Guaranteed pods lie in kubepods itself", "note end")
     left, width = _MARGIN + 76, _WIDTH - 2 * _MARGIN - 76
@@ -106,7 +106,7 @@ def _boxes(
 def _memory(
     node: NodeConfig, wanted: Sequence[WantedCgroup], containers: Sequence[WantedCgroup], top: int
 ) -> Iterator[str]:
-    # one below zero, of an amount that overflowed or of qosReserved, limits nothing
+    # a limit below zero, after an overflow or of qosReserved, limits nothing
     limits = {cgroup.path: max(0, cgroup.limits.memory or 0) for cgroup in wanted}
     left, width = _MARGIN + _LEFT, _WIDTH - 2 * _MARGIN - _LEFT - _RIGHT
     scale = width / node.memory
@@ -155,7 +155,7 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _box(x: float, y: float, width: float, fill: str, title: str = "", height: int = _ROW, opacity: float = 1) -> str:
-    """A rectangle with a white edge; ``title`` is shown when the pointer is on it."""
+    """A rectangle with a white edge; ``title`` shows up under the pointer."""
     clear = f' fill-opacity="{opacity}"' if opacity < 1 else ""
     shape = f'<rect x="{x:.1f}" y="{y}" width="{max(0.0, width):.1f}" height="{height}" fill="{fill}"{clear}'
     edge = ' stroke="#fff"' if width > 3 else ""
@@ -170,7 +170,7 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 
 
 def _fitted(text: str, width: float) -> str:
-    """As much of a text as there is room for; nothing if that is too little to be read."""
+    """A text cut to a width in pixels; "" if fewer than four characters fit."""
     room = int(width / _CHARACTER)
     if len(text) <= room:
         return text

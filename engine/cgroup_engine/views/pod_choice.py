@@ -1,4 +1,4 @@
-"""Which container of which pod is meant by POD, POD/CONTAINER, NAMESPACE/POD or NAMESPACE/POD/CONTAINER."""
+"""Finds the container that POD, POD/CONTAINER, NAMESPACE/POD or NAMESPACE/POD/CONTAINER names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST = 8  # candidates in a message
 
 
 def chosen(text: str, pods: Sequence[RecordedPod]) -> tuple[RecordedPod, RecordedContainer]:
-    """The one container that is meant; POD is a pod's name or UID, and may leave out its only container.
+    """The one container that a text names. POD is a pod's name or UID; CONTAINER may be omitted if there is only one.
 
-    :raises InputError: none is, or more than one can be, or the pod has several containers.
+    :raises InputError: the text fits no container or several, or the pod has several containers.
     """
     meant = list(_meant(text.split("/"), pods))
     if not meant:
@@ -52,7 +52,7 @@ def _meant(parts: Sequence[str], pods: Sequence[RecordedPod]) -> Iterator[tuple[
 
 
 def _unknown(text: str, pods: Sequence[RecordedPod]) -> str:
-    """What there is instead."""
+    """The names that the text could have meant."""
     parts = text.split("/")
     for pod in pods:
         if len(parts) > 1 and (parts[-2] in (pod.name, pod.uid)) and parts[:-2] in ([], [pod.namespace]):

@@ -1,6 +1,6 @@
 """Plans, status and explanations as tables, JSON and YAML.
 
-The JSON and YAML forms are for programs and stay as they are; the tables are for people and may change.
+JSON and YAML are for programs and stay stable. Tables are for people and may change.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from cgroup_engine.tree.knobs import Knob
 
 Output = Literal["table", "json", "yaml"]
 _GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
-_V1_WIDTH = 50  # of most; the names of huge pages are longer
-_SHOWN_INPUTS = 6  # of a value that comes from many pods
+_V1_WIDTH = 50  # only the names of huge pages are longer
+_SHOWN_INPUTS = 6  # a value may come from many pods
 _STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW, "waiting": _YELLOW}
 _ACTION_COLOUR = {
     "mkdir": _GREEN, "start": _GREEN, "write": _YELLOW, "set": _YELLOW, "rmdir": _RED, "stop": _RED,
@@ -29,7 +29,7 @@ _ACTION_COLOUR = {
 
 
 class Printer:
-    """Writes to a stream, in colour if it is a terminal and NO_COLOR is not set."""
+    """Writes to a stream; in colour on a terminal without NO_COLOR."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -42,7 +42,7 @@ class Printer:
         return f"{code}{text}{_PLAIN}" if self.colour and code else text
 
     def rows(self, data: Mapping[str, Any], output: Output) -> None:
-        """As ``data``, for lists that may be long: in JSON each row is one line, which is also faster."""
+        """As ``data``, but in JSON each row of a list is one line, which is also faster."""
         if output != "json":
             self.data(data, output)
             return
@@ -82,7 +82,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def with_unit(text: str, knob: Knob | None) -> str:
-    """A value as people read it: with its unit, and bytes also in Mi or Gi if that is exact."""
+    """A value for people: with its unit, and bytes also in Ki, Mi or Gi if that is exact."""
     if knob is None or text == "":
         return text
     unit = knob.unit()
@@ -98,14 +98,14 @@ def with_unit(text: str, knob: Knob | None) -> str:
 
 
 def step_line(step: Step) -> str:
-    """One step as apply and down report it."""
+    """One step, as apply and down print it."""
     if step.action != "write":
         return f"{step.action} {step.path} {step.text}".rstrip()
     return f"write {step.path} = {with_unit(step.text, step.knob)}"
 
 
 def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output) -> None:
-    """``scores``: container -> oom_score_adj of its processes, which is no file of a cgroup."""
+    """Prints a plan. ``scores``: container -> oom_score_adj of its processes, which no cgroup file holds."""
     if output != "table":
         printer.rows(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
         return
@@ -193,7 +193,7 @@ def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Out
 
 
 def print_explanation(printer: Printer, data: dict[str, Any], output: Output) -> None:
-    """``data`` is what ``explain.explanation`` returns."""
+    """Prints the data of ``explain.explanation``."""
     if output != "table":
         printer.data(data, output)
         return
@@ -223,7 +223,7 @@ def print_explanation(printer: Printer, data: dict[str, Any], output: Output) ->
 
 
 def print_difference(printer: Printer, data: dict[str, Any], output: Output) -> None:
-    """``data`` is what ``difference.difference`` returns."""
+    """Prints the data of ``difference.difference``."""
     if output != "table":
         printer.data(data, output)
         return
@@ -239,13 +239,13 @@ def print_difference(printer: Printer, data: dict[str, Any], output: Output) -> 
 
 
 def _sides(data: Mapping[str, Any]) -> tuple[str, str]:
-    """HERE and THERE, or the versions if these differ."""
+    """The heads of both sides: HERE and THERE, or the kubelet versions if these differ."""
     versions = [data[side]["kubelet_version"] for side in ("from", "to")]
     return ("HERE", "THERE") if versions[0] == versions[1] else (f"KUBELET {versions[0]}", f"KUBELET {versions[1]}")
 
 
 def _changes(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """(layout, file, text here, text there) for each file of a value; one line for both layouts if it is no file."""
+    """(layout, file, text here, text there) for each file of a value; one row for both layouts without files."""
     old, new = row["from"], row["to"]
     if not isinstance(old, dict) and not isinstance(new, dict):
         yield "v1, v2", row["what"], "" if old is None else str(old), "" if new is None else str(new)

@@ -1,11 +1,10 @@
-"""The systemd driver on a machine that systemd runs: what of a plan goes over D-Bus, and the calls.
+"""The connection to the machine's systemd; ``plan.systemd`` says which calls a plan makes.
 
 Slices (node, QoS, pod) are transient units with the properties that the kubelet's libcontainer sets
-(``opencontainers/cgroups/systemd``). What systemd does not manage (huge pages, memory.oom.group) is then written to the
-files as without it.
+(``opencontainers/cgroups/systemd``). Values without a property (huge pages, memory.oom.group) are written to the files.
 
-A container's scope is its runtime's. systemd makes no scope without a process, removes it with its last one, and
-refuses the runtime's own StartTransientUnit if one of that name is there. A plain directory in its place does not
-last either: a slice cannot be delegated, and on v2 systemd disables the controllers that none of its own units in
-there needs, and the directory's values with them. So the values of a scope are set once its runtime has made it.
+Runtimes make the scopes of containers. systemd makes no scope without a process, removes it with its last process, and
+refuses the runtime's StartTransientUnit if the name is taken. A plain directory in its place would not last: a slice
+cannot be delegated. On v2 systemd disables the controllers that none of its units there needs, and the directory's
+values go with them. So the values of a scope are set after its runtime has made it.
 """

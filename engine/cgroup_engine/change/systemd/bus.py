@@ -1,4 +1,4 @@
-"""systemd's manager on the system bus: ``org.freedesktop.systemd1.Manager``, the few calls of it that are needed."""
+"""systemd's manager on the system bus: the calls of ``org.freedesktop.systemd1.Manager`` that the engine needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cgroup_engine.plan.systemd.unit import Unit
 _NAME = "org.freedesktop.systemd1"
 _MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=_NAME, interface=f"{_NAME}.Manager")
 _BOOTED = "/run/systemd/system"  # sd_booted(3)
-#: Seconds to wait for a reply or for a job (opencontainers/cgroups waits as long for a job).
+#: Seconds to wait for a reply or for a job; opencontainers/cgroups waits 30 s for a job too.
 _PATIENCE = 30.0
 _ADVICE = {
     "org.freedesktop.DBus.Error.AccessDenied": "run as root",
@@ -67,7 +67,7 @@ class Systemd:
         return Unit(name, cgroup.lstrip("/"), bool(self._property(path, "Unit", "Transient")))
 
     def start(self, name: str, properties: Sequence[Property]) -> None:
-        """Makes and starts a transient unit. One that has a unit file, or is loaded, is started and set.
+        """Makes and starts a transient unit. If the unit exists already, starts it and sets its limits.
 
         :raises SystemdError: systemd refused.
         """
@@ -77,7 +77,7 @@ class Systemd:
             if refused.value != f"{_NAME}.UnitExists":
                 raise
             self._job("StartUnit", "ss", (name, "replace"))
-            # of a unit that is there only what may change at any time: the values
+            # an active unit lets only its limits change
             self.set_properties(name, [(each, value) for each, value in properties if is_limit(value)])
 
     def set_properties(self, name: str, properties: Sequence[Property]) -> None:
@@ -88,7 +88,7 @@ class Systemd:
         self._call("SetUnitProperties", "sba(sv)", (name, True, list(properties)))
 
     def stop(self, name: str) -> None:
-        """Stops a unit, after which systemd forgets a transient one.
+        """Stops a unit; systemd then forgets it if it is transient.
 
         :raises SystemdError: systemd refused.
         """

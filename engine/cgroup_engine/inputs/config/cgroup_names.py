@@ -1,4 +1,4 @@
-"""The cgroups that a KubeletConfiguration names, and the driver that makes directories of the names."""
+"""The cgroups that a KubeletConfiguration names, and the driver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reserved_cgroup(config: ConfigFields, name: str, driver: Driver, enforce: fr
 
 
 def plain_cgroup(config: ConfigFields, name: str) -> CgroupName:
-    """kubeletCgroups, systemCgroups: a path as it is, with either driver."""
+    """kubeletCgroups, systemCgroups: a plain path with either driver."""
     path = config.text(name, "")
     try:
         return parse_cgroupfs(path)
@@ -40,7 +40,7 @@ def plain_cgroup(config: ConfigFields, name: str) -> CgroupName:
 
 
 def system_cgroups(config: ConfigFields) -> CgroupName:
-    """systemCgroups: not the root, and only together with cgroupRoot ("/" will do)."""
+    """systemCgroups: not the root, and only together with cgroupRoot, which may be "/"."""
     path = plain_cgroup(config, "systemCgroups")
     if config.text("systemCgroups", "") and not path:
         raise config.error("systemCgroups", "is the root cgroup", "name another")

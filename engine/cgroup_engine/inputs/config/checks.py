@@ -1,4 +1,4 @@
-"""What of a KubeletConfiguration a kubelet does not know, and this engine does not act on."""
+"""Names in a KubeletConfiguration that a kubelet does not know, or that this engine does not act on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cgroup_engine.model.kubelet_version import ALL_OF_A_STAGE, GATES
 
 
 def check_gates(config: ConfigFields) -> None:
-    """A kubelet does not start with a gate that it does not know, or another value than a locked one has.
+    """Refuses a gate as a kubelet does: an unknown one, or a locked one with another value.
 
-    Only the gates that cgroups depend on are known here; the others are taken as they are, but for a name that
-    is nearly one of these.
+    Only the gates that cgroups depend on are known here. Other names are accepted; one that resembles a known gate
+    gets a warning.
     """
     for name, on in config.version.gates.items():
         where = f"featureGates.{name}" if name.isprintable() and len(name) <= 100 else "featureGates"

@@ -25,8 +25,8 @@ _DURATION_UNITS_NS = {
 def cfs_quota(config: ConfigFields) -> CfsQuota:
     """cpuCFSQuota and cpuCFSQuotaPeriod.
 
-    Another period than 100ms needs the gate CustomCPUCFSQuotaPeriod (alpha until 1.35, on in 1.36) and is 1ms to
-    1s (1µs to 1s before 1.26), as the kubelet's validation says.
+    A period other than 100ms needs the gate CustomCPUCFSQuotaPeriod (alpha until 1.35, on in 1.36). It lies between
+    1ms and 1s (before 1.26: 1µs and 1s).
     """
     text = config.text("cpuCFSQuotaPeriod", "100ms")
     period_ns = _duration_ns(text)
@@ -55,7 +55,7 @@ def cpu_manager_policy(config: ConfigFields) -> CpuManagerPolicy:
 
 
 def _duration_ns(text: str) -> int | None:
-    """A Go duration ("1h", "1.5s", "100ms") in ns; None if it is none."""
+    """A Go duration ("1h", "1.5s", "100ms") in ns; None if the text is none."""
     if text == "0":
         return 0
     part = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")

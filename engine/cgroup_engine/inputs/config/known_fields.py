@@ -41,10 +41,10 @@ _SINCE: dict[int, str] = {
     36: "memoryReservationPolicy tlsCurvePreferences",
 }
 
-# field -> the release 1.N that brought it (the oldest one known here for most); none was taken away
+# field -> the release 1.N that brought it, or the oldest one known here; no release has removed one
 FIELD_SINCE: dict[str, int] = {name: minor for minor, names in _SINCE.items() for name in names.split()}
 
-# field -> (values without an effect on cgroups, what a kubelet would do)
+# field -> (values without an effect on cgroups, the effect of the others)
 NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
     "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),
     "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),

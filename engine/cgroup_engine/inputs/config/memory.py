@@ -1,4 +1,4 @@
-"""Memory and swap, pids, and what the OOM killer takes."""
+"""Memory, swap, pids, and the OOM killer."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def memory_throttling_factor(config: ConfigFields) -> float:
 
 
 def swap_behavior(config: ConfigFields) -> SwapBehavior | None:
-    """What memorySwap.swapBehavior comes to (configureContainerSwapResources).
+    """memorySwap.swapBehavior, or its default (configureContainerSwapResources).
 
-    It cannot be set without the gate NodeSwap. Unset: up to 1.27 LimitedSwap, or nothing without the gate; 1.28
+    Setting it needs the gate NodeSwap. Unset: up to 1.27 LimitedSwap, or nothing without the gate; 1.28
     and 1.29 UnlimitedSwap, or NoSwap without the gate; since 1.30 NoSwap, and UnlimitedSwap is gone.
     """
     gate, newer = config.version.enabled("NodeSwap"), config.version.at_least(30)
@@ -81,7 +81,7 @@ def swap_behavior(config: ConfigFields) -> SwapBehavior | None:
 def single_process_oom_kill(config: ConfigFields) -> bool | None:
     """singleProcessOOMKill: false makes containers oom groups on v2.
 
-    Since 1.28 they are groups by default, and were always until the field came in 1.32; before, none was one.
+    The field came in 1.32. Since 1.28 containers are groups by default, before 1.28 none is.
     """
     if config.version.at_least(32) and config.fields.get("singleProcessOOMKill") is not None:
         return config.flag("singleProcessOOMKill", False)

@@ -1,8 +1,7 @@
-"""A node: its size, and the KubeletConfiguration (kubelet.config.k8s.io/v1beta1) as far as cgroups depend on it.
+"""A node, from its size and the fields of a KubeletConfiguration that cgroups depend on.
 
-Defaults and checks follow ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and ``.../config/validation``. Fields that
-do not concern cgroups are ignored; fields that do, and that this engine does not act on yet, are named in
-``NodeConfig.warnings`` so that nothing is dropped silently.
+Defaults and checks follow ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and ``.../config/validation``. Other fields
+are ignored. ``NodeConfig.warnings`` names the fields that concern cgroups and that this engine does not act on.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ def node_config(
 ) -> NodeConfig:
     """A node with the given size and configuration fields; ``driver`` overrides cgroupDriver.
 
-    ``runtime_driver``: the runtime's own; None is the kubelet's, as it should be. (Kubelets from 1.31 on ask a runtime
-    that can tell: gate KubeletCgroupDriverFromCRI.)
+    ``runtime_driver``: the runtime's cgroup driver; None: the kubelet's, as it should be. (Since 1.31 kubelets ask the
+    runtime for its driver: gate KubeletCgroupDriverFromCRI.)
 
-    :raises ConfigError: a field has a value that a kubelet would refuse, more is reserved than there is, or no
-        container can be made with these drivers.
+    :raises ConfigError: a kubelet would refuse a field's value, more is reserved than the capacity, or no container
+        can start with these drivers.
     """
     size = NodeConfig(cpus, memory, max_pids, version, runtime, swap=swap, huge_pages=huge_pages or {})
     node = replace(_read(ConfigFields(fields, where, version), size, driver), runtime_driver=runtime_driver)

@@ -1,4 +1,4 @@
-"""What a node keeps from its pods: reservations, the eviction threshold, and where they are enforced."""
+"""The amounts that a node keeps from its pods (reservations, eviction threshold), and where they are enforced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEFAULT_EVICTION_MEMORY = "100Mi"
 def enforced(config: ConfigFields) -> frozenset[str]:
     """enforceNodeAllocatable, default [pods]; [] and [none] are the same.
 
-    The -compressible keys came in 1.32. A key that is named twice is refused since 1.31.
+    The -compressible keys came in 1.32. Since 1.31 a kubelet refuses a key that stands there twice.
     """
     listed = config.fields.get("enforceNodeAllocatable")
     if listed is None:
@@ -80,9 +80,9 @@ def _reserved(config: ConfigFields, name: str) -> Resources:
 def eviction_memory(config: ConfigFields, capacity: int) -> Quantity | None:
     """evictionHard["memory.available"] as bytes of the capacity; None without a threshold.
 
-    ``pkg/kubelet/eviction/helpers.go`` parseThresholdStatement: "0%" and "100%" are dropped; of other percentages
-    the fraction is kept as a float32. Without evictionHard the default is 100Mi; with it only if
-    mergeDefaultEvictionSettings (1.33) says so. A plain zero, which a kubelet refuses, is taken for none.
+    parseThresholdStatement of ``pkg/kubelet/eviction/helpers.go`` ignores "0%" and "100%", and holds other percentages
+    as a float32. Without evictionHard the default is 100Mi; with it there is a default only with
+    mergeDefaultEvictionSettings (1.33). A plain zero, which a kubelet refuses, counts as no threshold.
     """
     hard = config.mapping("evictionHard") if config.fields.get("evictionHard") is not None else None
     merge = config.version.at_least(33) and config.flag("mergeDefaultEvictionSettings", False)

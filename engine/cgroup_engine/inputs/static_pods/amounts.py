@@ -1,4 +1,4 @@
-"""A manifest whose requests and limits are the amounts that decoding leaves of them."""
+"""A manifest with its requests and limits decoded to Quantities."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SIZED = ("cpu", "memory")
 
 
 def with_amounts(item: Mapping[str, Any], pod: Pod, version: KubeletVersion) -> dict[str, Any]:
-    """The object ``item`` with Quantities, rounded up to milli, requests taken from limits; ``pod`` is it, defaulted.
+    """A manifest with Quantities, rounded up to milli, and with requests taken from limits.
 
-    Source: SetDefaults_ResourceList, SetDefaults_Pod.
+    ``pod``: the same manifest read, with defaults. Source: SetDefaults_ResourceList, SetDefaults_Pod.
 
-    :raises NotCoveredError: an amount is written in a way that leaves more than one reading.
+    :raises NotCoveredError: an amount is written in a way with more than one reading.
     """
     spec = dict(item["spec"])
     # the default policies that releases before 1.33 fill in
@@ -70,13 +70,13 @@ def _of_the_pod(resources: Mapping[str, Any], pod: Pod, version: KubeletVersion)
 
 
 def _is_large(name: str, container: Container) -> bool:
-    """Is an amount of more digits than an int64 holds, which Go adds in a way of its own?"""
+    """Has an amount more digits than an int64 holds? Go adds such amounts by other rules."""
     amounts = (container.requests.get(name), container.limits.get(name))
     return any(amount is not None and amount.small is None for amount in amounts)
 
 
 def _volume(volume: Any, spot: str) -> Any:
-    """Of a volume that is made for the pod, the storage that it claims; a volume of no kind is an emptyDir."""
+    """A volume with the storage of its volumeClaimTemplate decoded; one without a kind becomes an emptyDir."""
     if not isinstance(volume, dict):
         return volume
     if all(value is None for key, value in volume.items() if key != "name"):
@@ -106,9 +106,9 @@ def _rounded(amounts: Any, spot: str) -> Resources | None:
 
 
 def written_amount(raw: Any, spot: str) -> Quantity:
-    """An amount of a manifest.
+    """Reads an amount of a manifest.
 
-    :raises NotCoveredError: it is none, or a number with a fraction: the hash depends on how that was written.
+    :raises NotCoveredError: it is no amount, or a number with a fraction, whose spelling decides the hash.
     """
     if isinstance(raw, bool) or not isinstance(raw, (str, int)) or (isinstance(raw, int) and abs(raw) >= 1 << 63):
         raise NotCoveredError(spot, f"{quoted(raw)} is not a text or a whole number")

@@ -1,4 +1,4 @@
-"""What decoding a manifest fills in and moves, besides amounts (SetObjectDefaults_Pod and the conversions from v1).
+"""Fields that decoding a manifest fills in or moves, besides amounts (SetObjectDefaults_Pod, conversions from v1).
 
 Source: ``pkg/apis/core/v1`` (defaults.go, zz_generated.defaults.go, conversion.go) of 1.24 to 1.36.
 """
@@ -17,7 +17,7 @@ Object = Mapping[str, Any]
 _CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 _MODE = {"defaultMode": 0o644}
 
-# type -> key -> what stands there when nothing, or the zero of a field that is no pointer, does
+# type -> key -> default of a missing field, or of a zero in a field that is no pointer
 _VALUES: dict[str, dict[str, Any]] = {
     "core.AzureDiskVolumeSource": {
         "cachingMode": "ReadWrite",
@@ -64,9 +64,9 @@ def value_if_missing(type_: str, key: str) -> Any:
 
 
 def converted(type_: str, item: Object, spot: str) -> Object:
-    """An object of a manifest with the keys of the kubelet's own type, and with what depends on more than one field.
+    """An object of a manifest with the keys of the kubelet's own type, and with defaults from several fields.
 
-    :raises NotCoveredError: ``spot`` is a container whose imagePullPolicy depends on an image name that is not plain.
+    :raises NotCoveredError: ``spot`` is a container whose imagePullPolicy depends on an unusual image name.
     """
     if type_ == "v1.ObjectMeta":
         annotations = item.get("annotations")

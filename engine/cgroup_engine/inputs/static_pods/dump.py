@@ -1,4 +1,4 @@
-"""Prints a pod as Go's spew library does with ``%#v``, every field with its type, which is what the kubelet hashes.
+"""Prints a pod as Go's spew library does with ``%#v``: every field with its type. The kubelet hashes this text.
 
 Source: DeepHashObject (``pkg/util/hash``; ``ForHash`` of the dump package since 1.27), formatState of go-spew.
 """
@@ -24,9 +24,9 @@ _MAX_LENGTH = 16 << 20  # the kubelet reads no manifest of more than 10 MiB
 
 
 def dumped(pod: Mapping[str, Any], version: KubeletVersion) -> str:
-    """A manifest as the kubelet prints it once decoded. Quantities in it are printed as they are.
+    """The text of a decoded manifest, as the kubelet prints it.
 
-    :raises NotCoveredError: it has a field, or a value, that is not covered.
+    :raises NotCoveredError: a field or a value is not covered.
     """
     parts, length = ["(*core.Pod)"], 0
     for part in _Printer(version).value("core.Pod", pod, ""):
@@ -158,7 +158,7 @@ def _quantity(mantissa: int, scale: int, dec: str, text: str, format_: str) -> s
 
 
 def _kept(amount: Quantity) -> str:
-    """The text that a Quantity keeps beside its number: of a binary one only where the written number is odd enough."""
+    """The text that a Quantity keeps beside its number; a binary one only if the written number is no multiple of 8."""
     if amount.format != "BinarySI":
         return amount.text
     written = amount.text.lstrip("+-").rstrip("KMGTPEi")

@@ -1,4 +1,4 @@
-"""Which imagePullPolicy an image's name means."""
+"""The default imagePullPolicy of an image."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _IDENTIFIER = re.compile(r"[a-f0-9]{64}", re.ASCII)
 
 
 def pull_policy(image: str) -> str | None:
-    """``Always`` for the tag latest, which is also that of a name with neither tag nor digest, else ``IfNotPresent``.
+    """``Always`` for the tag latest, or a name with neither tag nor digest; else ``IfNotPresent``.
 
-    None for names that are not plain: on some of them a kubelet's parser fails, and then there is no tag.
+    None for unusual names: a kubelet's parser fails on some of them, and the result is unknown here.
     Source: SetDefaults_Container, ParseImageName (``pkg/util/parsers``).
     """
     if image == "":

@@ -1,4 +1,4 @@
-"""Manifests of static pods: which kubelet reads them, from where, and what it makes of a pod without metadata.uid."""
+"""Manifests of static pods, and the pod that a kubelet makes of a manifest without metadata.uid."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def node_name_of_machine() -> str:
 
 @dataclass(frozen=True)
 class Manifests:
-    """The manifests of one kubelet: its node's name, and the directory it reads (None: each file where it is)."""
+    """The manifests of one kubelet: its node's name, and the directory it reads (None: each file stays in place)."""
 
     node_name: str
     directory: str | None = None
 
     def path(self, file: Path) -> str:
-        """The path under which the kubelet reads the file, which is part of the hash."""
+        """The path under which the kubelet reads the file; the hash depends on it."""
         return os.path.join(self.directory, file.name) if self.directory is not None else os.path.abspath(file)
 
     def static_pod(self, item: Mapping[str, Any], pod: Pod, file: Path, version: KubeletVersion) -> Pod:
-        """The pod of a manifest without metadata.uid as the kubelet has it; ``pod`` is ``item`` read and defaulted.
+        """The pod that the kubelet makes of a manifest without metadata.uid; ``pod`` is ``item`` read, with defaults.
 
-        Its UID is the hash, its name ends in the node's, its annotations say that it is static (applyDefaults of
+        Its UID is the hash, its name ends in the node's name, and annotations mark it as static (applyDefaults of
         ``pkg/kubelet/config/common.go``).
 
-        :raises PodError: the hash is not known.
+        :raises PodError: the hash cannot be computed.
         """
         try:
             uid = static_uid(item, pod, version, self.node_name, self.path(file))

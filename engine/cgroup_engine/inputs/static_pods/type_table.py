@@ -1,4 +1,4 @@
-"""The types that a Pod is made of inside of the kubelet, by release: ``types.txt``, read once."""
+"""The Go types of a Pod inside the kubelet, by release; read from ``types.txt``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Field:
 
 @dataclass(frozen=True)
 class TypeTable:
-    """The types of one release: structs with their fields in order, and the kinds of what is no struct."""
+    """The types of one release: structs with their fields in order, and the kinds of the other types."""
 
     structs: Mapping[str, tuple[Field, ...]]
     kinds: Mapping[str, str]

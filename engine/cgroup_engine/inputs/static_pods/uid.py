@@ -20,11 +20,11 @@ _FNV_BASIS = 0x6C62272E07BB014262B821756295C58D
 
 
 def static_uid(item: Mapping[str, Any], pod: Pod, version: KubeletVersion, node_name: str, path: str) -> str:
-    """32 hex digits: the hash of the pod as decoded, of the node's name, and of the manifest's path on the node.
+    """The hash of the decoded pod, the node's name and the manifest's path on the node, as 32 hex digits.
 
-    ``item`` is the manifest, ``pod`` the same read and defaulted. MD5 until 1.34, FNV-1a of 128 bits since 1.35.
+    ``item``: the manifest. ``pod``: the same read, with defaults. MD5 until 1.34, FNV-1a of 128 bits since 1.35.
 
-    :raises NotCoveredError: the manifest has something whose place in the hash is not known.
+    :raises NotCoveredError: the place of a part of the manifest in the hash is not known.
     """
     _check(item, version)
     if not path.endswith(".json"):
@@ -40,7 +40,7 @@ def static_uid(item: Mapping[str, Any], pod: Pod, version: KubeletVersion, node_
 
 
 def _check(item: Mapping[str, Any], version: KubeletVersion) -> None:
-    """Refuses what decoding treats by rules of its own that are not followed here."""
+    """Refuses fields that decoding treats by rules that this engine does not follow."""
     if item.get("status"):
         raise NotCoveredError("status", "is given")
     spec = item["spec"]
@@ -54,7 +54,7 @@ def _check(item: Mapping[str, Any], version: KubeletVersion) -> None:
 
 
 def _check_numbers(item: Any, spot: str, seen: set[int]) -> None:
-    """Refuses texts that are numbers to the kubelet's YAML reader, if they stand without quotes, and none to ours."""
+    """Refuses texts that the kubelet's YAML reader reads as numbers without quotes, and ours does not."""
     if isinstance(item, str) and _NUMBER.fullmatch(item):
         raise NotCoveredError(spot, f"{quoted(item)} is a number or a text to the kubelet, depending on quotes")
     if isinstance(item, (dict, list)) and id(item) not in seen:

@@ -16,13 +16,13 @@ from cgroup_engine.tree.layout import Layout
 Property = tuple[str, tuple[str, Any]]
 """A name, and the D-Bus signature and value of a variant."""
 
-#: What a property says for "no limit", and a weight for "the kernel's default" (UINT64_MAX).
+#: UINT64_MAX: "no limit" in a property, "the kernel's default" in a weight.
 INFINITY = (1 << 64) - 1
-#: What no property is for, and the kernel checks against a file that has one: both are written, in the kernel's order.
+#: It has no property, and the kernel checks it against a file that has one. So both are written, in the kernel's order.
 NO_PROPERTY = "memory.memsw.limit_in_bytes"
-#: The systemd that takes CPUQuotaPeriodUSec first.
+#: The first systemd with CPUQuotaPeriodUSec.
 _HAS_PERIOD = 242
-#: The systemd that takes AllowedCPUs first, and knows the cpuset controller.
+#: The first systemd with AllowedCPUs and the cpuset controller.
 _HAS_CPUS = 244
 
 # weights, bytes and tasks: the number is the file's own
@@ -38,20 +38,21 @@ _NUMBERS = {
     "cpu.shares": "CPUShares",
     "memory.limit_in_bytes": "MemoryLimit",
 }
-# the v1 hierarchies where systemd always makes the directory of a slice; a cpuacct of its own is none of them
-# (systemd 252)
+# the v1 hierarchies where systemd always makes the directory of a slice (seen of systemd 252); a cpuacct hierarchy of
+# its own is not among them
 V1_TREES = ("cpu,cpuacct", "cpu", "memory", "pids", "systemd")
 
 
 def known_controllers(systemd: int) -> tuple[str, ...]:
-    """The controllers that a systemd (a version) enables where a unit needs them, and disables elsewhere."""
+    """The controllers that systemd enables where units need them, and disables elsewhere; ``systemd``: its version."""
     return ("cpu", "io", "memory", "pids", *(("cpuset",) if systemd >= _HAS_CPUS else ()))
 
 
 def resource_properties(files: Mapping[str, str], systemd: int, layout: Literal[1, 2]) -> list[Property] | None:
-    """The properties for what one knob's interface files shall show; None if this systemd (a version) has none.
+    """The properties that set one knob's interface files to these texts; None if there are none.
 
-    A quota comes out as µs of CPU per second, rounded up so that systemd's division gives the same µs per period.
+    ``systemd``: its version. A quota becomes µs of CPU per second, rounded up so that systemd's division gives the same
+    µs per period.
     """
     files = {file: text for file, text in files.items() if file != NO_PROPERTY}
     if len(files) == 1:
@@ -76,7 +77,7 @@ def resource_properties(files: Mapping[str, str], systemd: int, layout: Literal[
 
 
 def slice_properties(name: str, parent: str, layout: Layout) -> list[Property]:
-    """What a new slice is made of besides its values; ``parent`` is the slice above, ``-.slice`` at the top."""
+    """The properties of a new slice besides its limits; ``parent``: the slice above, ``-.slice`` at the top."""
     block = "IOAccounting" if layout.version == 2 else "BlockIOAccounting"
     accounting = ("MemoryAccounting", "CPUAccounting", block, "TasksAccounting")
     return [
@@ -88,18 +89,18 @@ def slice_properties(name: str, parent: str, layout: Layout) -> list[Property]:
 
 
 def shown_properties(properties: Sequence[Property]) -> str:
-    """The limits among the properties, as systemctl set-property takes them but for the units, which are D-Bus's."""
+    """The limits among the properties, in the form of systemctl set-property with D-Bus's units."""
     limits = [(name, plain(value)) for name, value in properties if is_limit(value)]
     return " ".join(f"{name}={'infinity' if value == INFINITY else value}" for name, value in limits)
 
 
 def is_limit(value: tuple[str, Any]) -> bool:
-    """Is this variant the value of a limit, which may change at any time?"""
+    """Is this variant a limit, which an active unit lets change?"""
     return value[0] in ("t", "ay")
 
 
 def plain(value: tuple[str, Any]) -> Any:
-    """What a variant holds; of the bits of CPUs their list."""
+    """The content of a variant; a bit mask of CPUs becomes a list."""
     signature, content = value
     if signature != "ay":
         return content

@@ -1,12 +1,12 @@
-"""A plan as systemd executes it: what of the steps becomes a call for a unit, what stays a directory or a write.
+"""Turns a plan's steps into calls to systemd; the others stay directories and writes.
 
-* The directories and values of a slice that is not there -> ``start`` (StartTransientUnit).
-* Values of a unit that is -> ``set`` (SetUnitProperties, until the next boot), whether its files or its scope differ.
+* Directories and values of a missing slice -> ``start`` (StartTransientUnit).
+* Values of an active slice or scope -> ``set`` (SetUnitProperties, until the next boot).
 * Removing a slice -> ``stop`` (StopUnit). systemd removes a scope itself, with its last process.
-* cgroup.subtree_control is systemd's, as far as it knows the controllers.
+* Writes to cgroup.subtree_control are dropped for controllers that systemd knows: it enables them itself.
 
-A unit and a cgroup belong together if systemd says so, not because of their names: ``x-pod1.slice`` in
-``kubepods.slice`` is no unit of that name, which would be ``x.slice/x-pod1.slice``.
+systemd says which unit has a cgroup; the directory's name does not. ``x-pod1.slice`` in ``kubepods.slice`` is not the
+unit of that name, whose cgroup would be ``x.slice/x-pod1.slice``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from cgroup_engine.tree.knobs import Knob
 
 
 def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, systemd: ActiveUnits) -> Plan:
-    """A plan from ``make_plan`` with systemd's part of it as calls. Changes nothing.
+    """A plan from ``make_plan`` with systemd's part as calls. Changes nothing.
 
     :raises SystemdError: systemd does not answer.
     """
@@ -62,13 +62,13 @@ def over_dbus(plan: Plan, wanted: Sequence[WantedCgroup], found: FoundTree, syst
     for cgroup in wanted:
         steps += translation.made(cgroup, made.pop(cgroup.path, []))
     steps += others("settle")
-    # systemd writes OOMPolicy there with every change of a scope, and takes OOMPolicy only when it starts one
+    # systemd writes memory.oom.group with every change of a scope; OOMPolicy can only be given at its start
     steps.sort(key=lambda step: step.file == "memory.oom.group")
     return Plan(plan.layout, tuple(steps), (*plan.kept, *translation.kept), tuple(translation.waiting))
 
 
 def down_over_dbus(plan: Plan, found: FoundTree, systemd: ActiveUnits) -> Plan:
-    """A plan from ``down_plan`` with systemd's part of it as calls. Changes nothing.
+    """A plan from ``down_plan`` with systemd's part as calls. Changes nothing.
 
     :raises SystemdError: systemd does not answer.
     """
@@ -81,7 +81,7 @@ def down_over_dbus(plan: Plan, found: FoundTree, systemd: ActiveUnits) -> Plan:
 
 
 class Translation:
-    """Steps for one cgroup after the other as systemd executes them; ``kept`` and ``waiting`` are a plan's.
+    """Translates the steps of one cgroup after the other; ``kept`` and ``waiting`` are for the plan.
 
     Its methods raise SystemdError if systemd does not answer.
     """
@@ -94,10 +94,10 @@ class Translation:
         self.waiting: list[str] = []
         self._units: dict[str, Unit | None] = {}
         self._staying: set[str] = set()
-        self._shown: dict[tuple[str, str], dict[str, str]] = {}  # the files of a knob of a cgroup, as planned so far
+        self._shown: dict[tuple[str, str], dict[str, str]] = {}  # (cgroup, knob) -> its files, as planned so far
 
     def unit_of(self, path: str) -> Unit | None:
-        """The active unit whose cgroup this is."""
+        """The active unit of a cgroup."""
         if path not in self._units:
             name = path.rpartition("/")[2]
             unit = self.systemd.unit(name) if name.endswith((".slice", ".scope")) else None
@@ -106,7 +106,7 @@ class Translation:
 
     def made(self, cgroup: WantedCgroup, own: list[Step]) -> Iterable[Step]:
         if cgroup.level == "system":
-            return own  # a plain directory with either driver
+            return own  # plain directories with either driver
         if self.unit_of(cgroup.path) is not None:
             steps = self.changed(cgroup.path, own)
             return self._of_scope(own, steps) if cgroup.level == "container" else steps
@@ -119,14 +119,14 @@ class Translation:
 
     @staticmethod
     def _of_scope(own: list[Step], steps: Iterable[Step]) -> Iterator[Step]:
-        """Without the writes in hierarchies where its runtime did not make it, so that no process of it is there."""
+        """Drops the writes in hierarchies where the runtime made no cgroup: no process of the scope is there."""
         missing = {step.path for step in own if step.action == "mkdir"}
         for step in steps:
             if isinstance(step, UnitStep) or step.path.rpartition("/")[0] not in missing:
                 yield step
 
     def _started(self, cgroup: WantedCgroup, own: list[Step]) -> Iterator[Step]:
-        """Every value that is given goes with it; systemd sets all other files of a slice to the kernel's defaults."""
+        """Starts a slice with every value that is given; systemd sets its other files to the kernel's defaults."""
         name = cgroup.path.rpartition("/")[2]
         why = next((step.why for step in own if step.action == "mkdir"), "has no unit yet")
         properties = slice_properties(name, cgroup.parent.rpartition("/")[2] or "-.slice", self.layout)
@@ -154,7 +154,7 @@ class Translation:
             yield Step("write", path, cgroup.path, why, cgroup.owner, text, "", knob)
 
     def changed(self, path: str, own: list[Step]) -> Iterable[Step]:
-        """Writes of a cgroup, those that are a unit's properties in one call."""
+        """The writes of a cgroup; those with a property of its unit become one call."""
         unit = self.unit_of(path)
         if unit is None:
             return self.files_only(own)
@@ -183,7 +183,7 @@ class Translation:
             "set", unit.name, path, why, first.owner, text, before_texts, None, first.during,
             properties=tuple(properties), files=tuple(files),
         )  # fmt: skip
-        return [*rest, call]  # memory and swap together are raised before memory alone
+        return [*rest, call]  # memory and swap together go up before memory alone
 
     def removed(self, path: str, own: list[Step]) -> Iterable[Step]:
         unit = self.unit_of(path)
@@ -204,7 +204,7 @@ class Translation:
         return [*(step for step in own if step.path not in ours), stop]
 
     def files_only(self, own: Iterable[Step]) -> Iterator[Step]:
-        """Steps for what systemd does not do: directories of other hierarchies, controllers that it does not know."""
+        """The steps that systemd does not do: directories of other hierarchies, controllers that it does not know."""
         for step in own:
             if step.action == "mkdir":
                 hierarchy = step.path.removesuffix(step.cgroup).rstrip("/")
@@ -220,7 +220,7 @@ class Translation:
 
 
 def is_slice(path: str) -> bool:
-    """Is this the path at which systemd has a slice of the last component's name?"""
+    """Is this the path that systemd gives to a slice of this name?"""
     try:
         return "/".join(expand_slice(path.rpartition("/")[2])) == path
     except UnsafeNameError:

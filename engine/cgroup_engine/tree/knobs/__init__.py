@@ -1,6 +1,6 @@
-"""The interface files the engine sets, of cgroup v1 and v2: what to write for a limit, and how to read it back.
+"""The interface files that the engine sets, on cgroup v1 and v2: the text for a limit, and how to read it back.
 
-One file per controller; ``knob`` says what all knobs have in common, ``table`` which knobs there are.
+One file per controller. ``knob`` has the protocol of all knobs, ``table`` lists them.
 """
 
 from cgroup_engine.tree.knobs.cpu import V1_QUOTA

@@ -82,9 +82,9 @@ class V1Quota(PlainKnob):
         """As ``Knob.writes``; ``below``: the greatest size of a descendant, ``above``: that of the nearest limited
         ancestor, if they are known.
 
-        Where the period and the quota change, the quota that is there while the period changes is the one with which
-        the size leaves the range of both least: the old, the new, one that has the size of one of them in the period
-        of the other, or none, which is legal everywhere and is what is above.
+        If period and quota both change, a third quota may have to stand while the period changes. Candidates are the
+        old and the new quota, each of them converted to the other period, and no quota. No quota is legal everywhere,
+        and the limit is the ancestor's then. The candidate whose size stays nearest to the range of old and new wins.
         """
         quota_file, period_file = self.files
         (old_quota, old_period), (quota, period) = old, new
@@ -97,7 +97,7 @@ class V1Quota(PlainKnob):
         low, high = sorted((self.size(old), self.size(new)))
 
         def strays(passing: str) -> float:
-            """By what factor it leaves the range; infinite where the kernel refuses it."""
+            """The factor by which a quota leaves the range; infinite if the kernel refuses it."""
             sizes = [self.size((passing, each)) for each in (old_period, period)]
             if passing == "-1":
                 return max(1.0, above / high) if above else sys.float_info.max
@@ -109,7 +109,7 @@ class V1Quota(PlainKnob):
         for number, here, there in ((quota, period, old_period), (old_quota, old_period, period)):
             exact = int(number) * int(there)
             candidates += [str(exact // int(here)), str(-(-exact // int(here)))]
-        least = min(int(old_quota), int(quota))  # what both are not below, a burst is not over
+        least = min(int(old_quota), int(quota))  # the kernel refuses a quota below the burst, which neither is below
         usable = [each for each in candidates if each == "-1" or least <= int(each) <= _MAX_QUOTA_US]
 
         passing = min(usable, key=lambda each: (strays(each), each not in (old_quota, quota), each == "-1"))
@@ -126,7 +126,7 @@ V1_QUOTA = V1Quota()
 
 @dataclass(frozen=True)
 class V2Quota(PlainKnob):
-    """cpu.max, "QUOTA PERIOD" in µs; both are set in one write and the kernel compares nothing with the parent."""
+    """cpu.max, "QUOTA PERIOD" in µs. One write sets both, and the kernel compares neither with the parent."""
 
     field: Field = "quota"
     controller: Controller = "cpu"

@@ -13,12 +13,12 @@ from cgroup_engine.tree.layout import Controller
 
 @dataclass(frozen=True)
 class CpusetList(PlainKnob):
-    """cpuset.cpus, a list of CPUs. On v2 an empty one is the parent's; on v1 no task can enter then."""
+    """cpuset.cpus, a list of CPUs. If it is empty, a v2 cgroup has its parent's CPUs and a v1 cgroup takes no task."""
 
     field: Field = "cpus"
     controller: Controller = "cpuset"
     files: tuple[str, ...] = ("cpuset.cpus",)
-    default: Setting = (" ",)  # the kernel takes a space for an empty list, and a write of nothing for no write
+    default: Setting = (" ",)  # a space empties the list; a write of nothing does nothing
 
     def given(self, limits: CgroupLimits) -> bool:
         return limits.cpus is not None
@@ -34,4 +34,4 @@ class CpusetList(PlainKnob):
 
 
 CPUS = CpusetList()
-MEMS = CpusetList("mems", files=("cpuset.mems",))  # NUMA nodes; written only where v1 wants it filled
+MEMS = CpusetList("mems", files=("cpuset.mems",))  # NUMA nodes; written only on v1, where it must not be empty

@@ -19,10 +19,10 @@ from cgroup_engine.tree.layout import Controller
 
 @dataclass(frozen=True)
 class Hugetlb(PlainKnob):
-    """The limit of one size of huge pages, and the same of what may be reserved of them (since kernel 5.7).
+    """The limit of one size of huge pages, and the same limit of their reservations (since kernel 5.7).
 
-    libcontainer writes both since runc 1.1.10 (October 2023). Kubelets before that, the older ones of this range, left
-    the second as it is; here it is always written.
+    libcontainer writes both since runc 1.1.10 (October 2023). Older kubelets leave the reservations alone; this engine
+    always writes both.
     """
 
     field: Field
@@ -52,7 +52,7 @@ class Hugetlb(PlainKnob):
 
 
 def hugetlb_knob(version: Literal[1, 2], page: int) -> Knob:
-    """The knob of the pages of so many bytes."""
+    """The knob of one size of huge pages; ``page``: bytes."""
     end, default = ("limit_in_bytes", str(V1_NO_LIMIT)) if version == 1 else ("max", "max")
     files = tuple(f"hugetlb.{kernel_name(page)}.{kind}{end}" for kind in ("", "rsvd."))
     return Hugetlb(resource_of_page_size(page), page, files, (default,) * len(files))

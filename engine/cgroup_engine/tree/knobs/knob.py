@@ -1,7 +1,6 @@
-"""One thing that is set in a cgroup through its interface files.
+"""A knob: one limit of a cgroup with its interface files, such as cpu.cfs_quota_us with cpu.cfs_period_us.
 
-A knob is the CPU shares, the CPU quota with its period, the memory limit, the pids limit, the limit of one size of huge
-pages. Its *setting* is a tuple with the text of each of its files, in the form in which the kernel shows it.
+Its *setting* is a tuple with the text of each file, in the form in which the kernel shows it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Setting = tuple[str, ...]
 
 
 class Knob(Protocol):
-    """One thing that is set in a cgroup; ``files`` are its interface files, in the order of a setting."""
+    """One limit of a cgroup; ``files`` are its interface files, in the order of a setting."""
 
     @property
     def field(self) -> Field: ...
@@ -33,22 +32,22 @@ class Knob(Protocol):
         """The setting of a new cgroup."""
 
     def given(self, limits: CgroupLimits) -> bool:
-        """Do the limits say anything of this?"""
+        """Do the limits set this knob?"""
 
     def setting(self, limits: CgroupLimits) -> Setting | None:
-        """What a cgroup with these limits has in the files; None if the limits do not say."""
+        """The setting of a cgroup with these limits; None if the limits do not decide it."""
 
     def same(self, wanted: str, found: str, file: str) -> bool:
-        """Is what a file shows what was wanted, allowing for the kernel's rounding?"""
+        """Does a file show the wanted text, allowing for the kernel's rounding?"""
 
     def size(self, setting: Setting) -> float:
-        """How much a setting allows, for comparing two; equal for all if there is no order between cgroups."""
+        """How much a setting allows, for comparing two; the same number for all if settings have no order."""
 
     def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
-        """(file, text) to get from one setting to the other, every state between legal for parent and children."""
+        """The (file, text) writes from one setting to the other; each state between is legal beside its relatives."""
 
     def unit(self) -> str:
-        """What the number is, for people."""
+        """The unit of the number, for people."""
 
 
 def changed_files(files: Sequence[str], old: Setting, new: Setting) -> list[tuple[str, str]]:
@@ -56,7 +55,7 @@ def changed_files(files: Sequence[str], old: Setting, new: Setting) -> list[tupl
 
 
 class PlainKnob:
-    """What most knobs are: files show what was written, no setting is above another, each file is written alone."""
+    """Most knobs: files show the text that was written, settings have no order, and each file is written alone."""
 
     files: tuple[str, ...]
 

@@ -14,8 +14,8 @@ from cgroup_engine.model.wanted_cgroup import Field
 from cgroup_engine.tree.knobs.knob import PlainKnob, Setting, changed_files
 from cgroup_engine.tree.layout import Controller
 
-_PAGE_SIZES = (4096, 16384, 65536)  # of the kernels that there are
-V1_NO_LIMIT = (1 << 63) - 65536  # at most what any page size makes of 2^63-1
+_PAGE_SIZES = (4096, 16384, 65536)  # of all architectures
+V1_NO_LIMIT = (1 << 63) - 65536  # at or below 2^63-1 rounded down to a page of any size
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ V1_MEMORY = V1Memory()
 class V1MemoryAndSwap(V1Memory):
     """memory.limit_in_bytes with memory.memsw.limit_in_bytes, which counts memory and swap together.
 
-    The kernel refuses what would make the second less than the first (mem_cgroup_resize_max). Kubelets never give
+    The kernel refuses a write that makes the second less than the first (mem_cgroup_resize_max). Kubelets never give
     swap on v1, so both are the same.
     """
 
@@ -110,7 +110,7 @@ class V2MemoryBytes(V2Memory):
 
 @dataclass(frozen=True)
 class V2OomGroup(PlainKnob):
-    """memory.oom.group, 0 or 1: does the OOM killer take all processes of the cgroup together?"""
+    """memory.oom.group, 0 or 1: does the OOM killer kill all processes of the cgroup together?"""
 
     field: Field = "oom_group"
     controller: Controller = "memory"

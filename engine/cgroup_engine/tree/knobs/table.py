@@ -1,4 +1,4 @@
-"""Which knobs there are on cgroup v1 and v2."""
+"""The knobs of cgroup v1 and v2."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ KNOBS: dict[int, tuple[Knob, ...]] = {
 
 
 def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
-    """The knobs by which limits are set, as far as the layout has their controllers."""
+    """The knobs for some limits whose controllers the layout has."""
     return tuple(
         knob for knob in knobs_for(layout.version, limits, layout.swap) if knob.controller in layout.hierarchy_of
     )
 
 
 def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
-    """As ``knobs_of``, for every controller; ``swap``: does the kernel account for it?"""
+    """As ``knobs_of``, for every controller; ``swap``: does the kernel account for swap?"""
     knobs = KNOBS[version] + tuple(hugetlb_knob(version, size) for size in limits.hugepages)
     if CPUS.given(limits):
         knobs += (CPUS,)
