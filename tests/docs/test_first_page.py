@@ -1,4 +1,4 @@
-"""README.md is short, and what it says is so."""
+"""README.md is short, and what it says is so; the tests that pages show pass."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ def test_the_parity_table_has_the_sums_of_the_parity_page() -> None:
 
 
 @pytest.mark.usefixtures("fuse", "state_home")
-def test_the_test_of_the_first_door_passes(tmp_path: Path) -> None:
-    (tmp_path / "test_door.py").write_text(re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[0])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_door.py"]
+@pytest.mark.parametrize(("page", "passed"), [("README.md", 4), ("docs/guides/tests.md", 6)])
+def test_the_tests_that_a_page_shows_pass(page: str, passed: int, tmp_path: Path) -> None:
+    shown = re.findall(r"^```python\n(.*?)^```$", (REPOSITORY / page).read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "test_shown.py").write_text(shown[0])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shown.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
-    assert "4 passed" in done.stdout, done.stdout
+    assert f"{passed} passed" in done.stdout, done.stdout
