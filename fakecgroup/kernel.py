@@ -33,7 +33,7 @@ from .tasks.processes import Processes
 from .vfs.openfile import OpenFile
 from .vfs.vfs import RENAME_NOREPLACE, Vfs
 
-# What systemd mounts for v1: the directory of each hierarchy and what is bound to it ("" for none but a name).
+# The hierarchies that systemd mounts for v1: each directory and its controllers; () is a hierarchy with a name alone.
 _V1_HIERARCHIES = (
     ("systemd", ()),
     ("cpu,cpuacct", ("cpu", "cpuacct")),
@@ -378,13 +378,13 @@ class Kernel:
 
     def task_exited(self, tid: int) -> None:
         """Report that a task has died. It may still be a zombie."""
-        self.membership.look_at(tid)
+        self.membership.count_process(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_exited(tid)
 
     def task_reaped(self, tid: int) -> None:
         """Report that a dead task has been waited for."""
-        self.membership.look_at(tid)
+        self.membership.count_process(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_reaped(tid)
 

@@ -45,7 +45,7 @@ class Css:
         return self.cgroup.hierarchy.dfl
 
     def online(self) -> None:
-        """Start the css, which is in its tree by now; take over what a child inherits.
+        """Start the css, which is in its tree already; inherit from the parent.
 
         May raise what mkdir is refused with. Then `offline` is called.
         """

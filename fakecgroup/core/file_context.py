@@ -1,4 +1,4 @@
-"""What a row's functions may know of the open file (kernel/cgroup/cgroup-internal.h, struct cgroup_file_ctx)."""
+"""The part of an open file that rows use (kernel/cgroup/cgroup-internal.h, struct cgroup_file_ctx)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FileContext:
     __slots__ = ("namespace", "opener", "peak", "pidlist", "reader", "trigger")
 
     opener: Caller
-    reader: Caller  # whoever reads now
+    reader: Caller  # of the read under way
     namespace: Directory | None  # root of the opener's cgroup namespace; None: the initial one, or it does not matter
     peak: object  # memory.peak: the maximum since this file was written to; None: never written
     trigger: bool  # *.pressure: a trigger is set on this file

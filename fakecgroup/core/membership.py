@@ -53,7 +53,7 @@ class Membership:
         if cgroup.hierarchy.counts_memory:
             css = cgroup.effective_css("memory")
             self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
-        self.look_in(_RUNNING)
+        self.look_within(_RUNNING)
 
     def place_threads(self, tgid: int) -> None:
         """Update which threads of a process are in other cgroups than their leader, after some have moved."""
@@ -68,7 +68,7 @@ class Membership:
                 (self.moved_threads.discard if moved is None else self.moved_threads.add)(tid)
                 self.processes.follow_thread(tid, moved)
                 self.cpu.move_thread(tid, tgid, moved)
-        self.look_in(_RUNNING)
+        self.look_within(_RUNNING)
 
     def maker(self, tgid: int) -> int:
         """The thread that makes new threads of this process; the leader, if nobody knows."""
@@ -124,13 +124,13 @@ class Membership:
         ends = self.processes.ended()
         self.cpu.ends_reported = ends is not None
         for end in ends or ():
-            self.cpu.ended(end)
+            self.cpu.thread_ended(end)
             if end.whole is None:
                 continue
-            self.memory.ended(end.tgid, end.peak)
+            self.memory.exited(end.tgid, end.peak)
             for place in end.places or ():
                 if place.hierarchy.counts_memory:
-                    self.memory.passed(place, end.peak - end.inherited)
+                    self.memory.note_peak(place, end.peak - end.inherited)
 
     def freeze(self, tgid: int) -> None:
         """Stop or continue a process, as the cgroups that it is in now are frozen or not."""
@@ -138,35 +138,35 @@ class Membership:
 
     # -- what they use ----------------------------------------------------------------------------
 
-    def look_at(self, tgid: int) -> None:
+    def count_process(self, tgid: int) -> None:
         """Count what a process has used, which has exited or is gone."""
         self.cpu.look(tgid)
         self.memory.look(tgid)
 
     @property
-    def counts(self) -> bool:
+    def has_accounts(self) -> bool:
         """True if there is a process to look at."""
         return bool(self.cpu or self.memory)
 
-    def knows(self, tgid: int) -> bool:
+    def has_account(self, tgid: int) -> bool:
         """True if a process has an account, be it only as the parent of one in a cgroup."""
         return tgid in self.cpu
 
-    def ends(self, told: Sequence[tuple[int, Places]], tgid: int, rest: int) -> None:
+    def process_exits(self, forked: Sequence[tuple[int, Places]], tgid: int, rest: int) -> None:
         """Count what a process has used, which is about to exit. The exit takes at most `rest` ns of CPU time more.
 
-        `told` are processes with the places of their fork, which get an account if they have none: the process itself,
+        `forked` are processes with the places of their fork. Each gets an account if it has none: the process itself,
         those above it, topmost first, and its children.
         """
-        for forked, places in told:
+        for child, places in forked:
             for place in places:
                 if place.hierarchy.counts_memory:
-                    self.memory.start(forked, place)
-            self.cpu.start(forked, places)
-        self.cpu.end(tgid, rest)
+                    self.memory.start(child, place)
+            self.cpu.start(child, places)
+        self.cpu.exiting(tgid, rest)
         self.memory.look(tgid)
-        if told:
-            self.look_in(_RUNNING)
+        if forked:
+            self.look_within(_RUNNING)
 
     def count_cpu(self, cgroup: Cgroup) -> None:
         """Bring `Cgroup.cpu` up to date, here and below."""
@@ -196,11 +196,11 @@ class Membership:
             self.memory.look(tgid)
         self._woken = 0.0
         if self.awaited and (self.cpu or self.memory):
-            self.look_in(_AWAITED)
+            self.look_within(_AWAITED)
         elif self.cpu or self.memory:
-            self.look_in(_RUNNING if self.cpu.busy else _IDLE)
+            self.look_within(_RUNNING if self.cpu.busy else _IDLE)
 
-    def look_in(self, seconds: float) -> None:
+    def look_within(self, seconds: float) -> None:
         """Ask for a call of `look` within this time, if there is anything to look at."""
         if (self._woken and self._woken <= seconds) or not (self.cpu or self.memory):
             return
@@ -210,4 +210,4 @@ class Membership:
     def await_memory(self, css: Css) -> None:
         """Look often from now on: a listener waits for this group's memory to change."""
         self.awaited.add(css)
-        self.look_in(_AWAITED)
+        self.look_within(_AWAITED)

@@ -1,4 +1,4 @@
-"""Inodes: what a path leads to and an open file keeps.
+"""Inodes: files, directories and links.
 
 An attribute is stored only once it differs from the kernel's default. An inode that is removed, with its cgroup or its
 controller, stays dead (`alive` is false): a new directory of the same name is another inode (kernfs, KERNFS_ACTIVE).

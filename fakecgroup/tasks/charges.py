@@ -96,7 +96,7 @@ class MemoryCharges:
         for tgid in list(self._spread):
             self.look(tgid)
 
-    def end(self, tgid: int) -> None:
+    def close(self, tgid: int) -> None:
         """Close the account of a process that is gone: free all its charges."""
         account = self._accounts.pop(tgid, None)
         self._spread.discard(tgid)
@@ -104,14 +104,14 @@ class MemoryCharges:
             for charge in account.charges:
                 self._apply(charge, NOTHING.less(charge.use))
 
-    def ended(self, tgid: int, peak: int) -> None:
+    def exited(self, tgid: int, peak: int) -> None:
         """Note that a process has exited that had at most `peak` bytes resident."""
         account = self._accounts.get(tgid)
         if account is not None and peak > account.peak:
-            self.passed(account.charges[-1].cgroup, peak - account.resident)
+            self.note_peak(account.charges[-1].cgroup, peak - account.resident)
             account.peak = peak
 
-    def passed(self, cgroup: Place, more: int) -> None:
+    def note_peak(self, cgroup: Place, more: int) -> None:
         """Note that for a moment `more` bytes were charged to a cgroup than now."""
         if more > 0:
             for above in cgroup.lineage():
@@ -125,7 +125,7 @@ class MemoryCharges:
         memory = self._processes.memory(tgid)
         self._count_faults(account, memory.faults)
         if not memory.resident:
-            self.end(tgid)
+            self.close(tgid)
             return
         if memory.image != account.image:
             for charge in account.charges[:-1]:

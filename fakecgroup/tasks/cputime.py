@@ -9,8 +9,8 @@ So does what a known child used after the last look at it. To count nothing twic
 much of its children's time is counted already. A child that outlived its parent may be waited for by any process above:
 it is matched with the first whose unexplained time it fits into.
 
-If processes `end` here before they exit, only deaths by signals are left to find that way. If every end is reported
-with its CPU time (`ended`), nothing is.
+If processes are reported before they exit (`exiting`), only deaths by signals are left to find that way. If every end
+is reported with its CPU time (`thread_ended`), nothing is.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Account:
         self.gone: list[GoneChild] = []
         self.moved_threads: dict[int, MovedThread] = {}
         self.busy = False  # its children are being looked at
-        self.rest: int | None = None
+        self.rest: int | None = None  # ns
         self.ended = False  # its end was reported
 
 
@@ -78,7 +78,7 @@ class CpuAccounts:
         self._children: dict[int, set[int]] = {}  # parent, as last seen -> its children with an account
         self._orphans: list[GoneChild] = []  # gone, and waited for by an unknown process
         self._old_orphans = 0  # how many of the orphans, from the start, are older than the last `look_at_all`
-        self.ends_reported = False  # every end is reported to `ended`
+        self.ends_reported = False  # every end is reported to `thread_ended`
         self._missing: set[int] = set()  # gone, with an end not reported yet
         self.busy = False  # a process ran since this was last cleared
         self._waiters: set[int] = set()  # parents that are in no cgroup themselves
@@ -129,7 +129,7 @@ class CpuAccounts:
         account.gone = waiter.gone if waiter else []
         self.look(tgid)
 
-    def end(self, tgid: int, rest: int) -> None:
+    def exiting(self, tgid: int, rest: int) -> None:
         """Count all time so far of a process that is about to exit, and of the children that it has waited for.
 
         The exit takes at most `rest` ns more.
@@ -146,7 +146,7 @@ class CpuAccounts:
         self.look(tgid, exact=True)
         account.rest = rest
 
-    def ended(self, end: End) -> None:
+    def thread_ended(self, end: End) -> None:
         """Count the time of a thread that has ended: the rest of a known process, else all, where it was forked."""
         account = self._accounts.get(end.tgid)
         if account is None:
@@ -202,7 +202,7 @@ class CpuAccounts:
         missing, self._missing = self._missing, set()
         ran = {tgid for tgid in list(self._accounts) if self.look(tgid)}
         for tgid in missing & self._missing & self._accounts.keys():
-            self._drop(tgid)  # what is told of it was lost
+            self._drop(tgid)  # the report of its end was lost
         used = {account.seen.parent for tgid, account in self._accounts.items() if tgid not in self._waiters}
         for tgid in self._waiters - used:
             if tgid in self._accounts:

@@ -1,4 +1,4 @@
-"""A cgroup as the accounts of its tasks see it: its relatives, and what was used in it."""
+"""A cgroup as the accounts of tasks see it: its relatives, and the use counted in it."""
 
 from __future__ import annotations
 

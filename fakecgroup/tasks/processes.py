@@ -54,7 +54,7 @@ class Processes(Protocol):
         """The live threads of a process."""
 
     def changing(self, tgids: Collection[int]) -> Iterable[int]:
-        """Those of these processes that may have exited or have other threads than at the last call of `threads`."""
+        """The processes among these that may have exited, or have other threads than at the last call of `threads`."""
 
     def all(self) -> list[int]:
         """The live processes."""

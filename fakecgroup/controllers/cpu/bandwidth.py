@@ -17,7 +17,7 @@ _U64 = 1 << 64
 
 
 def nanoseconds(microseconds: int) -> int:
-    """Convert µs to ns. Raises EINVAL where the product does not fit 64 bits."""
+    """Convert µs to ns. Raises EINVAL if the product does not fit 64 bits."""
     if microseconds > (_U64 - 1) // USEC:
         raise refuse(EINVAL)
     return microseconds * USEC

@@ -28,7 +28,7 @@ def _signed(text: str) -> tuple[int, int] | None:
 def _parse_percent(text: str) -> int:
     """Hundredths of a percent, of `max` or a decimal number; trailing text is ignored (cgroup_parse_float).
 
-    Raises EINVAL where there is no number, ERANGE beyond 0..100.
+    Raises EINVAL for text without a number, ERANGE beyond 0..100.
     """
     text = strstrip(text)
     if text == "max":

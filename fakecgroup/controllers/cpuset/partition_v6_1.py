@@ -130,7 +130,7 @@ class InvalidPartitions(SetAside):
         notify_partition(css, old)
         return True
 
-    # -- what is written --------------------------------------------------------------------------
+    # -- writes ----------------------------------------------------------------------------------
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""

@@ -356,7 +356,7 @@ class ExclusivePartitions(PartitionRules):
             self.rebuilds = False
             css.top.domains.rebuild(_scheduler_domains(css.top))
 
-    # -- what is written --------------------------------------------------------------------------
+    # -- writes ----------------------------------------------------------------------------------
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""

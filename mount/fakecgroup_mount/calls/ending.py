@@ -66,14 +66,14 @@ class Ending:
 
     def _count(self, tid: int, all_threads: bool) -> None:
         membership = self._tree.kernel.membership
-        if not membership.counts and self._processes.child_places(tid) is None:
+        if not membership.has_accounts and self._processes.child_places(tid) is None:
             return
         with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
             status = {name: int(value) for name, value in _STATUS.findall(file.read(4096))}
         tgid = status[b"Tgid"]
         told: list[tuple[int, Places]] = []
         above = tgid
-        while not membership.knows(above):
+        while not membership.has_account(above):
             places = self._processes.child_places(above)
             if places is None:
                 break
@@ -82,15 +82,15 @@ class Ending:
         if all_threads or status[b"Threads"] == 1:
             told += self._new_children(tgid)
             rest = _REST + int(status.get(b"VmRSS", 0) * _KIB * _PER_BYTE)
-            membership.ends(told, tgid, rest)
+            membership.process_exits(told, tgid, rest)
         else:
-            membership.look_at(tgid)
+            membership.count_process(tgid)
 
     def _new_children(self, tgid: int) -> Iterator[tuple[int, Places]]:
         """Those that will outlive a process and are not known: no other process can tell of their time."""
         for tid in os.listdir(f"/proc/{tgid}/task"):
             for child in map(int, children(int(tid))):
-                if not self._tree.kernel.membership.knows(child):
+                if not self._tree.kernel.membership.has_account(child):
                     places = self._processes.child_places(child)
                     if places is not None:
                         yield child, places

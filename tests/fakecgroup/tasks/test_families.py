@@ -80,12 +80,12 @@ class Families(Machine):
         if self.ends is None and told:
             line = []
             above = pid
-            while not self.kernel.membership.knows(above) and above in self.where:
+            while not self.kernel.membership.has_account(above) and above in self.where:
                 line.insert(0, (above, self.place(above)))
                 above = self.used[above].parent
             mine = [child for child, use in self.used.items() if use.parent == pid and child in self.where]
-            line += [(child, self.place(child)) for child in mine if not self.kernel.membership.knows(child)]
-            self.kernel.membership.ends(line, pid, 0)
+            line += [(child, self.place(child)) for child in mine if not self.kernel.membership.has_account(child)]
+            self.kernel.membership.process_exits(line, pid, 0)
         elif self.ends is not None and told:
             own = self.used[pid].own
             self.ends.append(End(pid, pid, own.run, own))

@@ -162,7 +162,7 @@ def test_a_child_that_tells_its_end_is_counted_though_nobody_knew_it(machine: Ma
     parent = machine.process()
     child = machine.process(parent)
     machine.runs(child, 2)
-    kernel.membership.ends([(child, (cgroup(kernel, "b"),))], child, 0)
+    kernel.membership.process_exits([(child, (cgroup(kernel, "b"),))], child, 0)
     machine.goes(child)
     machine.runs(parent, 0, children=2)
     kernel.look()
@@ -178,8 +178,8 @@ def test_a_child_that_outlived_its_parent_is_counted_once_whoever_waits_for_it(
     for pid in (top, parent, child):
         kernel.write("a/cgroup.procs", str(pid))
     machine.runs(child, 3)
-    kernel.membership.ends([], child, 0)
-    kernel.membership.ends([], parent, 0)
+    kernel.membership.process_exits([], child, 0)
+    kernel.membership.process_exits([], parent, 0)
     for pid in (parent, child):
         machine.goes(pid)
     machine.runs(top, 0, children=3)
@@ -253,7 +253,7 @@ def test_a_child_is_counted_once_while_its_orphan_leads_back_to_its_parent(machi
         kernel.write("a/cgroup.procs", str(pid))
     machine.runs(orphan, 1)
     machine.runs(child, 2)
-    kernel.membership.ends([], child, 0)
+    kernel.membership.process_exits([], child, 0)
     machine.used[orphan] = machine.used[orphan]._replace(parent=top)
     machine.goes(child)
     machine.runs(parent, 0, children=2)
@@ -273,11 +273,11 @@ def test_the_parent_of_a_known_process_is_told_of_by_its_end(machine: Machine, k
         machine.runs(pid, 1)
     told = [(parent, place), (child, place)]
     if which == "parent":
-        kernel.membership.ends(told[:1], parent, 0)
-    kernel.membership.ends(told[which == "parent" :], child, 0)
+        kernel.membership.process_exits(told[:1], parent, 0)
+    kernel.membership.process_exits(told[which == "parent" :], child, 0)
     machine.goes(child)
     machine.runs(parent, 0, children=1)
-    kernel.membership.ends([], parent, 0)
+    kernel.membership.process_exits([], parent, 0)
     machine.goes(parent)
     machine.runs(top, 0, children=2)
     kernel.look()
