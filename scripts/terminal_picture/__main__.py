@@ -23,12 +23,13 @@ def main() -> int:
     printed, status = output_of([str(_DEMO)])
     if status:
         return _fail(f"scripts/demo ended with exit status {status}")
-    if printed.startswith("No mount here"):
-        return _fail(printed.splitlines()[0])
+    without_mount, _, story = printed.partition("\n") if printed.startswith("No mount here") else ("", "", printed)
     file = _REPOSITORY / _NAME
     if not options.check:
-        file.write_text(picture_of(printed, title="scripts/demo"), encoding="utf-8")
-    elif not file.exists() or shown.of_svg(file.read_text(encoding="utf-8")) != shown.of_terminal(printed):
+        if without_mount:
+            return _fail(without_mount)
+        file.write_text(picture_of(story, title="scripts/demo"), encoding="utf-8")
+    elif not file.exists() or shown.of_svg(file.read_text(encoding="utf-8")) != shown.of_terminal(story):
         return _fail(f"{_NAME} is not current: run scripts/picture and commit it")
     return 0
 
