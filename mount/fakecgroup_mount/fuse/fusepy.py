@@ -31,6 +31,7 @@ from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.about import about
+from fakecgroup_mount.fuse.requests import MAX_WRITE
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.file_table import unshare_files
 from fakecgroup_mount.host.idmap import IdMap
@@ -43,7 +44,6 @@ log = logging.getLogger(__name__)
 _ENCODING = "latin-1"  # what fusepy decodes paths with: any byte passes, and `_text` undoes it
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
 _BETWEEN_LOOKS = 0.005  # seconds
-_MAX_WRITE = 64 << 10  # bytes, as in native.MAX_WRITE
 
 
 def load() -> Any:
@@ -93,7 +93,7 @@ def serve(
         atomic_o_trunc=True,
         use_ino=True,
         big_writes=True,
-        max_write=_MAX_WRITE,
+        max_write=MAX_WRITE,
         attr_timeout=0,
         entry_timeout=0,
         ac_attr_timeout=0,

@@ -1,12 +1,12 @@
-"""sendfile(2) and splice(2) from files: they read through the page cache, up to the size that the FUSE module believes.
+"""sendfile(2) and splice(2) from files.
 
-A cgroup file has the size 0 and no cache, so the module is made to believe otherwise. It believes `READABLE_SIZE` until
-a read through the cache ends short of that; then it believes what was read, which is what ends the copy. Three things
-are seen to:
+These calls read through the page cache, up to the size that the kernel module has for the file. A cgroup file has the
+size 0, so the module would read nothing. It is told `READABLE_SIZE` instead, and takes the length that it has read for
+the size after the first read that ends before it: that ends the copy. Three things keep this invisible:
 
-* GETATTR says 0, and is not believed: what is told after the request was sent outdates it (`inval_attributes`);
-* who copies has the size and the pages of the file for himself: while a file is copied, each LOOKUP gives another node;
-* what was read is forgotten once it may have changed (`CacheInvalidator`).
+* GETATTR answers 0. A notification that is sent before the answer makes the module discard it (`inval_attributes`).
+* A copying program needs a size and pages of its own. So while a file is copied, each LOOKUP gives another node.
+* What was read is dropped from the page cache before a change becomes known (`CacheInvalidator`).
 """
 
 from __future__ import annotations
@@ -19,45 +19,50 @@ from collections.abc import Callable, Iterable
 from errno import ENODEV, ENOENT, ENOMEM
 from queue import SimpleQueue
 
+from fakecgroup.kernfs.inode import Inode
 from fakecgroup_mount.fuse import wire
 
 log = logging.getLogger(__name__)
 
 READABLE_SIZE = 1 << 20
-"""Bytes. No cgroup file is as long."""
+"""The size in bytes that the kernel module believes. No cgroup file is as long."""
 
 COPY_SECONDS = 2.0
-"""Seconds for which each LOOKUP of a file gives another node, once it was copied."""
+"""Each LOOKUP of a file gives another node for this long after a copy."""
 
 _LAST_BYTE = READABLE_SIZE - 1
-_AGAIN = 0.02  # seconds in which who copies asks for more, if there may be more
-_PATIENCE = 0.5  # seconds for who copies to get a CPU
-_PAUSE = 0.0005
-_LATER = 0.005  # seconds for an answer to arrive
+_NEXT_READ = 0.02  # seconds within which a copying program asks for more
+_PATIENCE = 0.5  # seconds for a copying program to get a CPU
+_PAUSE = 0.0005  # seconds between two looks at it
+_REPLY_ARRIVES = 0.005  # seconds for a reply to reach the module
+_MANY = 64  # copied files; more are looked through for old ones
 
 
 def inval_attributes(node_id: int) -> bytes:
-    """What makes the kernel module doubt the attributes that it is about to get of a node."""
+    """FUSE_NOTIFY_INVAL_INODE: the kernel module discards the attributes that it is about to get for a node."""
     return wire.INVAL_INODE_OUT.pack(wire.INVAL_INODE_OUT.size, wire.NOTIFY_INVAL_INODE, 0, node_id, -1, 0)
 
 
 def store_last_byte(node_id: int) -> bytes:
-    """What makes the kernel module believe again that the file is long."""
+    """FUSE_NOTIFY_STORE of the last byte: the kernel module takes the file for READABLE_SIZE long again."""
     size = wire.STORE_OUT.size + 1
     return wire.STORE_OUT.pack(size, wire.NOTIFY_STORE, 0, node_id, _LAST_BYTE, 1, 0) + b"\0"
 
 
 def notify(fd: int, message: bytes) -> None:
-    """Sends to the kernel module what it did not ask for."""
+    """Sends the kernel module a notification. A node that it no longer knows and an ended mount are no errors."""
     try:
         os.write(fd, message)
     except OSError as error:
-        if error.errno not in (ENOENT, ENODEV, ENOMEM):  # the node is no longer known, or all is over
+        if error.errno not in (ENOENT, ENODEV, ENOMEM):
             raise
 
 
 class CachedRead:
-    """A node that was read through the cache: by which thread last, and when. `over`: nobody has it open any more."""
+    """An open node that was read through the page cache: the last reading thread, and when (monotonic seconds).
+
+    `over` is set once nobody has the node open.
+    """
 
     __slots__ = ("node_id", "over", "tid", "when")
 
@@ -69,24 +74,58 @@ class CachedRead:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the thread may not have looked at the size yet, after it got what it read."""
+        """Whether the thread may not have looked at the size yet since its read."""
         if self.over:
             return False
         age = time.monotonic() - self.when
-        return age < _AGAIN or (age < _PATIENCE and self._runs())
+        return age < _NEXT_READ or (age < _PATIENCE and self._runs())
 
     def _runs(self) -> bool:
         try:
             with open(f"/proc/{self.tid}/stat", "rb") as file:
                 return file.read().rpartition(b")")[2].split()[0] in b"RD"
-        except OSError:  # it has ended, or is nobody that we see
+        except OSError:  # it has ended, or is in a pid namespace that we do not see
             return False
 
 
-class CacheInvalidator:
-    """Has the kernel module forget what it read of files, before a reply goes out that lets someone know of a change.
+class Copies:
+    """The files that are or were copied lately.
 
-    In a thread of its own: the module waits for reads that are under way, which the server must answer meanwhile.
+    `open` has the reads by node id, `last` the time of each file's last read (monotonic seconds). Both dictionaries
+    stay the same objects.
+    """
+
+    def __init__(self) -> None:
+        self.open: dict[int, CachedRead] = {}
+        self.last: dict[Inode, float] = {}
+
+    def note(self, node_id: int, inode: Inode, tid: int) -> None:
+        """A thread reads a node through the page cache."""
+        read = self.open.get(node_id)
+        if read is None:
+            read = self.open[node_id] = CachedRead(node_id, tid)
+        read.tid, read.when = tid, time.monotonic()
+        if inode not in self.last and len(self.last) >= _MANY:
+            for old in [file for file, at in self.last.items() if read.when - at >= COPY_SECONDS]:
+                del self.last[old]
+        self.last[inode] = read.when
+
+    def is_recent(self, inode: Inode) -> bool:
+        """Whether a file of `last` was copied within COPY_SECONDS. One that was not is removed from `last`."""
+        if time.monotonic() - self.last[inode] <= COPY_SECONDS:
+            return True
+        del self.last[inode]
+        return False
+
+    def close(self, node_id: int) -> None:
+        """Nobody has the node open any more."""
+        self.open.pop(node_id).over = True
+
+
+class CacheInvalidator:
+    """Drops what the kernel module has cached of copied files, before a reply makes a change known.
+
+    A thread of its own does this: the module waits for reads that are under way, and the server must answer those.
     """
 
     def __init__(self, fd: int) -> None:
@@ -94,26 +133,26 @@ class CacheInvalidator:
         self._queue: SimpleQueue[Callable[[], None]] | None = None
 
     def reply(self, copied: Iterable[CachedRead], tid: int, reply: bytes) -> None:
-        """Sends `reply` to a thread once all that was copied is forgotten."""
-        one_by_one = list(copied)
+        """Sends `reply` to a thread once the pages of all copied nodes are dropped."""
+        reads = list(copied)
 
         def work() -> None:
             try:
-                for one in one_by_one:
-                    while one.tid != tid and one.is_under_way:
+                for read in reads:
+                    while read.tid != tid and read.is_under_way:
                         time.sleep(_PAUSE)
-                    if not one.over:
-                        self._forget(one.node_id)
+                    if not read.over:
+                        self._invalidate(read.node_id)
             finally:
                 self._send(reply)
 
         self._do(work, lambda: self._send(reply))
 
     def enlarge_later(self, node_id: int) -> None:
-        """Makes a file long again once someone has taken it for empty, as the answer that comes first says."""
+        """Makes a file long again after the module has got a reply that says it is empty."""
 
         def work() -> None:
-            time.sleep(_LATER)
+            time.sleep(_REPLY_ARRIVES)
             self._send(store_last_byte(node_id))
 
         self._do(work, lambda: None)
@@ -123,7 +162,7 @@ class CacheInvalidator:
             queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
             try:
                 threading.Thread(target=self._serve, args=(queue,), daemon=True).start()
-            except RuntimeError:  # none can be started
+            except RuntimeError:  # no thread can be started
                 threadless()
                 return
             self._queue = queue
@@ -135,9 +174,9 @@ class CacheInvalidator:
             try:
                 work()
             except Exception:
-                log.exception("what was copied is not forgotten")
+                log.exception("the pages of a copied file are not dropped")
 
-    def _forget(self, node_id: int) -> None:
+    def _invalidate(self, node_id: int) -> None:
         self._send(wire.INVAL_INODE_OUT.pack(wire.INVAL_INODE_OUT.size, wire.NOTIFY_INVAL_INODE, 0, node_id, 0, 0))
         self._send(store_last_byte(node_id))
 

@@ -16,7 +16,9 @@ import pytest
 
 from fakecgroup import ROOT, Kernel, personalities
 from fakecgroup_mount.fuse import wire
-from fakecgroup_mount.fuse.native import MAX_WRITE, READABLE_SIZE, Session
+from fakecgroup_mount.fuse.native import Session
+from fakecgroup_mount.fuse.requests import MAX_WRITE
+from fakecgroup_mount.fuse.splicing import READABLE_SIZE
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 
