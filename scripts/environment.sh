@@ -36,10 +36,10 @@ libfuse_package() {
     echo "$(basename "$0"): no libfuse 2, so no fusepy transport (as root: apt-get install libfuse2 or libfuse2t64)" >&2
 }
 
-# A file in .venv lists the extras that are installed for this pyproject.toml.
+# A file in .venv lists the extras that are installed for this pyproject.toml. Its Python may be gone, or another user's.
 prepared() {
   local extra
-  [ -e "$1" ] || return
+  [ -e "$1" ] && [ -x .venv/bin/python ] || return
   for extra in ${2//,/ }; do
     [ "$extra" = run ] || grep -qx "$extra" "$1" || return
   done
@@ -60,7 +60,7 @@ prepare() {
     if ! "$base" -c 'import ensurepip' 2>/dev/null; then
       have_apt_root && apt_install python3-venv || fail "Python has no venv here: as root, apt-get install python3-venv"
     fi
-    "$base" -m venv .venv || fail "python -m venv .venv failed"
+    "$base" -m venv --clear .venv || fail "python -m venv .venv failed"
   fi
   echo "$(basename "$0"): installing into .venv" >&2
   .venv/bin/python -m pip install -q --disable-pip-version-check -e "$package" 2>.venv/pip.log 8<&- ||
