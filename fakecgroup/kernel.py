@@ -283,18 +283,22 @@ class Kernel:
         return [name for name, _, _ in self.vfs.readdir(inode)]
 
     def stat(self, path: str, caller: Caller = ROOT) -> Stat:
+        """The attributes of the inode at `path`. A link is followed."""
         return self.vfs.getattr(self.walk(path, caller))
 
     def mkdir(self, path: str, mode: int = 0o755, caller: Caller = ROOT) -> None:
+        """Make a cgroup. Raises what `Vfs.mkdir` does; EEXIST for a path that ends in a dot."""
         parent, name = self.walk_parent(path, caller, EEXIST)
         self.vfs.mkdir(parent, name, mode & 0o1777, caller)
 
     def rmdir(self, path: str, caller: Caller = ROOT) -> None:
+        """Remove a cgroup. Raises what `Vfs.rmdir` does; for a path that ends in . EINVAL, in .. ENOTEMPTY."""
         last = path.rstrip("/").rpartition("/")[2]
         parent, name = self.walk_parent(path, caller, {".": EINVAL, "..": ENOTEMPTY}.get(last, EBUSY))
         self.vfs.rmdir(parent, name, caller)
 
     def rename(self, path: str, new_path: str, caller: Caller = ROOT, *, flags: int = 0) -> None:
+        """Rename a cgroup, on v1; `flags` are those of renameat2(2). Raises what `Vfs.rename` does."""
         self.vfs.check_rename_flags(flags)
         (parent, name), (new_parent, new_name) = self._walk_to(path, caller), self._walk_to(new_path, caller)
         self.vfs.check_same_filesystem(parent, new_parent)
@@ -307,12 +311,14 @@ class Kernel:
         self.vfs.rename(parent, name, new_parent, new_name, flags, caller)
 
     def unlink(self, path: str, caller: Caller = ROOT) -> None:
+        """Refuse to remove a file or link, as `Vfs.unlink` does. Raises ENOTDIR for a file with a slash at the end."""
         parent, name = self.walk_parent(path, caller, EISDIR)
         if path.endswith("/"):
             raise refuse(EISDIR if self.vfs.lookup(parent, name, caller).is_dir else ENOTDIR)
         self.vfs.unlink(parent, name, caller)
 
     def chmod(self, path: str, mode: int, caller: Caller = ROOT) -> None:
+        """Set the mode bits. Raises EPERM without ownership, EROFS outside of the hierarchies."""
         self.vfs.setattr(self.walk(path, caller), caller, mode=mode)
 
     def chown(self, path: str, uid: int, gid: int, caller: Caller = ROOT) -> None:

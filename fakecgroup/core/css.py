@@ -56,7 +56,7 @@ class Css:
     def can_attach(self) -> None:
         """Check that a task may move into this part of the tree from outside; charge nothing. Raises the refusal."""
 
-    def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
+    def can_be_moved_by(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
         """Check that `writer` may move these tasks here, the first of them from `source`. Raises the refusal."""
 
     def can_fork(self) -> None:

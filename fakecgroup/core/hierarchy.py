@@ -362,7 +362,7 @@ class Hierarchy:
             if css is not None and any(source.effective_css(name) is not css for source in sources):
                 css.can_attach()
                 if writer is not None:
-                    css.can_be_brought(tids, sources[0], writer)
+                    css.can_be_moved_by(tids, sources[0], writer)
 
     def can_fork(self, source: Cgroup, cgroup: Cgroup) -> None:
         """Check that a task of `source` may fork into `cgroup`. Raises the refusal."""

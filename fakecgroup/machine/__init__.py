@@ -1,1 +1,1 @@
-"""Which kernel the model plays, on which machine, and the options that say so."""
+"""The kernel and the machine that the model plays, and the options that choose them."""

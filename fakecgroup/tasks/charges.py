@@ -112,7 +112,7 @@ class MemoryCharges:
             account.peak = peak
 
     def note_peak(self, cgroup: Place, more: int) -> None:
-        """Note that for a moment `more` bytes were charged to a cgroup than now."""
+        """Note that for a moment a cgroup was charged `more` bytes on top of what it has now."""
         if more > 0:
             for above in cgroup.lineage():
                 above.memory_changed(more)

@@ -92,6 +92,7 @@ class Vfs:
         return parent.find(name)
 
     def getattr(self, inode: Inode) -> Stat:
+        """The attributes of an inode."""
         return inode.stat()
 
     def access(self, inode: Inode, mask: int, caller: Caller) -> None:
@@ -103,11 +104,13 @@ class Vfs:
         require(inode, mask, caller)
 
     def readlink(self, inode: Inode) -> str:
+        """The target of a link. Raises EINVAL for any other inode."""
         if not isinstance(inode, Symlink):
             raise refuse(EINVAL)
         return inode.target
 
     def statfs(self, inode: Inode) -> StatFs:
+        """The file system: cgroup2 or cgroup for a hierarchy, tmpfs for the top directory of v1."""
         cgroup = inode.cgroup if isinstance(inode, CgroupFile) else inode
         if isinstance(cgroup, Cgroup):
             return StatFs(0x63677270 if cgroup.hierarchy.dfl else 0x27E0EB)
@@ -347,6 +350,10 @@ class Vfs:
     # -- extended attributes ----------------------------------------------------------------------
 
     def getxattr(self, inode: Inode, name: str, caller: Caller) -> bytes:
+        """The value of an extended attribute.
+
+        Raises ERANGE, ENODATA, EACCES, EOPNOTSUPP, EINVAL for a bare namespace and for security.capability.
+        """
         xattrs.check_length(name)
         if _hidden_from(name, caller):
             raise refuse(ENODATA)
@@ -361,6 +368,11 @@ class Vfs:
         return value
 
     def setxattr(self, inode: Inode, name: str, value: bytes, flags: int, caller: Caller) -> None:
+        """Set an extended attribute; `flags` are XATTR_CREATE and XATTR_REPLACE.
+
+        Raises EROFS, ERANGE, EINVAL and EOPNOTSUPP for access lists and capability sets, EPERM, EACCES, then what
+        `Xattrs.set` does.
+        """
         if inode.read_only:
             raise refuse(EROFS)
         kernel = _personality(inode)
@@ -376,6 +388,7 @@ class Vfs:
         inode.xattrs.set(name, value, flags)
 
     def removexattr(self, inode: Inode, name: str, caller: Caller) -> None:
+        """Remove an extended attribute. Raises EROFS, ERANGE, EPERM, EACCES, EOPNOTSUPP, EINVAL, ENODATA."""
         if inode.read_only:
             raise refuse(EROFS)
         self._may_set_xattr(inode, name, caller, Capability.SETFCAP if name == xattrs.CAPABILITY else _SYS_ADMIN)
@@ -384,6 +397,7 @@ class Vfs:
         inode.xattrs.remove(name)
 
     def listxattr(self, inode: Inode, caller: Caller) -> list[str]:
+        """The names of the extended attributes that the caller may see, in the kernel's order."""
         names = inode.xattrs.names() if inode.xattrs is not None else []
         return [name for name in names if not _hidden_from(name, caller)]
 

@@ -72,7 +72,7 @@ class Cpuset(CpusetState):
         if self.on_dfl and self.kernel.at_least(6, 1) and not self.effective_cpus:
             raise refuse(ENOSPC)
 
-    def can_be_brought(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
+    def can_be_moved_by(self, tids: Collection[int], source: Cgroup, writer: Caller) -> None:
         """Check that the writer may move these tasks (cpuset_can_attach; security/commoncap.c, cap_safe_nice).
 
         Raises EPERM for a task with a permitted capability that the writer lacks, without CAP_SYS_NICE over it. On v2
