@@ -1,4 +1,4 @@
-"""The daemon behind a mount: who it is, whether it is stopped, and its end."""
+"""The daemon behind a mount: finds it, tells whether it is stopped, ends it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from fakecgroup_mount.host.mountinfo import Mount, mounts
 from fakecgroup_mount.host.usage import stat_of
 
 _PATIENCE = 30.0  # seconds for an answer, on a busy machine
-_LAST_CHANCE = 3.0  # seconds to end in order, for a daemon that is ended
+_LAST_CHANCE = 3.0  # seconds for a signalled daemon to end by itself
 
 
 def daemon_of(mount: Mount) -> int | None:
-    """The pid of the daemon behind a mount; None for one that has died. Raises MountError where it does not answer."""
+    """Asks the mount for the pid of its daemon; None for a dead daemon. Raises MountError if the daemon does not
+    answer.
+    """
     try:
         said = call_in_child(lambda: os.getxattr(mount.point, DAEMON_XATTR), _PATIENCE, lambda: refuse_stopped(mount))
     except OSError:
@@ -31,7 +33,7 @@ def daemon_of(mount: Mount) -> int | None:
 
 
 def refuse_stopped(mount: Mount) -> None:
-    """Raises MountError where the daemon of a mount is stopped."""
+    """Raises MountError if the daemon of a mount is stopped."""
     pid = find_daemon(mount)
     if pid is not None and is_stopped(pid):
         raise _silent(mount, "is stopped", pid)
@@ -44,8 +46,10 @@ def _silent(mount: Mount, how: str, pid: int | None) -> MountError:
 
 
 def find_daemon(mount: Mount) -> int | None:
-    """Who answers for a mount, found without asking it: the kernel tells in /proc/PID/fdinfo since Linux 6.16 or so;
-    before, it is the one process that has /dev/fuse open and is stopped. None where that is not known.
+    """Finds the pid of a mount's daemon in /proc, without using the mount; None if it cannot be told.
+
+    /proc/PID/fdinfo has `fuse_connection` since Linux 6.16 or so. On an older kernel this is the one stopped process
+    that has /dev/fuse open.
     """
     connection = mount.device.partition(":")[2]
     unclear = []
@@ -58,13 +62,13 @@ def find_daemon(mount: Mount) -> int | None:
 
 
 def _holders() -> Iterator[tuple[int, str | None]]:
-    """Each process that has /dev/fuse open, as far as we may look, with the connection, if the kernel tells."""
+    """Each process with an open /dev/fuse that we may inspect, and its connection where fdinfo has it."""
     for name in filter(str.isdecimal, os.listdir("/proc")):
         yield from ((int(name), connection) for connection in _connections(int(name)))
 
 
 def _connections(pid: int) -> list[str | None]:
-    """What a process serves, by each /dev/fuse that it has open."""
+    """The connection of each /dev/fuse that a process has open; None where fdinfo does not have it."""
     found: list[str | None] = []
     try:
         for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -83,9 +87,9 @@ def is_stopped(pid: int) -> bool:
 
 
 def end(mount: Mount, pid: int) -> None:
-    """Ends the daemon of a mount: with SIGTERM, which a stopped one is continued for, and at last with SIGKILL.
+    """Ends the daemon of a mount with SIGTERM (and SIGCONT, for a stopped one), else with SIGKILL.
 
-    Raises MountError where the process does not serve that mount, or may not be signalled.
+    Raises MountError if the process does not serve the mount or may not be signalled.
     """
     try:
         pidfd = os.pidfd_open(pid)
@@ -108,7 +112,7 @@ def end(mount: Mount, pid: int) -> None:
 
 
 def _serves(pid: int, mount: Mount) -> bool:
-    """Whether a process answers for a mount; where the kernel does not tell, one of our own that may do so does."""
+    """Whether a process serves a mount. Where fdinfo does not tell, a process of our own with /dev/fuse open passes."""
     found = _connections(pid)
     if mount.device.partition(":")[2] in found:
         return True
@@ -116,15 +120,15 @@ def _serves(pid: int, mount: Mount) -> bool:
 
 
 def has_ended(pidfd: int, patience: float) -> bool:
-    """Whether a process ends within so many seconds."""
+    """Whether the process behind a pidfd ends within `patience` seconds."""
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
     return bool(poller.poll(patience * 1000))
 
 
 def elsewhere(mount: Mount) -> str | None:
-    """Where else a mount is, in words: at another place, or in another mount namespace. None where it is not, or we may
-    not look.
+    """Says where else a mount is visible: its path, and the mount namespace if it is another one. None if it is not
+    visible elsewhere, or we may not look.
     """
     known: set[str] = set()
     for pid in ("self", *filter(str.isdecimal, os.listdir("/proc"))):

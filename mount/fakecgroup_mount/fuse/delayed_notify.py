@@ -1,4 +1,4 @@
-"""Events that a kernel tells a little later, as they come too soon after the last (cgroup_file_notify)."""
+"""Delays events on a file that come too soon after its last one (cgroup_file_notify)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _S = 1_000_000_000  # ns
 
 
 class DelayedNotifier:
-    """Tells the model when it is time, from a thread of its own that is there from the first such event on.
+    """Calls `Cgroup.notify_now` when a delayed event is due.
 
-    `lock` is held by whoever uses the model.
+    A thread of its own does this, started with the first delayed event. `lock` is the model's lock.
     """
 
     def __init__(self, lock: threading.Lock) -> None:
         self._changed = threading.Condition(lock)
-        self._waiting: list[tuple[int, int, CgroupFile]] = []  # a heap, by when it is time (ns, monotonic)
+        self._waiting: list[tuple[int, int, CgroupFile]] = []  # a heap, by due time (ns, monotonic)
         self._order = count()
         self._thread: threading.Thread | None = None
 
     def add(self, file: CgroupFile, wait: int) -> None:
-        """An event on this file is told in `wait` ns. Called with the lock held."""
+        """Delays an event on this file by `wait` ns. The caller holds the lock."""
         heappush(self._waiting, (time.monotonic_ns() + wait, next(self._order), file))
         if self._thread is None:
             thread = threading.Thread(target=self._tell, daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # no more threads: it is told at once
+            except RuntimeError:  # no thread can be started: the event is not delayed
                 self._waiting.clear()
                 file.cgroup.notify_now(file)
                 return

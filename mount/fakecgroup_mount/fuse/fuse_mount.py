@@ -1,4 +1,4 @@
-"""Putting a FUSE file system at a path, and taking it away: mount(2) as root, fusermount3 as anyone else."""
+"""Mounts and unmounts a FUSE file system: with mount(2) as root, with fusermount3(1) as any other user."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def mount_fuse(path: str, *, allow_other: bool) -> int:
-    """Mounts at `path` and returns the open /dev/fuse to serve it with.
+    """Mounts at `path` and returns the open /dev/fuse of the mount.
 
-    Root mounts by itself, for all users. Another user needs fusermount3, which mounts for that user alone;
-    `allow_other` opens it to all where /etc/fuse.conf says `user_allow_other`. Raises MountError.
+    Root's mount is open to all users. Another user mounts with fusermount3, for that user only; with `allow_other` for
+    all users, if /etc/fuse.conf has `user_allow_other`. Raises MountError.
     """
     if os.geteuid() != 0:
         return _mount_with_helper(path, allow_other)
@@ -42,7 +42,7 @@ def mount_fuse(path: str, *, allow_other: bool) -> int:
 
 
 def open_device() -> int:
-    """/dev/fuse, to serve a mount with. Raises MountError."""
+    """Opens /dev/fuse. Raises MountError."""
     try:
         return os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def open_device() -> int:
 
 
 def helper() -> str | None:
-    """The path of fusermount3, or of its older namesake, if there is one."""
+    """The path of fusermount3, or else of fusermount; None without either."""
     return shutil.which("fusermount3") or shutil.which("fusermount")
 
 
@@ -90,7 +90,8 @@ def _mount_with_helper(path: str, allow_other: bool) -> int:
 
 
 def umount_fuse(path: str, *, lazy: bool = False) -> None:
-    """Unmounts what is at `path`; lazily, it is gone from the tree at once and in use until the last user leaves.
+    """Unmounts `path` (umount2(2)). `lazy` is MNT_DETACH: the mount leaves the path at once and ends with its last
+    user.
 
     Raises MountError: busy, or not permitted.
     """
@@ -123,7 +124,7 @@ def _busy(path: str) -> str:
 
 
 def _first_line(output: bytes) -> str:
-    """What fusermount3 said, without its own name."""
+    """The first line of fusermount3's message, without the program's name."""
     text = output.decode(errors="replace").strip().partition("\n")[0]
     text = text.partition(": ")[2] or text or "fusermount3 failed without a word"
     if text == "could not determine username":

@@ -1,8 +1,7 @@
-"""The fusepy transport: the model behind the fusepy library, for wherever libfuse 2 is at home.
+"""The fusepy transport: the model behind the fusepy library on libfuse 2.
 
-libfuse's high level speaks in paths: one is walked anew for each call, unless there is an open file. Permission to
-search is asked of the last directory alone, as the kernel module looks up each component for the same caller on its
-way there.
+libfuse's high-level interface passes paths. A path is walked for each call, unless there is an open file. Only the last
+directory is checked for search permission: the kernel module has looked up the others for the same caller before.
 
 What libfuse 2 and fusepy 3.0.1 cannot do, and `native` can:
 
@@ -41,13 +40,13 @@ from fakecgroup_mount.host.shortage import MemoryHeadroom, reply_errno
 
 log = logging.getLogger(__name__)
 
-_ENCODING = "latin-1"  # what fusepy decodes paths with: any byte passes, and `_text` undoes it
+_ENCODING = "latin-1"  # fusepy decodes paths with this, `_text` encodes them again; it keeps every byte
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
 _BETWEEN_LOOKS = 0.005  # seconds
 
 
 def load() -> Any:
-    """The fusepy module. Raises MountError where it or libfuse 2 is not installed."""
+    """Imports fusepy. Raises MountError if it or libfuse 2 is not installed."""
     try:
         import fuse
     except ModuleNotFoundError:
@@ -71,9 +70,9 @@ def serve(
     allow_other: bool,
     ready: Callable[[], None],
 ) -> None:
-    """Mounts at `path` and answers until it is unmounted or ended by a signal (libfuse unmounts then).
+    """Mounts at `path` and answers until it is unmounted or a signal ends it (libfuse unmounts then).
 
-    `fuse` is what `load` gave. Calls `ready` once mounted; raises RuntimeError where libfuse cannot mount.
+    `fuse` is the result of `load`. Calls `ready` once mounted. Raises RuntimeError if libfuse cannot mount.
     """
     fuse.FUSE(
         Operations(fuse.fuse_get_context, path, kernel, ids, processes, ready),
@@ -102,7 +101,9 @@ def serve(
 
 
 def _ask_after_exits(path: str, exits: select.epoll) -> None:
-    """libfuse waits for requests alone, so each exit of a process makes one: exits are told before it is answered."""
+    """Makes a request for each exit of a process. libfuse waits for requests only, and `Operations` reports exits
+    first.
+    """
     unshare_files(exits.fileno())
     while True:
         select.select([exits], [], [])
@@ -114,10 +115,10 @@ def _ask_after_exits(path: str, exits: select.epoll) -> None:
 
 
 class Operations:
-    """The operations as fusepy calls them: `operations("mkdir", path, mode)`."""
+    """What fusepy calls: `operations("mkdir", path, mode)`."""
 
     use_ns = True
-    flag_nullpath_ok = True  # of a removed file comes no path, but the handle
+    flag_nullpath_ok = True  # for a removed file libfuse passes the handle and no path
     flag_utime_omit_ok = True
     flush = bmap = lock = ioctl = None
 
@@ -174,8 +175,8 @@ class Operations:
         return inode
 
     def _find(self, path: str | None, caller: Caller) -> Inode:
-        """The inode at a path, its last component looked up by `caller`."""
-        if path is None:  # removed, and libfuse knows no handle for this operation
+        """The inode at a path. `caller` looks up its last component."""
+        if path is None:  # removed, and this operation has no handle
             raise OSError(ENOENT, os.strerror(ENOENT))
         parent, name = self._parent(path)
         return self._vfs.lookup(parent, name, caller) if name else parent
@@ -353,7 +354,7 @@ def _bytes_as_text(name: str) -> str:
 
 
 def _time(value: int) -> int | None:
-    """A time of utimens in ns; None where it stays."""
+    """A time of utimens in ns; None leaves it as it is."""
     if value == _UTIME_NOW:
         return time.time_ns()
     return None if value == _UTIME_OMIT else value

@@ -14,9 +14,9 @@ _WORD = 8  # bytes; records begin on a word, with the inode number
 
 
 class Listing:
-    """The entries (name, ino, DT_ type) of one directory at one moment, as records end to end.
+    """The entries (name, ino, DT_ type) of one directory at one moment, as consecutive FUSE dirents.
 
-    An entry's offset is where its record ends, so a reader goes on with the next one.
+    An entry's offset is the end of its record, so a reader that passes it gets the next entry.
     """
 
     __slots__ = ("_bounds", "_records")
@@ -30,9 +30,9 @@ class Listing:
                 words[start // _WORD] = ino
 
     def part(self, offset: int, limit: int) -> bytes:
-        """The records from `offset` on that fit into `limit` bytes; none for an offset that no entry has."""
+        """The records from `offset` on that fit into `limit` bytes; none for an offset that is no entry's."""
         start = self._bounds[bisect_right(self._bounds, offset) - 1]
-        if start != offset:  # lseek(2) goes anywhere
+        if start != offset:  # lseek(2) allows any offset
             return b""
         end = self._bounds[bisect_right(self._bounds, start + limit) - 1]
         return bytes(self._records[start:end])
@@ -40,9 +40,9 @@ class Listing:
 
 @lru_cache(maxsize=64)
 def _records(names: tuple[str, ...], kinds: tuple[int, ...]) -> tuple[bytes, list[int]]:
-    """Records without inode numbers, and where they begin and the last one ends.
+    """Records with inode number 0, their start offsets, and the end of the last one.
 
-    Cgroups with the same files share them, and those are most of the cgroups that are listed.
+    Most listed cgroups have the same files, and so share the records.
     """
     records, bounds = bytearray(), [0]
     for name, kind in zip(names, kinds, strict=True):

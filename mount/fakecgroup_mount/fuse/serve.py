@@ -1,4 +1,4 @@
-"""One mount from beginning to end, over either transport."""
+"""Runs one mount from beginning to end, over either transport."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def serve(
     allow_other: bool,
     ready: Callable[[], None],
 ) -> None:
-    """Mounts at `path` and answers until it is unmounted, or until SIGTERM or SIGINT, which unmount it.
+    """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
-    `ready` is called when it is mounted. Root's mount is open to all users, another's as `allow_other` says. Raises
-    MountError where it cannot be mounted.
+    `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's. Raises
+    MountError if it cannot be mounted.
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
@@ -68,22 +68,22 @@ def _serve_native(
 
 
 def collect_seldom() -> None:
-    """Only removed cgroups leave garbage in cycles: it is looked for after hundreds of them, and not in what stays."""
+    """Has the garbage collector run seldom. Only removed cgroups leave reference cycles, and they are small."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 5)
 
 
 def _end_on_signal(path: str, session: Session, server: int) -> None:
-    """Waits for a signal to end, unmounts, and makes `serve` return even if programs still use the tree."""
+    """Waits for SIGTERM or SIGINT, unmounts, and makes `Session.serve` return even if programs still use the tree."""
     signal.sigwait(_ENDING)
     try:
         umount_fuse(path, lazy=True)
     except MountError:
-        pass  # unmounted by someone else at this moment
+        pass  # already unmounted
     session.stop()
     while True:
-        # A signal interrupts the server's read; one that comes just before the read is lost, so there are more.
+        # The signal interrupts the server's read. One just before the read has no effect, so it is repeated.
         signal.pthread_kill(server, signal.SIGUSR1)
         time.sleep(0.02)
 
@@ -100,7 +100,7 @@ def _serve_fusepy(
         os.dup2(stderr, 2)
         ready()
 
-    with tempfile.TemporaryFile() as said:  # libfuse says on stderr why it cannot mount
+    with tempfile.TemporaryFile() as said:  # libfuse reports a failed mount on stderr only
         stderr = os.dup(2)
         os.dup2(said.fileno(), 2)
         try:

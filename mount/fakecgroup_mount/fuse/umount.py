@@ -1,4 +1,4 @@
-"""Unmounting a tree, and waiting until nothing of it is left."""
+"""Unmounts a tree and waits for the end of its daemon."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fakecgroup_mount.hints import quoted, shown
 from fakecgroup_mount.host.mountinfo import Mount, mount_at, mounts
 
 _PATIENCE = 10.0  # seconds
-_AT_ONCE = 0.3  # seconds in which a daemon ends that nobody needs any more
-_LOOKS = 3  # that find it elsewhere
+_AT_ONCE = 0.3  # seconds for the daemon of an unused tree to end
+_LOOKS = 3  # consecutive looks that must find the tree mounted elsewhere
 
 
 def umount(path: str, *, force: bool = False) -> None:
     """Unmounts the tree at `path` (absolute, without links) and waits for the end of its daemon.
 
-    With `force` the daemon is ended, and the tree with it, whoever uses it here or in another mount namespace. Raises
-    MountError where nothing or something else is mounted there, it is busy, the daemon is stopped, or goes on.
+    `force` ends the daemon and the tree, even if programs use it here or in another mount namespace. Raises MountError
+    if no tree of ours is mounted there, the tree is busy, or the daemon is stopped or does not end.
     """
     found = mount_at(path)
     if found is None:
@@ -43,13 +43,13 @@ def umount(path: str, *, force: bool = False) -> None:
 
 
 def _known(mount: Mount) -> int | None:
-    """The daemon's pid; None for one that has died."""
+    """The daemon's pid; None for a dead daemon."""
     pid = daemons.find_daemon(mount)
     return daemons.daemon_of(mount) if pid is None else pid
 
 
 def _wait(mount: Mount, pid: int) -> None:
-    """Unmounts, and waits for the daemon's end."""
+    """Unmounts and waits for the end of the daemon. Raises MountError."""
     try:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -61,7 +61,7 @@ def _wait(mount: Mount, pid: int) -> None:
         looks = 0
         while not daemons.has_ended(pidfd, _AT_ONCE):
             place = daemons.elsewhere(mount)
-            looks = looks + 1 if place else 0  # one that is about to unmount it too does not count
+            looks = looks + 1 if place else 0  # a namespace that is just ending does not count
             if looks < _LOOKS and time.monotonic() < deadline:
                 continue
             why = f"the tree is still mounted {place}" if place else "a program uses the tree elsewhere"

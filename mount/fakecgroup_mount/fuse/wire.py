@@ -1,8 +1,7 @@
 """The /dev/fuse protocol: numbers and structs of include/uapi/linux/fuse.h, version 7.38.
 
-The structs are little-endian or big-endian as the machine is, without padding that C would not have; replies are
-named after what they answer and start with the out header. A reply's first two fields are its length and the
-negative errno.
+The structs have the machine's byte order and C's padding. A reply is named after its request and starts with the out
+header, whose first two fields are the reply's length and the negative errno.
 """
 
 from __future__ import annotations

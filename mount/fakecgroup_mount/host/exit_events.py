@@ -1,7 +1,7 @@
-"""The ends of tasks as the kernel tells of them, with what they used (Documentation/accounting/taskstats.rst).
+"""Exits of tasks with what they used, from the kernel's taskstats (Documentation/accounting/taskstats.rst).
 
-It tells root of the machine: not in a container with a user, pid or network namespace of its own. What a task used is
-in our queue before its parent can wait for it, so whoever reads the queue knows all who were waited for.
+The kernel tells only the machine's root, in the initial user, pid and network namespaces. An exit is in the queue
+before the task's parent can reap it. So a reader of the queue knows every reaped task.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ _SIZE = 8192
 
 
 class ExitEvent(NamedTuple):
-    """A task has ended, after it used so much; `whole` is what its process used if it was the last of it, else None.
+    """The exit of a task. `run` is its time on CPUs (ns); `whole` its process's CPU time if it was the last task, else
+    None.
 
-    `parent` is the process that waits, `peak` the bytes that were resident at most. One that was `forked` only has
-    executed no program.
+    `parent` is the process that reaps it, `peak` its most resident bytes. `forked` is set if it never executed a
+    program.
     """
 
     tid: int
@@ -56,9 +57,9 @@ class ExitEvent(NamedTuple):
 
 
 class ExitEvents:
-    """A queue of the ends on the machine since it was opened. Raises OSError where the kernel tells us of none.
+    """A queue of all exits on the machine. Raises OSError if the kernel does not let us listen.
 
-    Those for whom there is no room in it are lost.
+    Exits that find the queue full are lost.
     """
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class ExitEvents:
             raise
 
     def take(self) -> Iterator[ExitEvent]:
-        """Those that were not taken yet, as they came; does not wait."""
+        """The exits since the last call, in their order. Does not wait."""
         while True:
             try:
                 message, (sender, _) = self._socket.recvfrom(_SIZE)
@@ -99,11 +100,11 @@ class ExitEvents:
                     yield end
 
     def close(self) -> None:
-        """The kernel tells no more."""
+        """Stops listening."""
         self._socket.close()
 
     def _find_family(self) -> int:
-        """The number of TASKSTATS. Raises OSError: ENOENT where the kernel has none (CONFIG_TASKSTATS)."""
+        """The number of the TASKSTATS family. Raises OSError: ENOENT without CONFIG_TASKSTATS."""
         self._say(_CONTROL, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0", _REQUEST)
         for kind, start, _ in _attributes(message := self._hear(), _HEAD, None):
             if kind == _FAMILY_ID:
@@ -111,7 +112,7 @@ class ExitEvents:
         raise refuse(EPROTO)
 
     def _ask_about_us(self) -> int:
-        """Our pid, if it is said where we look for it, which some kernels say elsewhere."""
+        """Our pid, read at the offsets that we use; 0 if this kernel's struct taskstats differs."""
         self._say(self._family, _GET, _PID, _WORD.pack(os.getpid()), _REQUEST)
         stats = _stats(self._hear(), _AGGREGATE_PID)
         if stats is None or int.from_bytes(stats[:2], "little") < _SINCE:
@@ -124,7 +125,7 @@ class ExitEvents:
         self._socket.send(pack("=IHHII", 16 + len(body), family, flags, 1, 0) + body)
 
     def _hear(self) -> bytes:
-        """The answer. Raises OSError if that is an error."""
+        """Receives an answer. Raises OSError for an error message."""
         message = self._socket.recv(_SIZE)
         if int.from_bytes(message[4:6], "little") == _NLMSG_ERROR:
             code = -int.from_bytes(message[16:20], "little", signed=True)
@@ -134,7 +135,7 @@ class ExitEvents:
 
 
 def listen() -> ExitEvents | None:
-    """None where the kernel tells us of no ends."""
+    """Opens the queue; None if the kernel does not let us listen."""
     try:
         return ExitEvents()
     except OSError:
@@ -160,7 +161,7 @@ def _time(stats: bytes) -> CpuTime:
 
 
 def _stats(message: bytes, aggregate: int) -> bytes | None:
-    """The struct taskstats of this kind that a message has."""
+    """The struct taskstats in a message's aggregate of this type; None without one."""
     for kind, start, end in _attributes(message, _HEAD, None):
         if kind == aggregate:
             for inner, first, last in _attributes(message, start, end):
@@ -170,7 +171,7 @@ def _stats(message: bytes, aggregate: int) -> bytes | None:
 
 
 def _attributes(message: bytes, at: int, end: int | None) -> Iterator[tuple[int, int, int]]:
-    """The type of each attribute and where in the message its value begins and ends (struct nlattr)."""
+    """Each attribute's type and the offsets of its value's begin and end (struct nlattr)."""
     end = len(message) if end is None else end
     while at + 4 <= end:
         length, kind = _ATTRIBUTE.unpack_from(message, at)

@@ -1,4 +1,4 @@
-"""What processes had used when they ended, as the kernel tells of it, also of those that came and went unseen."""
+"""Joins exits with forks, so that the use of processes that lived between two looks is counted too."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ if TYPE_CHECKING:
 
 
 class ExitTracker:
-    """An end and its fork come by two ways: what is heard of the one is kept until the other is heard of, for one look
-    at least.
+    """Keeps exits and forks until the other of the pair arrives, at least until the next look.
+
+    They come through two sockets, so either may be first.
     """
 
     def __init__(self, ends: ExitEvents) -> None:
         self._ends = ends
-        self._passed: dict[int, Places] = {}  # where those were forked that are gone
-        self._old: dict[int, Places] = {}  # the same, for the last time
+        self._passed: dict[int, Places] = {}  # where the processes were forked that are gone
+        self._old: dict[int, Places] = {}  # the same, of the look before
         self._kept: list[ExitEvent] = []
 
     def passed(self, tgid: int, places: Places) -> None:
-        """A process was forked in these places, and nobody saw it."""
+        """A process was forked in these places and was gone when it was looked for."""
         self._passed[tgid] = places
 
     def take(self) -> list[End]:
-        """The ends since the last call, and those before it whose forks were heard of only now."""
+        """The exits since the last call, and earlier ones whose forks are known only now."""
         told: list[End] = []
         kept, self._kept = self._kept, []
         for end in kept:

@@ -1,8 +1,8 @@
-"""A table of files of its own, for a thread that uses a file system which this process serves itself.
+"""A file descriptor table of its own, for a thread that uses a file system which its own process serves.
 
-Who waits for an answer that the server has begun with cannot be killed (fs/fuse/dev.c, request_wait_answer): only the
-end of /dev/fuse ends that. A process that is killed keeps its files until the last thread that has them is gone, and so
-its callers would wait for ever, too.
+A thread that waits for a FUSE answer cannot be killed (fs/fuse/dev.c, request_wait_answer). Only the end of /dev/fuse
+ends its wait. If it shared the table with /dev/fuse in it, a killed daemon would keep /dev/fuse open and wait for ever,
+and so would all users of the mount.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def unshare_files(*keep: int) -> None:
-    """From now on the calling thread has files of its own: the standard ones and `keep`. Where that is forbidden, it
-    has those of all.
+    """Gives the calling thread a descriptor table with the standard files and `keep` (unshare(2), CLONE_FILES).
+
+    Where that is forbidden, the thread goes on with the shared table.
     """
     if _libc.unshare(_CLONE_FILES):
         return
@@ -25,4 +26,4 @@ def unshare_files(*keep: int) -> None:
             try:
                 os.close(fd)
             except OSError:
-                pass  # the one that listed the others
+                pass  # the descriptor of the listing itself

@@ -1,7 +1,7 @@
-"""Forks as the kernel tells of them: the process events connector (drivers/connector/cn_proc.c).
+"""Forks, from the kernel's process events connector (drivers/connector/cn_proc.c).
 
-It tells root of the machine, or whom it lets: not in a container with a user, pid or network namespace of its own.
-A fork is in our queue before fork(2) returns, so whoever reads the queue knows all forks that are over.
+The kernel tells the machine's root, or whom else it lets listen, in the initial user, pid and network namespaces. A
+fork is in the queue before fork(2) returns. So a reader of the queue knows every finished fork.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LOAD_WORD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|BPF_W|BPF_ABS, BPF_J
 
 
 class Fork(NamedTuple):
-    """A task was made. Its parent is the thread that made it, but the maker's own parent for a thread of that process
-    and with CLONE_PARENT (copy_process).
+    """A new task. `parent` is the thread that made it. For a new thread and with CLONE_PARENT it is the maker's own
+    parent (copy_process).
     """
 
     parent: int
@@ -44,7 +44,7 @@ class Fork(NamedTuple):
 
 
 class ForkEvents:
-    """A queue of the forks on the machine since it was opened. Raises OSError where the kernel tells us of none."""
+    """A queue of all forks on the machine. Raises OSError if the kernel does not let us listen."""
 
     def __init__(self) -> None:
         self.lost = False  # whether some were lost since this was set to False
@@ -120,7 +120,7 @@ class ForkEvents:
 
 
 def listen() -> ForkEvents | None:
-    """None where the kernel tells us of no forks."""
+    """Opens the queue; None if the kernel does not let us listen."""
     try:
         return ForkEvents()
     except OSError:

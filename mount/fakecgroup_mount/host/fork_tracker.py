@@ -1,4 +1,4 @@
-"""Where processes are that were forked in a cgroup, followed from fork to fork as the kernel tells of them."""
+"""Follows processes from fork to fork with fork events, to know in which cgroups each new one starts."""
 
 from __future__ import annotations
 
@@ -11,52 +11,54 @@ if TYPE_CHECKING:
 
 
 class ForkTracker:
-    """What is known by `events`. The events up to a move are read before it, so a child that was forked earlier is
-    where its parent was then.
+    """The places of processes, from `events`.
+
+    All earlier events are read before a move is noted. So a child that was forked before the move starts in its
+    parent's old places.
     """
 
     def __init__(self, events: ForkEvents) -> None:
         self._events = events
-        self._homes: dict[int, Places] = {}  # by tgid, outside the roots
-        self._apart: dict[int, Places | None] = {}  # by tid, where a thread is elsewhere than its leader
-        self._born: dict[int, Places] = {}  # those of the homes that nobody was told of
+        self._places: dict[int, Places] = {}  # by tgid, of processes outside the roots
+        self._thread_places: dict[int, Places | None] = {}  # by tid, of threads elsewhere than their leader
+        self._new: dict[int, Places] = {}  # by tgid, of processes that `take` has not given yet
         self._strangers: list[int] = []  # new children of processes in the roots
         self._threads: set[int] = set()  # processes that have new threads
-        self._gone: set[int] = set()  # homes of processes that have ended: whose forks are all told by now
+        self._gone: set[int] = set()  # processes that have ended; their forks may not be read yet
 
     def __bool__(self) -> bool:
-        """Whether there is anybody to follow."""
-        return bool(self._homes)
+        """Whether any process is outside the roots."""
+        return bool(self._places)
 
     @property
     def lost(self) -> bool:
-        """Whether the kernel could not tell of some of those that were taken."""
+        """Whether the kernel has dropped events, so that what is known may be wrong."""
         return self._events.lost
 
     def move(self, tgid: int, places: Places | None) -> None:
-        """The process is in these places from now on, None being the roots."""
+        """The process has moved to these places; None is the roots."""
         self._drain()
         self._settle(tgid, places)
 
     def move_thread(self, tid: int, places: Places | None) -> None:
-        """The thread is in other places than its leader from now on; with None it is not."""
+        """The thread has moved away from its leader to these places; None is back to it."""
         self._drain()
         if places is None:
-            self._apart.pop(tid, None)
+            self._thread_places.pop(tid, None)
         else:
-            self._apart[tid] = None if all(place.parent is None for place in places) else places
+            self._thread_places[tid] = None if all(place.parent is None for place in places) else places
 
     def take(self) -> list[tuple[int, Places]]:
-        """The processes that were forked in a cgroup and not taken yet, the oldest first; some may be gone."""
+        """The processes that were forked in a cgroup since the last call, oldest first. Some may be gone."""
         gone, self._gone = self._gone, set()
         self._drain()
-        born, self._born = self._born, {}
-        for tgid in gone - born.keys():
-            self._homes.pop(tgid, None)
-        return list(born.items())
+        new, self._new = self._new, {}
+        for tgid in gone - new.keys():
+            self._places.pop(tgid, None)
+        return list(new.items())
 
     def take_strangers(self) -> list[int]:
-        """The new children of processes in the roots that were not taken yet; some may be gone."""
+        """The children of processes in the roots that were forked since the last call. Some may be gone."""
         strangers, self._strangers = self._strangers, []
         return strangers
 
@@ -66,21 +68,21 @@ class ForkTracker:
         return threads
 
     def put_back(self, tgid: int, places: Places) -> None:
-        """This one shall be among those that `take` gives next."""
-        self._born.setdefault(tgid, places)
+        """Has the next `take` give this process again."""
+        self._new.setdefault(tgid, places)
 
     def ended(self, tgid: int) -> None:
-        """The process was looked for, and is gone. What it has forked may not be read yet."""
+        """The process is gone. Events of its forks may not be read yet."""
         self._gone.add(tgid)
 
     def start_anew(self, alive: Collection[int]) -> None:
-        """After a loss: of all that was known, this alone is still right."""
-        self._homes = {tgid: self._homes[tgid] for tgid in alive if tgid in self._homes}
-        self._apart.clear()
+        """Starts again after lost events. Only what is known of the processes in `alive` is kept."""
+        self._places = {tgid: self._places[tgid] for tgid in alive if tgid in self._places}
+        self._thread_places.clear()
         self._events.lost = False
 
     def lose(self) -> None:
-        """What was taken could not be used: all is as after a loss."""
+        """What `take` gave could not be used. This counts as lost events."""
         self._events.lost = True
 
     def close(self) -> None:
@@ -88,22 +90,22 @@ class ForkTracker:
 
     def _settle(self, tgid: int, places: Places | None) -> None:
         if places is None:
-            self._homes.pop(tgid, None)
+            self._places.pop(tgid, None)
         else:
-            self._homes[tgid] = places
+            self._places[tgid] = places
         self._gone.discard(tgid)
 
     def _drain(self) -> None:
-        homes, apart = self._homes, self._apart
+        place_of, thread_place_of = self._places, self._thread_places
         for parent, parent_tgid, tid, tgid in self._events.take():
-            places = apart[parent] if parent in apart else homes.get(parent_tgid)
-            apart.pop(tid, None)
+            places = thread_place_of[parent] if parent in thread_place_of else place_of.get(parent_tgid)
+            thread_place_of.pop(tid, None)
             if tid != tgid:
                 self._threads.add(tgid)
                 continue
             self._settle(tgid, places)
-            self._born.pop(tgid, None)  # its number is in use again
+            self._new.pop(tgid, None)  # its number is in use again
             if places is None:
                 self._strangers.append(tgid)
             else:
-                self._born[tgid] = places
+                self._new[tgid] = places

@@ -1,5 +1,7 @@
-"""What is stopped because its cgroup is frozen, known to a second process, so that a daemon that is killed (SIGKILL)
-leaves nobody stopped for good.
+"""Resumes frozen processes after the death of the daemon.
+
+A freezer stops processes with SIGSTOP. A second process (`thawer`) knows them and continues them if the daemon is
+killed (SIGKILL).
 """
 
 from __future__ import annotations
@@ -17,24 +19,24 @@ _THAWER = Path(__file__).with_name("thawer.py")
 
 
 class FreezeObserver(Protocol):
-    """Who is told of processes that a freezer stops."""
+    """Is told of each process that a freezer stops and resumes."""
 
     def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """The process is about to be stopped; `start` is as /proc/PID/stat says it, a negative `pidfd` none."""
+        """A process is about to be stopped. `start` is its start time in /proc/PID/stat. A negative `pidfd` is none."""
 
     def remove(self, tgid: int) -> None:
-        """It goes on, or has ended."""
+        """A process was resumed or has ended."""
 
 
 class FreezeWatchdog:
-    """The other process is there from the first stop on, and ends with this one."""
+    """Starts the second process with the first stop. It ends with the daemon."""
 
     def __init__(self) -> None:
         self._thawer: socket.socket | None = None
         self._failed = False
 
     def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """The process is about to be stopped; `start` is as /proc/PID/stat says it, a negative `pidfd` none."""
+        """A process is about to be stopped. `start` is its start time in /proc/PID/stat. A negative `pidfd` is none."""
         if self._thawer is None and not self._failed:
             try:
                 self._thawer = helper_process.start(_THAWER)
@@ -43,7 +45,7 @@ class FreezeWatchdog:
         self._tell(b"+%d %s" % (tgid, start.encode()), [pidfd] if pidfd >= 0 else [])
 
     def remove(self, tgid: int) -> None:
-        """It goes on, or has ended."""
+        """A process was resumed or has ended."""
         self._tell(b"-%d" % tgid, [])
 
     def _tell(self, message: bytes, descriptors: list[int]) -> None:

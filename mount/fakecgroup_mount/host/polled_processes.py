@@ -1,4 +1,4 @@
-"""Processes that are followed without a descriptor for each: /proc is asked now and then if they are still there."""
+"""Processes that have no pidfd, for lack of descriptors. /proc is read now and then to see whether they still live."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import stat_of
 
 _STATE, _START = 0, 19  # in what `stat_of` gives
-_PAUSE = 0.1  # seconds between two looks
-_SPARING = 20  # or that many times what one takes
+_PAUSE = 0.1  # seconds between two looks, or
+_SPARING = 20  # times the duration of a look, if that is more
 
 
 class PolledProcesses:
-    """Each is known by its number and the time of its start. `timer` is readable when it is time to look."""
+    """Identifies a process by pid and start time. `timer` is readable when the next look is due."""
 
     def __init__(self) -> None:
         self.timer = TimerFd()
@@ -25,7 +25,7 @@ class PolledProcesses:
         return tgid in self._starts
 
     def add(self, tgid: int) -> bool:
-        """Follows a process from now on; False where there is none."""
+        """Follows a process; returns False if there is none."""
         stat = stat_of(tgid)
         if not stat:
             return False
@@ -38,7 +38,7 @@ class PolledProcesses:
         self._exited.discard(tgid)
 
     def exited(self, has_threads: Callable[[int], bool]) -> list[int]:
-        """Those that have exited since the last look; a leader that did so before its other threads lives on."""
+        """The processes that have exited since the last look. A leader whose other threads live has not."""
         began = time.monotonic()
         self.timer.clear()
         found = []
@@ -48,24 +48,24 @@ class PolledProcesses:
                 if not stat or (stat[_STATE] in ("Z", "X") and not has_threads(tgid)):
                     found.append(tgid)
             except OSError:
-                pass  # no descriptor even for that: later
+                pass  # no descriptor is free: at the next look
         self._exited.update(found)
         if self._starts:
             self.timer.set(max(_PAUSE, _SPARING * (time.monotonic() - began)))
         return found
 
     def is_reaped(self, tgid: int) -> bool:
-        """Whether a process is gone, and no zombie any more."""
+        """Whether a process was reaped."""
         try:
             return not self._stat(tgid)
         except OSError:
             return False
 
     def start(self, tgid: int) -> str:
-        """When a process that is followed was started, as /proc/PID/stat says it."""
+        """The start time of a followed process, as in /proc/PID/stat."""
         return self._starts[tgid]
 
     def _stat(self, tgid: int) -> list[str]:
-        """As `stat_of`; [] where the number is another process' by now. Raises OSError."""
+        """As `stat_of`; [] if the pid is another process's by now. Raises OSError."""
         stat = stat_of(tgid)
         return stat if stat and stat[_START] == self._starts[tgid] else []

@@ -1,4 +1,4 @@
-"""Whether /proc is that of our own pid namespace: all that is known of processes comes from there."""
+"""Checks that /proc belongs to our pid namespace. All that we know of processes comes from there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fakecgroup_mount.errors import MountError
 
 
 def require_own_pid_namespace() -> None:
-    """Raises MountError where /proc is missing or shows others' numbers, as after unshare -pf without --mount-proc."""
+    """Raises MountError if /proc is missing or another pid namespace's, as after unshare -pf without --mount-proc."""
     try:
         own = os.readlink("/proc/self")
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The process that continues what a daemon has stopped, once that is killed; `frozen` runs this file.
+"""Continues the processes that a killed daemon has left stopped; `freeze_watchdog` runs this file.
 
-Its standard input is a socket: `+PID START` comes with a pidfd when a process is stopped, `-PID` when it goes on. Where
-there may be no more descriptors there is no pidfd, and the time of the start tells who is meant. When the other end is
-closed, those that are still stopped are continued.
+Standard input is a socket. `+PID START`, with a pidfd, says that a process is stopped; `-PID` that it was resumed. At
+the descriptor limit the pidfd is missing and the start time identifies the process. When the other end is closed, the
+processes that are still stopped are continued.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ _START = 19  # in /proc/PID/stat, from the state on
 
 
 def main() -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGINT, signal.SIGTERM})  # the daemon decides
+    signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
+    )  # only the daemon's end ends it
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    stopped: dict[int, tuple[bytes, int | None]] = {}  # by pid, with the start and the pidfd
+    stopped: dict[int, tuple[bytes, int | None]] = {}  # by pid: start time and pidfd
     with socket.socket(fileno=0) as daemon:
         while True:
             try:

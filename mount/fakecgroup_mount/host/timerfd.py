@@ -1,4 +1,4 @@
-"""A timer that is a file descriptor (timerfd_create(2)), to wait for beside others."""
+"""A timer as a file descriptor (timerfd_create(2)), for poll(2) beside other descriptors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class TimerFd:
-    """Readable from when the time that it was set to is over, until it is `clear` or set anew."""
+    """A one-shot timer. `fd` is readable from its expiry until `clear` or `set`."""
 
     def __init__(self) -> None:
         self.fd: int = _libc.timerfd_create(time.CLOCK_MONOTONIC, _NONBLOCK | _CLOEXEC)
@@ -21,11 +21,12 @@ class TimerFd:
             raise OSError(number, os.strerror(number))
 
     def set(self, seconds: float) -> None:
-        """Goes off once, so many seconds from now; 0: not at all."""
+        """Sets the timer to expire once, in `seconds`; 0 stops it."""
         whole = int(seconds)
         _libc.timerfd_settime(self.fd, 0, pack("=qqqq", 0, 0, whole, int((seconds - whole) * 1e9)), None)
 
     def clear(self) -> None:
+        """Makes `fd` unreadable until the next expiry."""
         try:
             os.read(self.fd, 8)
         except BlockingIOError:
