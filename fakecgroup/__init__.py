@@ -13,6 +13,7 @@ A call that the kernel refuses raises ``OSError`` with the kernel's errno. The p
 from .credentials.caller import ROOT, Caller, EventFd
 from .credentials.capability import Capability, Privileges
 from .kernel import Kernel
+from .kernel_fs import KernelFs
 from .machine.personality import personalities
 from .tasks.process_table import ProcessTable
 from .tasks.processes import End, Processes, TaskInfo
@@ -29,6 +30,7 @@ __all__ = [
     "EventFd",
     "Faults",
     "Kernel",
+    "KernelFs",
     "MemoryUse",
     "OpenFile",
     "Privileges",

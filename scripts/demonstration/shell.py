@@ -6,7 +6,6 @@ import io
 import os
 import re
 import shlex
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cgroup_engine.cli import main as engine_main
-from cgroup_engine.tree.fs import CgroupFs
-from fakecgroup import Kernel
+from fakecgroup import Kernel, KernelFs
 
 _BIN = Path(sys.executable).parent
 
@@ -97,40 +95,12 @@ class ProcessShell:
     def _engine(self, words: list[str]) -> str:
         printed = io.StringIO()
         with redirect_stdout(printed):
-            engine_main(words, open_root=lambda root: ModelFs(self._kernels[root]))
+            engine_main(words, open_root=lambda root: KernelFs(self._kernels[root]))
         return printed.getvalue()
 
     def _found(self, path: str) -> tuple[Kernel, str]:
         tree, _, inside = path.partition("/")
         return self._kernels[tree], f"/{inside}"
-
-
-class ModelFs(CgroupFs):
-    """The engine's view of a tree that exists only in this process."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-
-    def mkdir(self, path: str) -> None:
-        self._kernel.mkdir(f"/{path}")
-
-    def rmdir(self, path: str) -> None:
-        self._kernel.rmdir(f"/{path}")
-
-    def read(self, path: str) -> str:
-        return self._kernel.read(f"/{path}")
-
-    def write(self, path: str, data: str) -> None:
-        self._kernel.write(f"/{path}", data)
-
-    def listdir(self, path: str) -> list[str]:
-        return self._kernel.listdir(f"/{path}")
-
-    def is_dir(self, path: str) -> bool:
-        try:
-            return stat.S_ISDIR(self._kernel.stat(f"/{path}").mode)
-        except OSError:
-            return False
 
 
 def _kernel(options: Sequence[str]) -> Kernel:

@@ -28,9 +28,7 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import CPUS as CPU_LIST
 from cgroup_engine.tree.knobs import KNOBS, MEMORY_AND_SWAP, hugetlb_knob
 from cgroup_engine.tree.layout import Layout, detect
-from fakecgroup import Kernel, ProcessTable
-
-from .model_fs import ModelFs
+from fakecgroup import Kernel, KernelFs, ProcessTable
 
 CPUS, NODES, MEMORY = 4, 2, 1 << 30
 UID = "0aa1a5e2-0b3f-4d0e-8f31-0000000000{:02d}"
@@ -40,7 +38,7 @@ SIZES = tuple(n << 20 for n in (4, 8, 16, 40, 64, 100, 128, 256, 900))
 HUGE = (2 << 20, 1 << 30)
 
 
-class Machine(ModelFs):
+class Machine(KernelFs):
     """A model with the engine on it. ``log``: the operations that succeeded, as those of a conformance case."""
 
     def __init__(self, layout: str, version: str) -> None:

@@ -18,17 +18,15 @@ from cgroup_engine.plan.step import Step
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
-from fakecgroup import Kernel
-
-from .model_fs import ModelFs
+from fakecgroup import Kernel, KernelFs
 
 
 @pytest.fixture
 def machine() -> Callable[..., Any]:
     """A kernel with 4 CPUs and 2 NUMA nodes, and what the engine finds there."""
 
-    def machine(layout: str, version: str) -> tuple[ModelFs, Callable[..., Any]]:
-        fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, numa_nodes=2))
+    def machine(layout: str, version: str) -> tuple[KernelFs, Callable[..., Any]]:
+        fs = KernelFs(Kernel(layout=layout, kernel=version, cpus=4, numa_nodes=2))
         return fs, lambda: FoundTree(fs, detect(fs, "model"))
 
     return machine

@@ -23,9 +23,7 @@ from cgroup_engine.plan.status import Row, compare
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
-from fakecgroup import Kernel
-
-from .model_fs import ModelFs
+from fakecgroup import Kernel, KernelFs
 
 EXAMPLES = ["three-pods", "reserved"]
 KERNELS = [("v1", "5.10"), *(("v2", version) for version in ("5.10", "6.1", "6.12", "7.2")), ("hybrid", "6.1")]
@@ -37,7 +35,7 @@ class Node:
     def __init__(self, example: Path, name: str, layout: str, version: str) -> None:
         self.expected = json.loads((example / "expected.json").read_text())[name]
         size = {"cpus": self.expected["cpus"], "memory": self.expected["memory"]}
-        self.fs = ModelFs(Kernel(layout=layout, kernel=version, **size))
+        self.fs = KernelFs(Kernel(layout=layout, kernel=version, **size))
         fields, where = read_config(example / f"{name}.kubelet.yaml")
         kubelet = parse(self.expected["kubelet_version"], feature_gates(fields, where))
         self.node = node_config(fields, where, version=kubelet, max_pids=32768, **size)
@@ -145,7 +143,7 @@ def test_reserved_cgroups_below_the_cgroup_root_get_their_values_at_the_first_ap
         kubeReserved=reserved,
         kubeReservedCgroup=f"/{kube}",
     )
-    fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
+    fs = KernelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
     layout_found = detect(fs, "model")
     node = replace(node, cgroup_version=layout_found.version, cpu_list=layout_found.cpus)
     for tree in layout_found.hierarchies:
@@ -177,7 +175,7 @@ def test_huge_pages_swap_and_memory_qos_grow_and_shrink(
         memorySwap={"swapBehavior": "LimitedSwap"},
         **policy,
     )
-    fs = ModelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
+    fs = KernelFs(Kernel(layout=layout, kernel=version, cpus=4, memory=8 << 30))
     for limit in ("2Gi", "4Gi", "3Gi"):
         pods = [
             make_pod(make_container(limits={"cpu": "1", "memory": limit, "hugepages-2Mi": "4Mi"}), n=1, minor=minor),

@@ -41,7 +41,8 @@ def monitored(options: argparse.Namespace) -> Iterator[Listener]:
     from cgroup_engine.run.server import Server
 
     health, metrics = Health(), Metrics(_version(), str(options.kubelet_version))
-    everyone = _Everyone((Log(sys.stderr, options.log, verbose=options.verbose), metrics, health, Notify()))
+    log = Log(sys.stderr, options.log, verbose=options.verbose)
+    everyone = _Everyone((metrics, health, log, Notify()))  # a reader of the log finds metrics and health up to date
     address: Address | None = options.listen
     if address is None:
         yield everyone

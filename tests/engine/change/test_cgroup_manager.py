@@ -17,10 +17,8 @@ from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError,
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import Driver
 from cgroup_engine.tree.fs import OsFs
-from fakecgroup import Kernel
+from fakecgroup import Kernel, KernelFs
 from fakecgroup_mount.testing.factory import CgroupfsFactory
-
-from ..model_fs import ModelFs
 
 HOST = Path("/sys/fs/cgroup")
 HAS_V1 = os.geteuid() == 0 and all((HOST / name / "cgroup.procs").exists() for name in ("cpu", "memory", "pids"))
@@ -57,7 +55,7 @@ def manager(request: pytest.FixtureRequest, mounted: Callable[..., Any], driver:
         return CgroupManager(OsFs(str(HOST)), driver)
     if where == "mount":
         return CgroupManager(mounted(*kernel), driver)
-    return CgroupManager(ModelFs(Kernel(*kernel)), driver)
+    return CgroupManager(KernelFs(Kernel(*kernel)), driver)
 
 
 @pytest.fixture
@@ -169,7 +167,7 @@ def test_the_root_is_not_changed(manager: CgroupManager) -> None:
 def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(
     manager: CgroupManager, top: tuple[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if isinstance(manager.fs, ModelFs):
+    if isinstance(manager.fs, KernelFs):
         pytest.skip("has no processes")
     monkeypatch.setattr("cgroup_engine.change.cgroup_manager._TRIES", 1)
     manager.create((*top, "pod"))
@@ -187,7 +185,7 @@ def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(
 
 
 def test_v1_is_valid_if_the_hierarchies_of_the_kubelet_have_it() -> None:
-    manager = CgroupManager(ModelFs(Kernel("v1", "6.1")))
+    manager = CgroupManager(KernelFs(Kernel("v1", "6.1")))
     manager.create(("a",))
     manager.fs.rmdir("cpuset/a")
     with pytest.raises(CgroupMissingError, match="/a: does not exist in cpuset"):
@@ -196,7 +194,7 @@ def test_v1_is_valid_if_the_hierarchies_of_the_kubelet_have_it() -> None:
 
 
 def test_v2_is_valid_if_the_controllers_of_the_kubelet_are_there() -> None:
-    manager = CgroupManager(ModelFs(Kernel("v2", "6.12")))
+    manager = CgroupManager(KernelFs(Kernel("v2", "6.12")))
     manager.create(("a", "b"))
     manager.fs.write("a/cgroup.subtree_control", "-pids -hugetlb")
     with pytest.raises(CgroupMissingError, match="/a/b: lacks the controllers hugetlb, pids"):
@@ -204,14 +202,14 @@ def test_v2_is_valid_if_the_controllers_of_the_kubelet_are_there() -> None:
 
 
 def test_v1_cpuset_can_take_processes_at_once() -> None:
-    manager = CgroupManager(ModelFs(Kernel("v1", "6.1", cpus=4)))
+    manager = CgroupManager(KernelFs(Kernel("v1", "6.1", cpus=4)))
     manager.create(("a", "b"))
     assert [manager.fs.read(f"cpuset/a/b/cpuset.{name}").strip() for name in ("cpus", "mems")] == ["0-3", "0"]
 
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
 def test_only_create_takes_huge_pages_away(layout: str) -> None:
-    manager = CgroupManager(ModelFs(Kernel(layout, "6.1")))
+    manager = CgroupManager(KernelFs(Kernel(layout, "6.1")))
     manager.create(("a",), CgroupLimits(hugepages={2 << 20: 4 << 20}))
     manager.reduce_cpu_limits(("a",))
     tree, end = ("hugetlb/", "limit_in_bytes") if layout == "v1" else ("", "max")

@@ -80,7 +80,9 @@ def test_the_lock_is_gone_with_its_holder(tree: Path) -> None:
 
 def test_engines_with_other_cgroup_roots_do_not_meet(tree: Path) -> None:
     with locked(str(tree), V2, KUBEPODS), locked(str(tree), V2, "kubepods"):
-        pass
+        for each in (KUBEPODS, "kubepods"):
+            with pytest.raises(LockedError), locked(str(tree), V2, each):
+                pass
 
 
 def test_a_root_without_the_file_is_refused(tmp_path: Path) -> None:

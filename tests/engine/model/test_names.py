@@ -46,6 +46,17 @@ def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded: Callable
             assert "/" + names.directory(root, row["driver"]) == row["out"], row
 
 
+def test_every_recorded_slice_name_is_expanded_or_refused_as_by_libcontainer(recorded: Callable[..., Any]) -> None:
+    rows = [row for row in recorded("conversions") if row["fn"] == "systemd_ExpandSlice"]
+    assert {"error" in row for row in rows} == {True, False}
+    for row in rows:
+        if "error" in row:
+            with pytest.raises(UnsafeNameError):
+                names.expand_slice(row["in"])
+        else:
+            assert "/" + "/".join(names.expand_slice(row["in"])) == row["out"], row
+
+
 @pytest.mark.parametrize("uid", ["", "../x", "a/b", "a_b", "..", "a..b", "-a", "a\n", "a b", "ä", "x" * 200, "a\x00b"])
 def test_a_uid_that_could_leave_its_place_is_refused(uid: str) -> None:
     with pytest.raises(UnsafeNameError):

@@ -22,9 +22,7 @@ from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
-from fakecgroup import Kernel
-
-from ..model_fs import ModelFs
+from fakecgroup import Kernel, KernelFs
 
 SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
 LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
@@ -139,7 +137,7 @@ def test_the_writes_are_those_of_a_kubelet_and_its_runtime(
     writes: str,
 ) -> None:
     node = replace(make_node(), weight_formulas={"container": "linear"})
-    found = _applied(ModelFs(Kernel(layout)), node, [two(*old)])
+    found = _applied(KernelFs(Kernel(layout)), node, [two(*old)])
     steps = resize_plan(node, [two(*old)], [two(*new)], found).steps
     of = {"default/p1": "", "default/p1/a": "a/", "default/p1/b": "b/"}
     shown = [f"{of[step.owner]}{step.file}={step.text}".replace(" ", ",") for step in steps if step.owner in of]
@@ -231,14 +229,14 @@ def test_pods_that_are_only_in_one_are_refused(
         resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
 
 
-class InUse(ModelFs):
+class InUse(KernelFs):
     """A root on which every cgroup uses 700 MiB."""
 
     def read(self, path: str) -> str:
         return str(700 << 20) if path.endswith(("memory.current", "usage_in_bytes")) else super().read(path)
 
 
-def _applied(fs: InUse | ModelFs, node: NodeConfig, pods: list[Pod]) -> FoundTree:
+def _applied(fs: InUse | KernelFs, node: NodeConfig, pods: list[Pod]) -> FoundTree:
     execute(make_plan(wanted_tree(node, pods), FoundTree(fs, detect(fs, "model")), node.driver), fs)
     return FoundTree(fs, detect(fs, "model"))
 
@@ -271,7 +269,7 @@ def test_every_step_is_legal_and_the_result_is_as_wanted(
     make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str, version: str
 ) -> None:
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
-    fs = ModelFs(Kernel(layout, version))
+    fs = KernelFs(Kernel(layout, version))
     pods = [two(SMALL, SMALL), two(LARGE, SMALL), two(SMALL, LARGE), two(SMALL, SMALL)]
     _applied(fs, node, pods[:1])
     for old, new in pairwise(pods):

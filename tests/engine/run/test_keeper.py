@@ -25,9 +25,8 @@ from cgroup_engine.run.orphans import GRACE
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import Controller, detect
+from fakecgroup import KernelFs
 from fakecgroup.kernel import Kernel
-
-from ..model_fs import ModelFs
 
 INTERVAL = 60.0
 LAYOUTS = [("v1", "5.10"), ("v2", "5.10"), ("v2", "6.12")]
@@ -44,7 +43,7 @@ class Time:
         self.now += seconds
 
 
-class Recorded(ModelFs):
+class Recorded(KernelFs):
     """Counts what changes the tree, and refuses it where told: path -> errno."""
 
     def __init__(self, kernel: Kernel) -> None:

@@ -131,6 +131,8 @@ def test_a_reader_that_is_gone_does_not_matter() -> None:
     os.close(reader)
     with open(writer, "w", buffering=1) as stream:
         log = Log(stream)
+        with pytest.raises(BrokenPipeError):
+            stream.write("a line\n")
         log.hear(EVENTS[0])
         log.hear(EVENTS[2])
         writer = os.open(os.devnull, os.O_WRONLY)

@@ -37,7 +37,16 @@ def test_systemd_hears_when_it_is_ready_alive_and_stopping(tmp_path: Path, abstr
     ]
 
 
-def test_without_systemd_nothing_happens(tmp_path: Path) -> None:
-    for environment in ({}, {"NOTIFY_SOCKET": str(tmp_path / "none")}):
-        for event in EVENTS:
-            Notify(environment).hear(event)
+def test_without_systemd_no_socket_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(socket, "socket", made.append)
+    for event in EVENTS:
+        Notify({}).hear(event)
+    assert made == []
+
+
+def test_a_socket_that_is_gone_is_no_error(tmp_path: Path) -> None:
+    notify = Notify({"NOTIFY_SOCKET": str(tmp_path / "none")})
+    for event in EVENTS:
+        notify.hear(event)
+    assert list(tmp_path.iterdir()) == []

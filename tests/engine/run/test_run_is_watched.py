@@ -9,12 +9,23 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 RUN = [sys.executable, "-c", "import sys; from cgroup_engine.cli import main; sys.exit(main())", "run", "--dry-run"]
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768"]
+
+
+@contextmanager
+def ending(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Kills a process that a failed test leaves behind."""
+    try:
+        yield
+    finally:
+        process.kill()
 
 
 @pytest.fixture
@@ -37,7 +48,7 @@ def _get(url: str) -> tuple[int, str]:
 
 
 def test_it_logs_serves_metrics_and_is_ready(command: list[str]) -> None:
-    with subprocess.Popen([*command, "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process, ending(process):
         events = {}
         while "reconciled" not in events:
             event = json.loads(process.stderr.readline())
@@ -51,7 +62,7 @@ def test_it_logs_serves_metrics_and_is_ready(command: list[str]) -> None:
         process.send_signal(signal.SIGTERM)
         assert json.loads(process.stderr.readline())["event"] == "stopping"
         assert process.stderr.read() == ""
-    assert process.returncode == 0
+        assert process.wait() == 0
 
 
 def test_an_address_in_use_is_one_line_and_exit_code_1(command: list[str]) -> None:

@@ -15,9 +15,8 @@ from cgroup_engine.change.systemd import bus
 from cgroup_engine.errors import RootError, StepFailedError
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.tree.fs import OsFs
-from fakecgroup import Kernel
+from fakecgroup import Kernel, KernelFs
 
-from ...model_fs import ModelFs
 from .fake_systemd import FakeSystemd
 
 POD = ("kubepods", "burstable", "pod1-2")
@@ -30,7 +29,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSystem
     booted = tmp_path / "booted"
     booted.mkdir()
     monkeypatch.setattr(bus, "_BOOTED", str(booted))
-    fake = FakeSystemd(ModelFs(Kernel("v2", "6.12", cpus=4)), tmp_path)
+    fake = FakeSystemd(KernelFs(Kernel("v2", "6.12", cpus=4)), tmp_path)
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", fake.address)
     yield fake
     fake.close()

@@ -26,10 +26,9 @@ from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.plan.systemd.translation import down_over_dbus, is_slice, over_dbus
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
-from fakecgroup import Kernel
+from fakecgroup import Kernel, KernelFs
 
 from ...conftest import StubKernel
-from ...model_fs import ModelFs
 from .fake_systemd import INFINITY, FakeSystemd
 
 LIMITED = {"limits": {"cpu": "1500m", "memory": "1Gi"}}
@@ -40,7 +39,7 @@ POD_PATH = f"kubepods.slice/{POD}"
 class Machine:
     """A fake tree with its fake systemd, and the engine on them."""
 
-    def __init__(self, kernel: ModelFs | StubKernel, tmp_path: Path, node: NodeConfig) -> None:
+    def __init__(self, kernel: KernelFs | StubKernel, tmp_path: Path, node: NodeConfig) -> None:
         self.kernel = kernel
         self.fake = FakeSystemd(kernel, tmp_path)
         self.node = node
@@ -81,7 +80,7 @@ def machine(
     monkeypatch.setattr(bus, "_BOOTED", str(booted))
     machines = []
 
-    def make(version: int = 2, kernel: ModelFs | None = None, **fields: Any) -> Machine:
+    def make(version: int = 2, kernel: KernelFs | None = None, **fields: Any) -> Machine:
         made = Machine(kernel or stub(version), tmp_path, make_node(driver="systemd", **fields))
         machines.append(made)
         monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", made.fake.address)
@@ -204,7 +203,7 @@ def test_a_container_waits_for_the_scope_of_its_runtime_and_is_set_then(
 def test_a_scope_gets_no_values_in_hierarchies_where_it_is_not(
     machine: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
 ) -> None:
-    node = machine(kernel=ModelFs(Kernel("v1", "6.1", cpus=4)))
+    node = machine(kernel=KernelFs(Kernel("v1", "6.1", cpus=4)))
     pod = make_pod(make_container(**LIMITED))
     [waiting] = node.plan(pod).waiting
     node.apply(pod)
@@ -294,7 +293,7 @@ def test_what_depends_on_a_refused_unit_is_not_attempted(
 
 
 def test_the_cpus_of_the_node_level_are_a_property(machine: Callable[..., Any]) -> None:
-    node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)))
+    node = machine(kernel=KernelFs(Kernel("v2", "6.12", cpus=4)))
     node.node = replace(node.node, cpu_list="0-3")
     assert node.apply().failed == []
     assert [properties.get("AllowedCPUs") for _, _, properties in node.fake.calls] == [b"\x0f", None, None]
@@ -308,7 +307,7 @@ def test_a_reserved_slice_below_the_cgroup_root_has_its_huge_pages_after_the_fir
     machine: Callable[..., Any],
 ) -> None:
     node = machine(
-        kernel=ModelFs(Kernel("v2", "6.12", cpus=4)),
+        kernel=KernelFs(Kernel("v2", "6.12", cpus=4)),
         cgroupRoot="/fcg",
         enforceNodeAllocatable=["pods", "kube-reserved"],
         kubeReserved={"cpu": "1"},
@@ -326,7 +325,7 @@ def test_down_takes_the_cpus_of_a_reserved_slice_back_whether_the_controller_goe
     goes: bool, machine: Callable[..., Any]
 ) -> None:
     fields = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReserved": {"cpu": "1"}}
-    node = machine(kernel=ModelFs(Kernel("v2", "6.12", cpus=4)), kubeReservedCgroup="/kube.slice", **fields)
+    node = machine(kernel=KernelFs(Kernel("v2", "6.12", cpus=4)), kubeReservedCgroup="/kube.slice", **fields)
     node.node = replace(node.node, cpu_list="0-3")
     node.fake._realize("kube.slice", "kube.slice", {})
     assert node.apply().failed == []
