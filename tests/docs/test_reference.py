@@ -15,7 +15,7 @@ from documentation.command_line import PARSERS
 from documentation.interface_files import CORE
 from documentation.interface_files import controllers as every_controller
 from fakecgroup import Kernel, personalities
-from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.calls.table import REFUSED, TRAPPED, TRAPPED_CALLS
 
 DOCS = Path(__file__).parents[2] / "docs"
 Cells = dict[tuple[str, str], set[str]]
@@ -123,14 +123,21 @@ def test_the_page_of_a_program_has_each_option_of_each_command(program: str) -> 
 
 
 def test_every_trapped_and_refused_call_is_listed() -> None:
-    listed = set(re.findall(r"^\| `(\w+)` \|", system_calls.page(), re.MULTILINE))
+    listed = set(re.findall(r"^\| `(\w+)`", system_calls.page(), re.MULTILINE))
     assert listed == TRAPPED.keys() | REFUSED.keys()
 
 
-def test_a_call_without_a_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TRAPPED, "newcall", None)
-    with pytest.raises(ValueError, match="newcall"):
-        system_calls.page()
+@pytest.mark.parametrize("name", TRAPPED_CALLS)
+def test_the_line_of_a_trapped_call_has_its_sentence_and_the_file_that_answers_it(name: str) -> None:
+    call = TRAPPED_CALLS[name]
+    (line,) = re.findall(rf"^\| `{name}`.*$", system_calls.page(), re.MULTILINE)
+    assert call.gets in line
+    assert f"| `calls/{call.module}.py` |" in line
+
+
+def test_a_call_that_not_every_processor_has_is_listed_with_those_that_have_it() -> None:
+    partly = set(re.findall(r"^\| `(\w+)` \(x86_64\) \|", system_calls.page(), re.MULTILINE))
+    assert partly == {"open", "fork", "vfork"}
 
 
 def test_every_kernel_is_listed_with_its_layouts() -> None:

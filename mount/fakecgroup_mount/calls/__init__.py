@@ -1,1 +1,31 @@
-"""The answers to the system calls that `fakecgroup run` traps."""
+"""The answers to the system calls that `fakecgroup run` traps.
+
+`table` has each call: when it is trapped, which file answers it, what a program gets. `supervisor` makes the handlers.
+
+    open.py               open(2), openat(2), openat2(2)
+    statfs.py             statfs(2), fstatfs(2)
+    name_to_handle_at.py  name_to_handle_at(2)
+    fork.py               fork(2), vfork(2), clone(2)
+    clone3.py             clone3(2)
+    exit.py               exit(2), exit_group(2)
+    kill.py               kill(2)
+    rt_sigaction.py       rt_sigaction(2)
+    prlimit.py            prlimit(2), setrlimit(2), getrlimit(2)
+    unshare.py            unshare(2)
+    mount.py              mount(2), umount2(2)
+    fsmount.py            fsopen(2), fsconfig(2), fsmount(2), move_mount(2)
+    bpf.py                bpf(2)
+
+What they share:
+
+    mounted_tree                            the tree: its files, their cgroups, the threads in them
+    cgroup_namespaces                       the roots of the cgroup namespaces
+    path_lookup, caller_credentials         what a caller's path leads to, with its rights
+    caller_process                          a call made again by a process that is as the caller
+    continued_call, child_marks,            what a call makes after it was let go on: forks, and where their children
+    thread_cgroups                          start
+    proc_files, mountinfo_files,            the files of /proc that tell of cgroups and mounts
+    fuse_opener
+    detached_mounts, mount_sources,         mounts of the tree, of other file systems, and over the machine's cgroups
+    other_filesystems, masked_cgroups
+"""

@@ -8,14 +8,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fakecgroup.core.cgroup import Cgroup
-from fakecgroup_mount.calls.awaiting import await_made
+from fakecgroup_mount.calls.continued_call import wait_for_outcome
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
-from fakecgroup_mount.seccomp.filter import When
-from fakecgroup_mount.seccomp.listener import Answer, Call, Continue
+from fakecgroup_mount.seccomp.listener import Call
 from fakecgroup_mount.seccomp.process import children
-from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP
-
-TRAPPED = {"unshare": When(0, CLONE_NEWCGROUP, CLONE_NEWCGROUP)}
 
 _KEPT = 64  # namespaces, before those without a process are looked for
 
@@ -93,10 +89,6 @@ class CgroupNamespaces:
         task = kernel.processes.find(tid)
         return None if task is None else kernel.hierarchies[self._unified].locate(task)
 
-    def unshare(self, call: Call) -> Answer:
-        """unshare(2) with CLONE_NEWCGROUP."""
-        return Continue(self.expect(call, for_child=False))
-
     def expect(self, call: Call, *, for_child: bool) -> Callable[[], None]:
         """A call may make a namespace once it goes on; the result sees to it. Raises OSError: no such thread."""
         tid = call.tid
@@ -117,7 +109,8 @@ class CgroupNamespaces:
                 return coming not in self._coming
 
         def then() -> None:
-            await_made(tid, number, has_come, lambda: False)  # who asks for another is no longer among those who come
+            # a thread that expects another namespace no longer has this one in `_coming`
+            wait_for_outcome(tid, number, has_come, lambda: False)
             with self._lock:
                 self._coming = [one for one in self._coming if one is not coming]
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from fakecgroup_mount.calls.awaiting import await_made
+from fakecgroup_mount.calls.continued_call import wait_for_outcome
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import Call, Continue
@@ -85,6 +85,6 @@ class ChildMarks:
                 stack.callback(self.end, tgid)
                 for work in reversed(after):
                     stack.callback(work)
-                await_made(tid, number, has_come, lambda: self._lent.get(tgid) == _NOBODY)
+                wait_for_outcome(tid, number, has_come, lambda: self._lent.get(tgid) == _NOBODY)
 
         return Continue(then)

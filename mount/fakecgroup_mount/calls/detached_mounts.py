@@ -18,7 +18,7 @@ _PRIVATE = 16384 | 1 << 18  # MS_REC, MS_PRIVATE
 _BOTH_EMPTY = 0x04 | 0x40  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
 
 
-def detached(home: int, path: str, attributes: int) -> int:
+def detached_mount(home: int, path: str, attributes: int) -> int:
     """A descriptor for a new mount of what is at `path` in the mount namespace `home`; it ends with the descriptor,
     unless it is put somewhere. Raises OSError.
     """
@@ -37,7 +37,7 @@ def detached(home: int, path: str, attributes: int) -> int:
     return _made_in(home, make)
 
 
-def copied_namespace(home: int) -> int:
+def copy_mount_namespace(home: int) -> int:
     """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
 
     def make() -> int:

@@ -10,7 +10,7 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.core.hierarchy import Hierarchy
 from fakecgroup.kernfs.inode import Inode, TopDirectory
-from fakecgroup_mount.calls.sources import Sources
+from fakecgroup_mount.calls.mount_sources import MountSources
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.seccomp.process import identity
 
@@ -25,7 +25,7 @@ class MountedTree:
         self.covers = covers
         self.device = device.encode()
         self.lock = session.lock
-        self.sources = Sources()
+        self.sources = MountSources()
         self._session = session
         self._number = os.makedev(*map(int, device.split(":")))
         top = kernel.root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fakecgroup.outside.mount_table import (
+from fakecgroup.outside.mountinfo import (
     escape,
     file_system,
     mounts_line,
@@ -15,9 +15,9 @@ from fakecgroup.outside.mount_table import (
 )
 from fakecgroup.outside.proc_files import cgroup_text, cgroups_text, cpuset_text, has_cpuset_text
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
-from fakecgroup_mount.calls.covers import hidden
-from fakecgroup_mount.calls.limits import Limits
+from fakecgroup_mount.calls.masked_cgroups import masked
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
+from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.host.mountinfo import parse
 
 
@@ -31,7 +31,7 @@ class ProcFiles:
     Raises FileNotFoundError for a process that is gone, AbsentError.
     """
 
-    def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, limits: Limits) -> None:
+    def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, limits: PrlimitCalls) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._of_process: dict[bytes, Callable[[int, int], bytes]] = {
@@ -100,7 +100,7 @@ class ProcFiles:
         """The lines of mountinfo to show: no covers, and no mounts that lie below one."""
         lines = real.splitlines(keepends=True)
         table = list(map(parse, lines))
-        covered = hidden(self._tree.covers, table)
+        covered = masked(self._tree.covers, table)
         parents = {mount.number: mount.parent for mount in table}
         device = self._tree.device.decode()
         root = self._namespaces.root(reader)

@@ -6,9 +6,9 @@ import os
 from struct import pack_into
 
 from fakecgroup.vfs.vfs import Vfs
-from fakecgroup_mount.calls.mount_files import MountFiles
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.calls.paths import descriptor, locate
+from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
+from fakecgroup_mount.calls.path_lookup import fd_path, lookup
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import signed, statfs
@@ -16,17 +16,17 @@ from fakecgroup_mount.seccomp.process import signed, statfs
 _MEMORY_FILE = "/memfd:proc"  # what `opening` has made
 
 
-class Statfs:
+class StatfsCalls:
     """Asks the file system below, and puts the type right."""
 
-    def __init__(self, tree: MountedTree, vfs: Vfs, mounts: MountFiles) -> None:
+    def __init__(self, tree: MountedTree, vfs: Vfs, mounts: MountinfoFiles) -> None:
         self._tree = tree
         self._vfs = vfs
         self._mounts = mounts
 
     def statfs(self, call: Call) -> Answer:
         try:
-            fd = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
+            fd = lookup(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
         except OSError:
             return CONTINUE
         try:
@@ -35,7 +35,7 @@ class Statfs:
             os.close(fd)
 
     def fstatfs(self, call: Call) -> Answer:
-        return self._answer(call, descriptor(call.tid, signed(call.arguments[0])))
+        return self._answer(call, fd_path(call.tid, signed(call.arguments[0])))
 
     def _answer(self, call: Call, path: str) -> Answer:
         try:

@@ -81,7 +81,7 @@ class Quiet(logging.Handler):
 
 
 class File(Quiet):
-    """Opened for each message: threads do not all have the same table of files (`calls.own_tree_opener`)."""
+    """Opened for each message: threads do not all have the same table of files (`calls.fuse_opener`)."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

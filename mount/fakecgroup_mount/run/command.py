@@ -10,7 +10,7 @@ from pathlib import Path
 from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
-from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox

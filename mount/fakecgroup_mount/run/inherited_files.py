@@ -12,7 +12,7 @@ import shlex
 import stat
 from typing import NoReturn
 
-from fakecgroup_mount.calls.covers import hidden
+from fakecgroup_mount.calls.masked_cgroups import masked
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.mountinfo import mount_of, mounts
 from fakecgroup_mount.seccomp.process import statfs_type
@@ -42,7 +42,7 @@ def _check_directory(covers: str) -> None:
     try:
         table = list(mounts())
         number = mount_of(here)
-        if number in {mount.number for mount in table} - hidden(covers, table) and not _is_cgroup(here):
+        if number in {mount.number for mount in table} - masked(covers, table) and not _is_cgroup(here):
             return
         where = os.readlink(f"/proc/self/fd/{here}")
     finally:

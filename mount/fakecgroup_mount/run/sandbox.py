@@ -14,7 +14,7 @@ from errno import ENOENT, ENOSPC
 from struct import Struct
 from typing import NamedTuple, NoReturn
 
-from fakecgroup_mount.calls.covers import CGROUP_ROOT, cover
+from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT, mask
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.fuse_mount import open_device
 from fakecgroup_mount.host.daemon import log_path
@@ -87,7 +87,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         os._exit(1)  # it says itself what is wrong with the maps
     try:
         syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
-        cover(CGROUP_ROOT)
+        mask(CGROUP_ROOT)
         _go_below(server)
         _end_with(parent)
         inherited_files.check(device_at(CGROUP_ROOT) or "")

@@ -16,9 +16,10 @@ from functools import partial
 from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
-from fakecgroup_mount.calls.covers import CGROUP_ROOT
+from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED, handlers
+from fakecgroup_mount.calls.supervisor import handlers
+from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.host.credentials import view_of
@@ -125,7 +126,7 @@ def serve(
 
 
 def _is_inside(namespace: Namespace, tgid: int) -> bool:
-    """Whether a process is of the sandbox, where nobody sees or sets a real RLIMIT_LOCKS (`limits`)."""
+    """Whether a process is of the sandbox, where nobody sees or sets a real RLIMIT_LOCKS (`calls.prlimit`)."""
     try:
         return namespace in lineage(tgid)
     except OSError:
@@ -134,7 +135,7 @@ def _is_inside(namespace: Namespace, tgid: int) -> bool:
 
 def _await_end(connection: int) -> None:
     """Waits for the other end's, in a thread that alone of us has the connection: so the other end hears when we are
-    killed, even where another thread of ours then waits for ever for an answer of ours (`calls.own_tree_opener`).
+    killed, even where another thread of ours then waits for ever for an answer of ours (`calls.fuse_opener`).
     """
     alone = threading.Event()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.calls.supervisor import REFUSED, TRAPPED
+from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES, Architecture

@@ -7,7 +7,7 @@ from errno import EOVERFLOW
 from struct import pack, unpack
 
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.calls.paths import descriptor, locate
+from fakecgroup_mount.calls.path_lookup import fd_path, lookup
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
@@ -21,7 +21,7 @@ _FILEID_KERNFS, _FILEID_INVALID = 0xFE, 0xFF
 _MAX_HANDLE = 128
 
 
-class Handles:
+class NameToHandleAtCall:
     def __init__(self, tree: MountedTree) -> None:
         self._tree = tree
 
@@ -33,9 +33,9 @@ class Handles:
         try:
             path = call.memory.read_text(call.tid, name)
             if path:
-                fd = locate(call.tid, signed(at), path, follow=bool(flags & _AT_SYMLINK_FOLLOW))
+                fd = lookup(call.tid, signed(at), path, follow=bool(flags & _AT_SYMLINK_FOLLOW))
             elif flags & syscalls.AT_EMPTY_PATH:
-                fd = os.open(descriptor(call.tid, signed(at)), os.O_PATH | os.O_CLOEXEC)
+                fd = os.open(fd_path(call.tid, signed(at)), os.O_PATH | os.O_CLOEXEC)
             else:
                 return CONTINUE
         except OSError:

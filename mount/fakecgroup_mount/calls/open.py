@@ -8,14 +8,14 @@ import stat
 from errno import ENOENT
 from struct import Struct
 
-from fakecgroup_mount.calls.mount_files import NAMES as MOUNT_FILES
-from fakecgroup_mount.calls.mount_files import MountFiles
-from fakecgroup_mount.calls.paths import locate, locate_within
+from fakecgroup_mount.calls.caller_credentials import with_credentials_of
+from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
+from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
+from fakecgroup_mount.calls.path_lookup import lookup, lookup_within
 from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
-from fakecgroup_mount.calls.rights import with_rights_of
+from fakecgroup_mount.calls.table import WRITES_OR_DIRECTORY
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor, Later
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, signed, statfs_type, thread_group
 
@@ -25,7 +25,6 @@ _NAMES = frozenset(
 _OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
 _OWNERS = frozenset((b"mountstats",))  # files that not everybody may read
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
-_NEVER = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY  # with one of these it is none of them
 _REFUSED = os.O_DIRECT  # by /proc
 _FLAGS = (1 << 23) - 1  # all that open(2) has
 _WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -35,19 +34,13 @@ _HOW = Struct("=QQQ")  # struct open_how: flags, mode, resolve
 _PAGE = 4096
 _MOST_LINKS = 40  # MAXSYMLINKS
 
-TRAPPED = {
-    "openat": When(2, 0, _NEVER),
-    "open": When(1, 0, _NEVER),
-    "openat2": None,
-}
 
-
-class Opening:
+class OpenCalls:
     """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc. Only
     `mounts` can be polled, as in the kernel.
     """
 
-    def __init__(self, files: ProcFiles, mounts: MountFiles) -> None:
+    def __init__(self, files: ProcFiles, mounts: MountinfoFiles) -> None:
         self._files = files
         self._mounts = mounts
 
@@ -78,7 +71,7 @@ class Opening:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return CONTINUE
-        if path.rpartition(b"/")[2] not in _NAMES or flags & (_NEVER | _REFUSED):
+        if path.rpartition(b"/")[2] not in _NAMES or flags & (WRITES_OR_DIRECTORY | _REFUSED):
             return CONTINUE
         fd = syscalls.AT_FDCWD if directory is None else signed(directory)
         return Later(lambda call: self._answer(call, fd, path, flags, resolve))
@@ -90,7 +83,7 @@ class Opening:
                 return CONTINUE
             name, pid = found
             if name in _OWNERS:
-                os.close(with_rights_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
+                os.close(with_credentials_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
             if pid and name in MOUNT_FILES:
                 made = self._mounts.open(name, pid, flags)
             else:
@@ -105,9 +98,9 @@ class Opening:
 def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:
     """The file's name and whose it is, 0 being the machine's; None for one that is not ours. Raises OSError."""
     if resolve:
-        return _known(tid, fd, locate_within(tid, fd, path, resolve), path)
+        return _known(tid, fd, lookup_within(tid, fd, path, resolve), path)
     for _ in range(_MOST_LINKS):
-        held = locate(tid, fd, path, follow=False)
+        held = lookup(tid, fd, path, follow=False)
         if not stat.S_ISLNK(os.fstat(held).st_mode):
             return _known(tid, fd, held, path)
         try:  # such as /proc/mounts, /etc/mtab; those to the thread's own part of /proc are for us to follow
@@ -135,7 +128,7 @@ def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | Non
         return found and (found[1], 0)
     number = int(found[2] or found[1])
     if not ours:
-        proc = locate(tid, fd, os.path.join(os.path.dirname(path), b"../../.." if found[2] else b".."))
+        proc = lookup(tid, fd, os.path.join(os.path.dirname(path), b"../../.." if found[2] else b".."))
         try:
             number = pid_namespace_of_proc(f"/proc/self/fd/{proc}", tid).tid(number)
         finally:

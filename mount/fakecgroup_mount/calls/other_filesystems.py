@@ -7,8 +7,8 @@ import re
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from fakecgroup_mount.calls.as_caller import as_caller
-from fakecgroup_mount.calls.paths import locate, own_numbers
+from fakecgroup_mount.calls.caller_process import run_as_caller
+from fakecgroup_mount.calls.path_lookup import lookup, with_own_pid
 from fakecgroup_mount.host.descriptors import duplicate
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import Answer, Call, Descriptor
@@ -32,7 +32,7 @@ def mount(call: Call, words: Words, flags: int) -> Answer:
     """A new mount. Raises OSError."""
     data, found = words.data, _DEVICE.search(words.data or b"") if words.kind.startswith(b"fuse") else None
     with ExitStack() as held:
-        place = locate(call.tid, syscalls.AT_FDCWD, words.target)
+        place = lookup(call.tid, syscalls.AT_FDCWD, words.target)
         held.callback(os.close, place)
         if found is not None:
             device = duplicate(thread_group(call.tid), int(found[2]))
@@ -40,19 +40,19 @@ def mount(call: Call, words: Words, flags: int) -> Answer:
             data = _DEVICE.sub(rb"\g<1>fd=%d" % device, words.data or b"", count=1)
         target = b"."
         if words.kind == _WITH_PATHS:
-            target = own_numbers(call.tid, syscalls.AT_FDCWD, words.target)
+            target = with_own_pid(call.tid, syscalls.AT_FDCWD, words.target)
 
         def work() -> int:
             syscalls.mount_as_given(words.source, target, words.kind, flags, data)
             return -1
 
-        as_caller(call, work, numbered=_is_numbered(words.kind), place=place if target == b"." else None)
+        run_as_caller(call, work, numbered=_is_numbered(words.kind), place=place if target == b"." else None)
     return 0
 
 
 def fsopen(call: Call, kind: bytes, flags: int) -> Answer:
     """A file system context, which stays of this kind. Raises OSError."""
-    fd = as_caller(call, lambda: syscalls.syscall("fsopen", kind, flags), numbered=_is_numbered(kind))
+    fd = run_as_caller(call, lambda: syscalls.syscall("fsopen", kind, flags), numbered=_is_numbered(kind))
     return Descriptor(fd, os.O_CLOEXEC if flags & _FSOPEN_CLOEXEC else 0)
 
 

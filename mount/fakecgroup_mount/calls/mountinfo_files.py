@@ -12,7 +12,7 @@ from collections.abc import Callable
 from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
-from fakecgroup_mount.calls.own_tree_opener import OwnTreeOpener
+from fakecgroup_mount.calls.fuse_opener import FuseOpener
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.splicing import READABLE_SIZE, inval_attributes, notify
 from fakecgroup_mount.seccomp.process import identity
@@ -57,7 +57,7 @@ class _Open:
         return mask
 
 
-class MountFiles:
+class MountinfoFiles:
     """Serves `fuse`, whose file system is at the descriptor `root`; `shows` makes each file's text, by name.
 
     `device` is that of the file system ("0:42").
@@ -66,7 +66,7 @@ class MountFiles:
     def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
         self._number = os.makedev(*map(int, device.split(":")))
         self._fuse = fuse
-        self._opener = OwnTreeOpener(root)
+        self._opener = FuseOpener(root)
         self._shows = [shows[name] for name in NAMES]
         self._open: dict[int, _Open] = {}
         self._watched: dict[int, _Open] = {}  # by the kernel's own file

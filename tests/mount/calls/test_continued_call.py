@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.calls import awaiting
-from fakecgroup_mount.calls.awaiting import await_made
+from fakecgroup_mount.calls import continued_call
+from fakecgroup_mount.calls.continued_call import wait_for_outcome
 
 from ...waiting import wait_until
 
@@ -53,13 +53,13 @@ def looks_of(tid: int, number: int, *, is_over: bool = False) -> int:
         looks.append(tid)
         return False
 
-    await_made(tid, number, has_come, lambda: is_over)
+    wait_for_outcome(tid, number, has_come, lambda: is_over)
     return len(looks)
 
 
 def test_what_comes_late_is_waited_for(sleeper: tuple[int, int]) -> None:
     looks = iter([False] * 20 + [True])
-    await_made(*sleeper, lambda: next(looks), lambda: False)
+    wait_for_outcome(*sleeper, lambda: next(looks), lambda: False)
     assert list(looks) == []
 
 
@@ -74,5 +74,5 @@ def test_who_asks_again_has_left_the_call(sleeper: tuple[int, int]) -> None:
 def test_a_thread_that_runs_for_long_has_left_the_call(
     started: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(awaiting, "_PATIENCE", 1000)
+    monkeypatch.setattr(continued_call, "_PATIENCE", 1000)
     assert looks_of(started(sys.executable, "-S", "-c", "while True: pass"), OTHER) > 0

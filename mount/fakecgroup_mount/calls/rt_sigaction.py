@@ -9,13 +9,9 @@ ended.
 
 from __future__ import annotations
 
-import signal
 from struct import pack, unpack
 
-from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
-
-TRAPPED = {"rt_sigaction": When(0, int(signal.SIGCHLD))}
 
 _FLAGS = 8  # where they are in the kernel's struct sigaction, behind the handler
 _RESTART = 0x10000000

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fakecgroup_mount.host.mountinfo import mounts
 
 
-class Sources:
+class MountSources:
     """Mounts are known by their number. A copy in another mount namespace has another one: it is known by its place.
 
     Numbers are used again, so those that are gone are forgotten before the kernel makes a mount that we do not see.

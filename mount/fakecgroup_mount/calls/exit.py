@@ -26,7 +26,7 @@ _REST = 10_000_000  # ns on a CPU that an exit takes at most, and
 _PER_BYTE = 0.5  # ns for what is given back
 
 
-class Ending:
+class ExitCalls:
     """What is known of processes that exit."""
 
     def __init__(self, tree: MountedTree, processes: HostProcesses) -> None:

@@ -17,7 +17,7 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.outside.device_programs import ALLOW_MULTI, REPLACE, DevicePrograms, check_flags, check_size
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.calls.paths import descriptor
+from fakecgroup_mount.calls.path_lookup import fd_path
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of
@@ -39,7 +39,7 @@ _NAME = re.compile(r"/memfd:bpf-prog-([0-9]+) ")
 _SHOWN = 232  # bytes of a struct bpf_prog_info
 
 
-class Bpf:
+class BpfCall:
     """For who has CAP_SYS_ADMIN in the sandbox's own user namespace, that of process `first`; anyone else is refused as
     the kernel does it.
     """
@@ -162,7 +162,7 @@ class Bpf:
     def _cgroup(self, tid: int, fd: int) -> Cgroup:
         """Raises EBADF for what is no directory of the unified hierarchy, ENOENT for a cgroup that was removed."""
         try:
-            found = self._tree.inode(descriptor(tid, fd))
+            found = self._tree.inode(fd_path(tid, fd))
         except OSError:
             found = None
         if not isinstance(found, Cgroup) or not found.hierarchy.dfl:
@@ -179,7 +179,7 @@ def _stand_in(program: int) -> Descriptor:
 def _program(tid: int, fd: int) -> int:
     """The program that a descriptor is. Raises EBADF for none, EINVAL for another file (bpf_prog_get)."""
     try:
-        found = _NAME.match(os.readlink(descriptor(tid, fd)))
+        found = _NAME.match(os.readlink(fd_path(tid, fd)))
     except OSError:
         raise refuse(EBADF) from None
     if found is None:

@@ -1,4 +1,4 @@
-"""mount(2) of a cgroup file system: the tree is put there, as a real one would come into view."""
+"""mount(2) and umount2(2): where a program mounts a cgroup file system, it gets a mount of the tree."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from errno import EBUSY, EINVAL, ENOTDIR, EPERM
 
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.machine.mount_options import SINCE
-from fakecgroup.outside.mounting import FILE_SYSTEMS, OF_ANY, MountOptions, hierarchy_named
+from fakecgroup.outside.mount_parameters import FILE_SYSTEMS, OF_ANY, MountOptions, hierarchy_named
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.calls import other_mounts
+from fakecgroup_mount.calls import other_filesystems
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
-from fakecgroup_mount.calls.covers import CGROUP_ROOT
-from fakecgroup_mount.calls.detached_mounts import detached, move_mount, unmount
+from fakecgroup_mount.calls.detached_mounts import detached_mount, move_mount, unmount
+from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree, cgroup_of
-from fakecgroup_mount.calls.other_mounts import Words
-from fakecgroup_mount.calls.paths import locate
+from fakecgroup_mount.calls.other_filesystems import Words
+from fakecgroup_mount.calls.path_lookup import lookup
 from fakecgroup_mount.host.mountinfo import mount_of
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of, owners
@@ -31,10 +30,9 @@ _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits i
 _CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
 _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
-TRAPPED = {"mount": None, "umount2": When(1, syscalls.MNT_FORCE, syscalls.MNT_FORCE)}
 
 
-class Mounting:
+class MountCalls:
     """`home` is a descriptor of the mount namespace in which the tree is at CGROUP_ROOT."""
 
     def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, home: int) -> None:
@@ -60,9 +58,9 @@ class Mounting:
         texts = [call.memory.read_text(call.tid, word) if word else None for word in (source, data)]
         words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
         if fstype not in FILE_SYSTEMS:
-            return other_mounts.mount(call, words, flags)
+            return other_filesystems.mount(call, words, flags)
         options = os.fsdecode(words.data or b"").split(",")
-        place = locate(call.tid, syscalls.AT_FDCWD, words.target)
+        place = lookup(call.tid, syscalls.AT_FDCWD, words.target)
         named = texts[0] if texts[0] is not None else b"none"
         try:
             if not may_mount(call.tid):
@@ -89,7 +87,7 @@ class Mounting:
     def _forget_gone(self, call: Call, target: int) -> None:
         """The sources of mounts that are gone, whose numbers or places the one to come may have."""
         try:
-            place = locate(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
+            place = lookup(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
         except OSError:  # the call fails then
             return
         try:
@@ -110,7 +108,7 @@ class Mounting:
         """Without MNT_FORCE, which a cgroup file system does not mind, and by which a FUSE file system would end."""
         address, flags = call.arguments[:2]
         name = call.memory.read_text(call.tid, address)
-        place = locate(call.tid, syscalls.AT_FDCWD, name, follow=not flags & _UMOUNT_NOFOLLOW)
+        place = lookup(call.tid, syscalls.AT_FDCWD, name, follow=not flags & _UMOUNT_NOFOLLOW)
         try:
             own = f"/proc/self/fd/{place}"
             if not self._tree.has(own) or flags & _MNT_EXPIRE:  # which is refused together with MNT_FORCE
@@ -124,7 +122,7 @@ class Mounting:
 
     def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
         """A descriptor for a new mount, which is nowhere yet (open_tree(2)); `path` is one of `root`."""
-        made = detached(self._home, path, attributes)
+        made = detached_mount(self._home, path, attributes)
         self._tree.sources.note(mount_of(made), source, tid)
         return made
 

@@ -10,9 +10,9 @@ from fakecgroup.base_files import dfl
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
-from fakecgroup_mount.calls.forking import Forking
+from fakecgroup_mount.calls.fork import ForkCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
-from fakecgroup_mount.calls.paths import descriptor
+from fakecgroup_mount.calls.path_lookup import fd_path
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
 from fakecgroup_mount.seccomp.process import credentials, thread_group
@@ -24,7 +24,7 @@ _INT_MAX = (1 << 31) - 1
 _KEPT = 64  # threads
 
 
-class Cloning:
+class Clone3Call:
     """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
     inherit.
 
@@ -37,13 +37,13 @@ class Cloning:
         tree: MountedTree,
         namespaces: CgroupNamespaces,
         processes: HostProcesses,
-        forking: Forking,
+        forks: ForkCalls,
         child_marks: ChildMarks,
     ) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._processes = processes
-        self._forking = forking
+        self._forking = forks
         self._child_marks = child_marks
         self._left: dict[int, tuple[int, bytes]] = {}  # by thread, where its latest arguments are, and as what
 
@@ -67,7 +67,7 @@ class Cloning:
             return self._forking.start(call, flags)
         try:
             (fd,) = unpack("=Q", call.memory.read(call.tid, address + _CGROUP_OFFSET, 8))
-            cgroup = self._tree.inode(descriptor(call.tid, fd)) if fd <= _INT_MAX else None
+            cgroup = self._tree.inode(fd_path(call.tid, fd)) if fd <= _INT_MAX else None
         except OSError:
             return CONTINUE
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:

@@ -11,7 +11,7 @@ _PATIENCE = 10.0  # seconds, if nobody knows whether the call is over: on a busy
 _PAUSE = 0.0002
 
 
-def await_made(tid: int, number: int, has_come: Callable[[], bool], is_over: Callable[[], bool]) -> None:
+def wait_for_outcome(tid: int, number: int, has_come: Callable[[], bool], is_over: Callable[[], bool]) -> None:
     """Until what the thread's call makes `has_come`, or the call is over without it. The call is the one of this
     number; it is over too where the thread has left it, has run for longer than it takes, or as `is_over` says.
     """

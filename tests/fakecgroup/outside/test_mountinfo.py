@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakecgroup import Kernel
-from fakecgroup.outside.mount_table import (
+from fakecgroup.outside.mountinfo import (
     escape,
     file_system,
     mounts_line,

@@ -1,5 +1,6 @@
-"""RLIMIT_LOCKS: the soft one is the mark that children inherit (`host.fork_marks`). A program sees and sets its own
-beside it (prlimit(2)).
+"""prlimit(2), setrlimit(2), getrlimit(2) of RLIMIT_LOCKS: a program sees and sets a limit of its own.
+
+The kernel's soft limit is the mark that children inherit (`host.fork_marks`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,12 @@ from pathlib import Path
 from struct import Struct
 
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.host.fork_marks import LOCKS, Limit
+from fakecgroup_mount.host.fork_marks import Limit
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
 from fakecgroup_mount.seccomp.user_namespaces import lineage, namespace_of
-
-TRAPPED = {
-    "prlimit64": When(1, LOCKS),
-    "setrlimit": When(0, LOCKS),
-    "getrlimit": When(0, LOCKS),
-}
 
 _RLIMIT = Struct("=QQ")  # struct rlimit64
 _INFINITY = 2**64 - 1
@@ -30,7 +24,7 @@ _CAP_SYS_RESOURCE = 24
 _SHOWN = re.compile(rb"^Max file locks .*$", re.MULTILINE)
 
 
-class Limits:
+class PrlimitCalls:
     """Of processes of the sandbox, which have the user namespace of process `first` or one below it."""
 
     def __init__(self, tree: MountedTree, processes: HostProcesses, first: int) -> None:

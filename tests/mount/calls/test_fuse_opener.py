@@ -14,9 +14,9 @@ DAEMON = """
 import os, threading, time
 from fakecgroup_mount.fuse.fuse_mount import open_device
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.calls.mount_files import MountFiles
+from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 
-class Slow(MountFiles):
+class Slow(MountinfoFiles):
     def _lookup(self, *of):
         print("asked", flush=True)
         time.sleep(300)

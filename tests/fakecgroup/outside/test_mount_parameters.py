@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from fakecgroup import Kernel
-from fakecgroup.outside.mounting import MountOptions, hierarchy_named
+from fakecgroup.outside.mount_parameters import MountOptions, hierarchy_named
 from fakecgroup.outside.subsystems import bound
 
 

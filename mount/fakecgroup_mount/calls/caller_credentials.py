@@ -29,7 +29,7 @@ _NO_MAGIC_LINKS = 0x02  # RESOLVE_NO_MAGICLINKS, include/uapi/linux/openat2.h
 _RESULT = Struct("=i")  # an errno
 
 
-def with_rights_of(tid: int, look: Callable[[int], int]) -> int:
+def with_credentials_of(tid: int, look: Callable[[int], int]) -> int:
     """What `look` opens, with a thread's rights: a descriptor of ours. It is given further limits for openat2(2).
     Raises OSError.
 
@@ -43,7 +43,7 @@ def with_rights_of(tid: int, look: Callable[[int], int]) -> int:
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError:
-            return in_a_child(lambda: _look_in_its_namespace(tid, lambda: look(0)))
+            return run_in_child(lambda: _look_in_its_namespace(tid, lambda: look(0)))
     if _counts(theirs) == _counts(ours):
         return look(0)
     with _taken(theirs, ours):
@@ -56,7 +56,7 @@ def _own(pid: int) -> tuple[Credentials, Namespace]:
     return credentials(pid), namespace_of(pid)
 
 
-def in_a_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:
+def run_in_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:
     """What `work` gives in a child of ours: a descriptor, or -1 for none. Raises OSError.
 
     Nobody can trace it, whoever it becomes.
@@ -77,7 +77,7 @@ def in_a_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> in
     return descriptors[0] if descriptors else -1
 
 
-def become(theirs: Credentials, ours: Credentials, users: int | None) -> None:
+def take_credentials(theirs: Credentials, ours: Credentials, users: int | None) -> None:
     """Takes all ids and capabilities, in the user namespace that `users` is a descriptor of or in ours, with a process
     that has one thread. Raises OSError.
     """

@@ -62,7 +62,7 @@ class _Fork:
         return ran(self.tid) - self.ran > A_FORK if number == b"running" else number not in _CALLS
 
 
-class Forking:
+class ForkCalls:
     """Counts forks against the limits; the tree's lock guards what is under way."""
 
     def __init__(

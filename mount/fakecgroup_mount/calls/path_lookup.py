@@ -10,7 +10,7 @@ from struct import pack
 from typing import NamedTuple
 
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.calls.rights import with_rights_of
+from fakecgroup_mount.calls.caller_credentials import with_credentials_of
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, statfs_type, thread_group
@@ -22,12 +22,12 @@ _HOW = 24  # bytes of a struct open_how
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 
 
-def descriptor(tid: int, fd: int) -> str:
+def fd_path(tid: int, fd: int) -> str:
     """The path of a descriptor of a thread; AT_FDCWD is its working directory."""
     return f"/proc/{tid}/cwd" if fd == syscalls.AT_FDCWD else f"/proc/{tid}/fd/{fd}"
 
 
-def locate(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
+def lookup(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
     """An O_PATH descriptor of ours for what `path`, seen from the thread's `fd`, leads to. Raises OSError.
 
     A link on the way to the thread's own part of /proc leads to ours, but where `path` itself names that; and behind
@@ -40,14 +40,14 @@ def locate(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
     if part is not None:
         link, rest = part.link()
         if link and (rest or follow):
-            return _locate_from(tid, link, rest, flags) if rest else os.open(link, flags)
+            return _lookup_from(tid, link, rest, flags) if rest else os.open(link, flags)
         path = part.path
     if path.startswith(b"/"):
-        return _locate_from_root(tid, path, flags)
-    return _locate_from(tid, os.fsencode(descriptor(tid, fd)), path, flags)
+        return _lookup_from_root(tid, path, flags)
+    return _lookup_from(tid, os.fsencode(fd_path(tid, fd)), path, flags)
 
 
-def _locate_from(tid: int, base: bytes, path: bytes, flags: int) -> int:
+def _lookup_from(tid: int, base: bytes, path: bytes, flags: int) -> int:
     """From what is at a path of ours."""
     try:
         return _open_from(tid, base, path, flags, RESOLVE_NO_SYMLINKS)
@@ -57,10 +57,10 @@ def _locate_from(tid: int, base: bytes, path: bytes, flags: int) -> int:
     whole = os.readlink(base)
     if not _leads_to(tid, whole, base):
         return _open_from(tid, base, path, flags, 0)
-    return _locate_from_root(tid, whole + b"/" + path, flags)
+    return _lookup_from_root(tid, whole + b"/" + path, flags)
 
 
-def _locate_from_root(tid: int, path: bytes, flags: int) -> int:
+def _lookup_from_root(tid: int, path: bytes, flags: int) -> int:
     root = b"/proc/%d/root" % tid
     try:
         return _open_from(tid, root, path, flags, RESOLVE_IN_ROOT)
@@ -102,7 +102,7 @@ def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
     index = next((index for index, name in enumerate(names) if name in (b"self", b"thread-self")), None)
     if index is None:
         return None
-    proc = locate(tid, fd, b"/".join(names[:index]) or (b"/" if index else b"."))
+    proc = lookup(tid, fd, b"/".join(names[:index]) or (b"/" if index else b"."))
     try:
         found = os.fstat(proc)
         if found.st_ino != _PROC_ROOT_INO or statfs_type(proc) != PROC_SUPER_MAGIC:
@@ -118,18 +118,18 @@ def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
     return _OwnPart(names[:index], own, ours, names[index + 1 :])
 
 
-def own_numbers(tid: int, fd: int, path: bytes) -> bytes:
+def with_own_pid(tid: int, fd: int, path: bytes) -> bytes:
     """A path with the thread's number instead of the first `self` or `thread-self` that is a link of /proc."""
     part = _own_part(tid, fd, path)
     return path if part is None else part.path
 
 
-def locate_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
-    """As `locate`, within the limits that openat2(2) is given as `resolve`. Raises OSError."""
-    numbered = own_numbers(tid, fd, path)
+def lookup_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
+    """As `lookup`, within the limits that openat2(2) is given as `resolve`. Raises OSError."""
+    numbered = with_own_pid(tid, fd, path)
     if numbered != path and resolve & RESOLVE_NO_SYMLINKS:
         raise refuse(ELOOP)
-    base = os.fsencode(descriptor(tid, fd))
+    base = os.fsencode(fd_path(tid, fd))
     if path.startswith(b"/") and not resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT):
         base, numbered = b"/proc/%d/root" % tid, numbered.lstrip(b"/")
     return _open_from(tid, base, numbered, os.O_PATH | os.O_CLOEXEC, resolve)
@@ -138,7 +138,7 @@ def locate_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
 def _open_from(tid: int, directory: bytes, path: bytes, flags: int, resolve: int) -> int:
     """Resolves a path from what is at a path of ours, with the thread's rights."""
     with _held(directory) as base:
-        return with_rights_of(
+        return with_credentials_of(
             tid, lambda more: syscalls.syscall("openat2", base, path, pack("=QQQ", flags, 0, resolve | more), _HOW)
         )
 

@@ -12,14 +12,13 @@ import threading
 from errno import EBUSY, EINVAL, EOPNOTSUPP, EPERM
 from typing import NamedTuple
 
-from fakecgroup.outside.mounting import FILE_SYSTEMS
+from fakecgroup.outside.mount_parameters import FILE_SYSTEMS
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.calls import other_mounts
+from fakecgroup_mount.calls import other_filesystems
 from fakecgroup_mount.calls.detached_mounts import ATTRIBUTES, move_mount
-from fakecgroup_mount.calls.mounting import Mounting, may_mount
-from fakecgroup_mount.calls.paths import descriptor, locate
+from fakecgroup_mount.calls.mount import MountCalls, may_mount
+from fakecgroup_mount.calls.path_lookup import fd_path, lookup
 from fakecgroup_mount.host.mountinfo import mount_of
-from fakecgroup_mount.seccomp.filter import When
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import signed
 
@@ -30,13 +29,6 @@ _ATIME = 0x70
 _FROM_EMPTY, _FOLLOW, _TO_EMPTY, _BENEATH = 0x04, 0x10, 0x40, 0x200  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_*
 _STAND_IN = "fs-context"
 _MOST = 64  # mounts that were made and put nowhere yet, before the oldest ends
-
-TRAPPED: dict[str, When | None] = {
-    "fsopen": None,
-    "fsconfig": None,
-    "fsmount": None,
-    "move_mount": When(4, _FROM_EMPTY, _FROM_EMPTY),
-}
 
 
 class _Context(NamedTuple):
@@ -69,10 +61,10 @@ class _Context(NamedTuple):
         return cls(unified, phase, tuple(options), root)
 
 
-class Contexts:
+class FsmountCalls:
     """What a context is configured with is kept in the stand-in itself, and so ends with it."""
 
-    def __init__(self, mounting: Mounting) -> None:
+    def __init__(self, mounting: MountCalls) -> None:
         self._mounting = mounting
         self._lock = threading.Lock()
         self._made: dict[int, int] = {}
@@ -85,7 +77,7 @@ class Contexts:
         if not may_mount(call.tid):
             return -EPERM if kind in FILE_SYSTEMS else CONTINUE
         if kind not in FILE_SYSTEMS:
-            return other_mounts.fsopen(call, kind, flags)
+            return other_filesystems.fsopen(call, kind, flags)
         if flags & ~_CLOEXEC:
             raise refuse(EINVAL)
         held = os.memfd_create(_STAND_IN, os.MFD_CLOEXEC)
@@ -99,7 +91,7 @@ class Contexts:
     def fsconfig(self, call: Call) -> Answer:
         """Raises EINVAL, EBUSY, EPERM, EOPNOTSUPP in the kernel's order (fsconfig, vfs_fsconfig_locked)."""
         fd, command, key, value, auxiliary = call.arguments[:5]
-        path = descriptor(call.tid, signed(fd))
+        path = fd_path(call.tid, signed(fd))
         with self._lock:
             context = _context(path)
             if context is None or not call.waits():
@@ -144,7 +136,7 @@ class Contexts:
     def fsmount(self, call: Call) -> Answer:
         """A descriptor for the root of a mount. Raises EPERM, EINVAL, EBUSY in the kernel's order."""
         fd, flags, attributes = call.arguments[:3]
-        path = descriptor(call.tid, signed(fd))
+        path = fd_path(call.tid, signed(fd))
         with self._lock:
             context = _context(path)
             if context is None or not call.waits():
@@ -185,9 +177,9 @@ class Contexts:
                 raise refuse(EPERM)
             name = call.memory.read_text(call.tid, to_name)
             if not name and flags & _TO_EMPTY:
-                place = os.open(descriptor(call.tid, signed(to_fd)), os.O_PATH | os.O_CLOEXEC)
+                place = os.open(fd_path(call.tid, signed(to_fd)), os.O_PATH | os.O_CLOEXEC)
             else:
-                place = locate(call.tid, signed(to_fd), name, follow=bool(flags & _FOLLOW))
+                place = lookup(call.tid, signed(to_fd), name, follow=bool(flags & _FOLLOW))
             try:
                 if not call.waits():
                     return CONTINUE

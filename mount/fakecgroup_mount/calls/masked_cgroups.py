@@ -22,7 +22,7 @@ _FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec
 _OUT_OF_REACH = (ENOENT, ENOTDIR, EACCES)  # below a cover, or where the user may not go
 
 
-def cover(root: str) -> None:
+def mask(root: str) -> None:
     """Covers `root`, and each cgroup file system that is mounted elsewhere. Raises OSError."""
     syscalls.mount("tmpfs", root, "tmpfs", _FLAGS, "mode=755,size=4k,nr_inodes=3")
     directory, file = f"{root}/directory", f"{root}/file"
@@ -34,14 +34,14 @@ def cover(root: str) -> None:
     try:
         for mount in list(mounts()):
             if mount.fstype in _TYPES:
-                _cover(mount, *sources)
+                _mask(mount, *sources)
         syscalls.mount(directory, root, None, _MS_BIND)
     finally:
         for source in sources:
             os.close(source)
 
 
-def _cover(mount: Mount, directory: int, file: int) -> None:
+def _mask(mount: Mount, directory: int, file: int) -> None:
     """Covers a mount, where a path leads to it. Raises OSError."""
     try:
         place = os.open(mount.point, os.O_PATH | os.O_CLOEXEC)
@@ -60,7 +60,7 @@ def _cover(mount: Mount, directory: int, file: int) -> None:
         os.close(place)
 
 
-def hidden(device: str, table: Sequence[Mount]) -> set[int]:
+def masked(device: str, table: Sequence[Mount]) -> set[int]:
     """The numbers of the covers in a table of mounts, which are of the file system `device` ("0:42"), and of what
     nobody can reach for them.
     """

@@ -21,7 +21,7 @@ _ERRNO = Struct("=I")  # 0 with a descriptor
 _MOST = 4096  # bytes of a message
 
 
-class OwnTreeOpener:
+class FuseOpener:
     """Opens paths that are relative to the descriptor `root`."""
 
     def __init__(self, root: int) -> None:

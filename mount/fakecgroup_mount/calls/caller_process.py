@@ -14,7 +14,7 @@ from errno import EEXIST, ESRCH
 from pathlib import Path
 
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.calls.rights import become, in_a_child
+from fakecgroup_mount.calls.caller_credentials import run_in_child, take_credentials
 from fakecgroup_mount.host.pid_namespaces import nspid
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import Call
@@ -26,11 +26,11 @@ _PID_MAX = Path("/proc/sys/kernel/pid_max")
 _MOST = 100  # numbers that are tried
 
 
-def as_caller(call: Call, work: Callable[[], int], *, numbered: bool, place: int | None = None) -> int:
+def run_as_caller(call: Call, work: Callable[[], int], *, numbered: bool, place: int | None = None) -> int:
     """What `work` gives: a descriptor, which is then ours, or -1 for none. `numbered` is where it depends on the pid
     namespace; `place` is a descriptor of ours for another working directory. Raises OSError.
     """
-    return in_a_child(lambda: _become(call, work, numbered, place))
+    return run_in_child(lambda: _become(call, work, numbered, place))
 
 
 def _become(call: Call, work: Callable[[], int], numbered: bool, place: int | None) -> int:
@@ -51,12 +51,12 @@ def _become(call: Call, work: Callable[[], int], numbered: bool, place: int | No
     os.fchdir(here if place is None else place)
 
     def as_the_thread() -> int:
-        become(theirs, ours, users)
+        take_credentials(theirs, ours, users)
         return work()
 
     if pids is None:
         return as_the_thread()
-    return in_a_child(as_the_thread, lambda: _fork_far_off(highest, levels))
+    return run_in_child(as_the_thread, lambda: _fork_far_off(highest, levels))
 
 
 def _fork_far_off(highest: int, levels: int) -> int:

@@ -1,0 +1,54 @@
+"""kill(2) of pid -1, every process: it reaches the sandbox alone.
+
+The sandbox has no pid namespace, so the kernel would signal all processes of the user who started it. `kill -9 -1`, by
+which an init ends a system, would end a user's session, or as root the machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
+from fakecgroup_mount.seccomp.namespace_kill import processes_inside
+from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
+from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
+
+_CAP_KILL = 5
+
+
+class KillCall:
+    """Signals the processes of the sandbox of process `first`."""
+
+    def __init__(self, first: int) -> None:
+        self._sandbox = namespace_of(first)
+
+    def kill(self, call: Call) -> Answer:
+        """Always 0, as there are processes outside (kill_something_info).
+
+        In a pid namespace of its own the kernel itself signals no process outside, so it goes on.
+        """
+        number = signed(call.arguments[1])
+        own_pids = os.stat(f"/proc/{call.tid}/ns/pid").st_ino != os.stat("/proc/self/ns/pid").st_ino
+        if own_pids or not 0 <= number < signal.NSIG or not call.waits():
+            return CONTINUE
+        caller, own, session = credentials(call.tid), namespace_of(call.tid), os.getsid(call.tid)
+        group = thread_group(call.tid)
+        for pid, pidfd in processes_inside(self._sandbox):
+            try:
+                same_session = number == signal.SIGCONT and os.getsid(pid) == session
+                if pid != group and (same_session or _may_kill(caller, own, pid)):
+                    signal.pidfd_send_signal(pidfd, number)
+            except OSError:
+                pass  # it has ended
+            finally:
+                os.close(pidfd)
+        return 0
+
+
+def _may_kill(caller: Credentials, own: Namespace, pid: int) -> bool:
+    """Whether the caller, whose user namespace is `own`, may signal a process (kill_ok_by_cred). Raises OSError."""
+    real, _, saved, _ = credentials(pid).uids
+    if {real, saved} & {*caller.uids[:2]}:
+        return True
+    return bool(caller.capabilities >> _CAP_KILL & 1) and own in lineage(pid)
