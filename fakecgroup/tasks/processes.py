@@ -9,8 +9,6 @@ from ..credentials.capability import Privileges
 from .place import Places
 from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
-__all__ = ["End", "Places", "Processes", "TaskInfo"]
-
 
 class TaskInfo(NamedTuple):
     """One thread, with its real and its saved uid. A kernel thread that must stay is not `movable`."""

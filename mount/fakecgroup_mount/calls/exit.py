@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from fakecgroup.tasks.processes import Places
+from fakecgroup.tasks.place import Places
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of

@@ -8,7 +8,7 @@ from fakecgroup import End
 from fakecgroup_mount.host.usage import resident
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
     from fakecgroup_mount.host.exit_events import ExitEvent, ExitEvents
 
 

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
 
 LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
 UNLIMITED = resource.RLIM_INFINITY

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
     from fakecgroup_mount.host.fork_events import ForkEvents
 
 

@@ -16,7 +16,7 @@ from fakecgroup_mount.host.fork_marks import LOCKS, ForkMark, ForkMarks
 from fakecgroup_mount.host.usage import stat_of
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
 
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _PARENT, _START = 1, 19  # in what `stat_of` gives: the 3rd, 4th and 22nd field of proc_pid_stat(5)

@@ -38,7 +38,7 @@ from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import Usage, stat_of
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
 
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
