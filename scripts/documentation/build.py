@@ -20,7 +20,8 @@ def build(target: Path) -> int:
 
     Raises ValueError where TARGET is a folder with something else in it.
     """
-    if target.exists() and any(target.iterdir()) and not (target / "index.html").exists():
+    there = {path.name for path in target.iterdir()} if target.exists() else set()
+    if there and not there & {"index.html", ".doctrees"}:  # a site, or one whose build has failed
         raise ValueError(f"{target} has other files in it")
     shutil.rmtree(target, ignore_errors=True)
     read = target / ".doctrees"
@@ -32,13 +33,13 @@ def build(target: Path) -> int:
             file = target / "completions" / shell / name.format(program)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(completion(program, shell), encoding="utf-8")
-    foreign = _foreign(target)
-    for page, asset in foreign:
+    loaded = foreign(target)
+    for page, asset in loaded:
         print(f"docs: {page} loads {asset}", file=sys.stderr)
-    return int(bool(foreign))
+    return int(bool(loaded))
 
 
-def _foreign(target: Path) -> list[tuple[str, str]]:
+def foreign(target: Path) -> list[tuple[str, str]]:
     """What pages load from elsewhere, so that they would not work from disk."""
     found = []
     for page in target.rglob("*.html"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fakecgroup import personalities
+
 from .behaviour import Kind, kinds
 from .conformance_cases import anchor, families_of
 from .interface_files import CORE, KERNELS, InterfaceFile, controllers, files_of
@@ -27,7 +29,8 @@ def _named(controller: str) -> str:
 
 
 def _table(files: tuple[InterfaceFile, ...], *, unified: bool) -> str:
-    kernels = [kernel for kernel in KERNELS if any(kernel in file.layouts for file in files)]
+    layout = "v2" if unified else "v1"
+    kernels = [kernel for kernel in KERNELS if (layout, kernel) in personalities()]
     return table(
         ("file", *kernels, "since, until", "mode", "in cgroups", "text", "cases"),
         (
@@ -35,7 +38,7 @@ def _table(files: tuple[InterfaceFile, ...], *, unified: bool) -> str:
                 f"`{file.name}`",
                 *(" ".join(file.layouts.get(kernel, ["–"])) for kernel in kernels),
                 _life(file, kernels),
-                ", ".join(file.modes),
+                file.mode,
                 file.where,
                 _text(file),
                 _cases(file, unified=unified),
@@ -53,7 +56,7 @@ def _life(file: InterfaceFile, kernels: list[str]) -> str:
         said.append(f"since {kernels[have.index(True)]}")
     if not have[-1]:
         said.append(f"until {kernels[len(have) - have[::-1].index(True)]}")
-    said += sorted({f"`{row.config}`" for row in file.rows if row.config})
+    said += sorted(f"`{config}`" for config in file.configs)
     return ", ".join(said)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 from fakecgroup import Kernel, Processes, personalities
 from fakecgroup.core.cftype import CFType, Where
@@ -17,18 +18,21 @@ KERNELS = tuple(sorted({version for _, version in personalities()}, key=lambda t
 """Every kernel that can be played, the oldest first."""
 
 
+_PLACES = {Where.ROOT: "root only", Where.CHILD: "not in the root", Where.BOTH: "all"}
+
+
 @dataclass
 class InterfaceFile:
     """A file of one controller on the unified hierarchy or on v1. `layouts` has those with the file by kernel.
 
-    `rows` has each table row once that gives the file on some kernel, as a mode or a place may differ.
+    `rows` has the rows of the controller's table by kernel: one, or one for the root and one for the others.
     """
 
     controller: str
     unified: bool
     name: str
     layouts: dict[str, list[str]] = field(default_factory=dict)
-    rows: list[CFType] = field(default_factory=list)
+    rows: dict[str, list[CFType]] = field(default_factory=dict)
 
     @property
     def kernels(self) -> list[str]:
@@ -36,17 +40,28 @@ class InterfaceFile:
         return [kernel for kernel in KERNELS if kernel in self.layouts]
 
     @property
-    def modes(self) -> list[str]:
-        """The mode bits when it is made, such as 0644; several where kernels differ."""
-        return sorted({f"{row.permissions:04o}" for row in self.rows})
+    def configs(self) -> set[str]:
+        """The build options without which kernels do not have it."""
+        return {row.config for rows in self.rows.values() for row in rows if row.config}
+
+    @property
+    def mode(self) -> str:
+        """The mode bits when it is made, such as 0644."""
+        return self.by_kernel(lambda kernel: " ".join(sorted({f"{row.permissions:04o}" for row in self.rows[kernel]})))
 
     @property
     def where(self) -> str:
         """The cgroups that have it."""
-        places = Where(0)
-        for row in self.rows:
-            places |= row.where
-        return {Where.ROOT: "root only", Where.CHILD: "not in the root", Where.BOTH: "all"}[places]
+        return self.by_kernel(lambda kernel: _PLACES[reduce(or_, (row.where for row in self.rows[kernel]))])
+
+    def by_kernel(self, of: Callable[[str], str]) -> str:
+        """What `of` says of each kernel: once if it is the same of all, else with the kernels."""
+        said: dict[str, list[str]] = {}
+        for kernel in self.kernels:
+            said.setdefault(of(kernel), []).append(kernel)
+        if len(said) == 1:
+            return next(iter(said))
+        return ", ".join(f"{text} ({' '.join(kernels)})" for text, kernels in said.items())
 
 
 def machine(
@@ -101,6 +116,7 @@ def files_of(controller: str, *, unified: bool) -> tuple[InterfaceFile, ...]:
             layouts = file.layouts.setdefault(version, [])
             if layout not in layouts:
                 layouts.append(layout)
-            if entry.row not in file.rows:
-                file.rows.append(entry.row)
+            rows = file.rows.setdefault(version, [])
+            if entry.row not in rows:
+                rows.append(entry.row)
     return tuple(found.values())

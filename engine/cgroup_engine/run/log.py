@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from cgroup_engine.errors import StepFailedError, errno_name
 from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping
@@ -124,7 +124,13 @@ class Log:
         self._logger.log(level, "%s", line, extra={"event": event, "fields": fields})
 
 
-class _Handler(logging.StreamHandler[TextIO]):
+if TYPE_CHECKING:
+    _StreamHandler = logging.StreamHandler[TextIO]
+else:
+    _StreamHandler = logging.StreamHandler  # takes a type since Python 3.11
+
+
+class _Handler(_StreamHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """Ignores a reader that is gone and a full disk: the tree is kept all the same."""
 
