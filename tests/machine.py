@@ -34,7 +34,7 @@ step() {
 
 def answers_of(script: str, layout: str) -> dict[str, Any]:
     """What a bash script in the machine prints: name of a `step` -> its exit code and output."""
-    command = [SYSTEMD, "run", "--kernel", SERIES, "--layout", layout, "-"]
+    command = [str(SYSTEMD), "run", "--kernel", SERIES, "--layout", layout, "-"]
     done = subprocess.run(command, input=_STEP + script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}

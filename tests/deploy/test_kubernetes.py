@@ -19,18 +19,18 @@ OBJECTS = [each for part in PARTS for each in yaml.safe_load_all((HERE / part).r
 
 def _one(kind: str) -> dict[str, Any]:
     [found] = [each for each in OBJECTS if each["kind"] == kind]
-    return found
+    return dict(found)
 
 
 @pytest.fixture
 def pod() -> dict[str, Any]:
-    return _one("DaemonSet")["spec"]["template"]["spec"]
+    return dict(_one("DaemonSet")["spec"]["template"]["spec"])
 
 
 @pytest.fixture
 def container(pod: dict[str, Any]) -> dict[str, Any]:
     [found] = pod["containers"]
-    return found
+    return dict(found)
 
 
 def test_every_manifest_is_in_the_kustomization() -> None:

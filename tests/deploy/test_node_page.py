@@ -13,12 +13,12 @@ import pytest
 
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
-from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping
+from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping
 from cgroup_engine.run.log import Log
 from cgroup_engine.run.metrics import Metrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "node.md").read_text()
-EVENTS = [
+EVENTS: list[Event] = [
     Started("/cg", "v2", "kubepods", dry_run=False),
     Listening("http://127.0.0.1:9753"),
     Reconciled(

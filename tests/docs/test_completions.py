@@ -51,6 +51,6 @@ def test_the_shell_takes_it(program: str, shell: str, tmp_path: Path) -> None:
     ],
 )
 def test_bash_completes_a_word(program: str, words: list[str], completed: list[str], script: Path) -> None:
-    asked = ["bash", "--norc", "-c", _ASK, "bash", script, program, *words]
+    asked = ["bash", "--norc", "-c", _ASK, "bash", str(script), program, *words]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.stderr) == (completed, "")

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 
-from cgroup_engine.inputs import config, pods
+from cgroup_engine.inputs import config
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
@@ -218,7 +219,7 @@ def make_pod() -> Callable[..., Pod]:
 
     def make(*containers: dict[str, Any], n: int = 1, minor: int = 36, gates: Any = None, **spec: Any) -> Pod:
         version = KubeletVersion(minor, gates or {})
-        return pods.pod_from_object(pod_object(*containers, n=n, **spec), "test", version)
+        return pod_from_object(pod_object(*containers, n=n, **spec), "test", version)
 
     return make
 

@@ -21,7 +21,7 @@ from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import Driver
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.model.wanted_cgroup import Level, WantedCgroup
 from cgroup_engine.plan.step import Plan
 from cgroup_engine.plan.steps import settings_of
 from cgroup_engine.tree.found import FoundTree
@@ -45,8 +45,8 @@ class Machine(KernelFs):
         self.table = ProcessTable()
         super().__init__(Kernel(layout, version, cpus=CPUS, numa_nodes=NODES, memory=MEMORY, processes=self.table))
         self.series = version
-        self.log = []
-        self.processes = {}
+        self.log: list[Any] = []
+        self.processes: dict[Any, Any] = {}
         self.layout = detect(self, "model")
 
     def mkdir(self, path: str) -> None:
@@ -178,7 +178,8 @@ def any_tree(chance: Any, machine: Machine, paths: list[str]) -> list[WantedCgro
     """Values as a kernel accepts them together: no child over its parent in quota or CPUs."""
     # before 6.1 a v2 cgroup keeps its parent from giving up a CPU, so that there all have a list or none
     lists = chance.random() < 0.7
-    tree, bounds = [], {"": (None, frozenset(range(CPUS)))}
+    tree: list[WantedCgroup] = []
+    bounds: dict[str, tuple[Any, frozenset[int]]] = {"": (None, frozenset(range(CPUS)))}
     for path in paths:
         above, cpus = bounds[path.rpartition("/")[0]]
         quota = _quota(chance, above)
@@ -187,7 +188,7 @@ def any_tree(chance: Any, machine: Machine, paths: list[str]) -> list[WantedCgro
             cpus = frozenset(chance.sample(sorted(cpus), chance.randint(1, len(cpus))))
         bounds[path] = (quota or above, cpus)
         depth = path.count("/")
-        level = "node" if depth == 0 else "pod" if path.rpartition("/")[2].startswith("pod") else "qos"
+        level: Level = "node" if depth == 0 else "pod" if path.rpartition("/")[2].startswith("pod") else "qos"
         memory = chance.choice([None, *SIZES])
         limits = CgroupLimits(
             shares=chance.choice([None, 2, 512, 1024, 262144]),
@@ -308,7 +309,7 @@ def _value(chance: Any, file: str) -> str:
     if file == "cpuset.cpus":
         return cpu_list(chance.sample(range(CPUS), chance.randint(1, CPUS)))
     if file == "cpuset.cpus.partition":
-        return chance.choice(["root", "member"])
+        return str(chance.choice(["root", "member"]))
     if file in ("cpuset.cpu_exclusive", "cpu.idle"):
         return "1"
     if file.endswith(("burst", "burst_us")):

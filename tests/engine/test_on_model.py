@@ -64,7 +64,7 @@ class Node:
 
     def snapshot(self, path: str = "") -> dict[str, str | None]:
         """Every directory, and every file that this engine could have written."""
-        tree = {}
+        tree: dict[str, str | None] = {}
         for name in self.fs.listdir(path):
             child = f"{path}/{name}" if path else name
             if self.fs.is_dir(child):

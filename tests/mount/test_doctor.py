@@ -164,7 +164,7 @@ def test_a_refused_filter_has_a_remedy(text: str, remedy: str, monkeypatch: pyte
     def refuse(code: bytes) -> int:
         raise MountError(f"cannot trap system calls: {text}")
 
-    monkeypatch.setattr(machine_checks.seccomp, "install", refuse)
+    monkeypatch.setattr("fakecgroup_mount.seccomp.filter.install", refuse)
     check = machine_checks._seccomp()
     assert (check.state, check.found) == (NO, text)
     assert check.remedy is not None

@@ -65,8 +65,10 @@ def test_all_who_wait_are_woken(native_group: Path) -> None:
             os.pread(file.fileno(), 100, 0)
         assert [len(epoll.poll(0)) for epoll in pollers] == [0] * 10 + [1] * 10
     finally:
-        for one in (*files, *pollers):
-            one.close()
+        for file in files:
+            file.close()
+        for epoll in pollers:
+            epoll.close()
 
 
 def test_a_pressure_trigger_is_woken_by_the_removal(native_group: Path) -> None:

@@ -233,7 +233,12 @@ def test_nothing_is_looked_at_any_more_once_the_last_process_has_gone(family: Fa
         processes.report(kernel)
         with pytest.MonkeyPatch.context() as patch:
             asked: list[object] = []
-            patch.setattr(NewPids, "take", lambda numbers: asked.append(numbers) or ([], True))
+
+            def take(numbers: object) -> tuple[list[int], bool]:
+                asked.append(numbers)
+                return [], True
+
+            patch.setattr(NewPids, "take", take)
             kernel.read("/a/cgroup.procs")
         kernel.read("/a/cgroup.procs")
         return bool(asked)

@@ -17,6 +17,7 @@ import pytest
 
 from fakecgroup_mount.cli import list as list_command
 from fakecgroup_mount.fuse import mounted_trees
+from fakecgroup_mount.fuse.about import TreeFacts
 from fakecgroup_mount.fuse.mounted_trees import MountedTree
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE
 from fakecgroup_mount.host.mountinfo import Mount as Line
@@ -144,7 +145,7 @@ def test_no_trees_are_told_in_words(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_a_table_has_a_line_for_each_tree_and_what_to_do_below(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = mounted_trees.TreeFacts("v2", "6.12", "native", 3)
+    facts = TreeFacts("v2", "6.12", "native", 3)
     trees = [MountedTree("/a", "serves", 4711, None, facts), MountedTree("/with space", "dead")]
     assert printed(trees, monkeypatch, capsys).splitlines() == [
         "DIR          STATE   DAEMON  LAYOUT  KERNEL  TRANSPORT  SINCE  CGROUPS",

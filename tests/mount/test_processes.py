@@ -134,7 +134,7 @@ def a_thread_leaves(group: Path, file: str) -> str:
         "print(open(name).read() == f'{os.getpid()}\\n')\n"
         "open('../cgroup.procs', 'w').write('0')\n"
     )
-    command = [sys.executable, "-c", script, group, file]
+    command = [sys.executable, "-c", script, str(group), file]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

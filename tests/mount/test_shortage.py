@@ -124,7 +124,10 @@ class Listed(Quiet):
 
     def __init__(self, said: list[str]) -> None:
         super().__init__()
-        self.write = said.append  # type: ignore[method-assign]
+        self._said = said
+
+    def write(self, text: str) -> None:
+        self._said.append(text)
 
 
 # -- without a mount ----------------------------------------------------------------------------------
@@ -154,7 +157,12 @@ def test_an_exit_is_reported_without_a_descriptor(processes: HostProcesses, slee
 
     wait_until(is_told)
     process.wait()
-    wait_until(lambda: (processes.report(kernel), process.pid not in processes.watched)[1])
+
+    def is_forgotten() -> bool:
+        processes.report(kernel)
+        return process.pid not in processes.watched
+
+    wait_until(is_forgotten)
 
 
 def test_who_is_frozen_without_a_descriptor_is_stopped_and_goes_on(processes: HostProcesses, sleeper: Sleeper) -> None:

@@ -135,7 +135,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> D
         if not made.exists():
             building = shared / "distributions.new"
             copy = sources(shared / "distributions.sources")
-            options = ["--no-isolation", "--skip-dependency-check", "--outdir", building]
+            options = ["--no-isolation", "--skip-dependency-check", "--outdir", str(building)]
             done = _done([sys.executable, "-m", "build", *options, copy], shared)
             assert done.returncode == 0, done.stdout + done.stderr
             shutil.rmtree(copy)

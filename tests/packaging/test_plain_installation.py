@@ -8,7 +8,7 @@ import pytest
 
 from .conftest import CHECKOUT, PACKAGES, Environment
 
-NODE = ["--config", CHECKOUT / "examples" / "three-pods.kubelet.yaml", "--cpus=4", "--memory=8Gi"]
+NODE: list[str | Path] = ["--config", CHECKOUT / "examples" / "three-pods.kubelet.yaml", "--cpus=4", "--memory=8Gi"]
 
 # Prints each module that cannot be imported; what is for pytest needs pytest.
 IMPORT_ALL = f"""

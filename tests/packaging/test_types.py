@@ -29,8 +29,8 @@ def checked(project: Path, environment: Environment, text: str) -> list[str]:
     """What mypy says of a module that uses the environment's packages."""
     pytest.importorskip("mypy", reason="takes mypy: the extra check")
     (project / "user.py").write_text(text)
-    options = ["--strict", "--no-error-summary", "--cache-dir", project / "cache"]
-    done = subprocess.run(
+    options = ["--strict", "--no-error-summary", "--cache-dir", str(project / "cache")]
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "--python-executable", environment.interpreter, "user.py"],
         cwd=project,
         capture_output=True,

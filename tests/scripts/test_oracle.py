@@ -20,7 +20,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 def oracle(*arguments: str, cache: Path, text: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-    command = [sys.executable, SCRIPTS / "program.py", "oracle_vm", *arguments]
+    command = [sys.executable, str(SCRIPTS / "program.py"), "oracle_vm", *arguments]
     return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 

@@ -93,7 +93,7 @@ def test_a_panic_is_found_on_the_console(console: str, line: str, tmp_path: Path
 
 
 def test_missing_programs_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(MachineError) as caught:
         programs.provide("oracle", compiler=True)

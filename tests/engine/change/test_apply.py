@@ -25,7 +25,7 @@ LIMITED = {"limits": {"cpu": "1", "memory": "1Gi"}}
 POD = "kubepods/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
 
 
-def _run(kernel: OsFs | StubKernel | _Busy, wanted: tuple[WantedCgroup, ...]) -> Outcome:
+def _run(kernel: Any, wanted: tuple[WantedCgroup, ...]) -> Outcome:
     return execute(make_plan(wanted, FoundTree(kernel, detect(kernel, "stub")), "cgroupfs"), kernel)
 
 
@@ -118,7 +118,7 @@ class _Busy:
         self.kernel = kernel
         self.usage = usage
 
-    def __getattr__(self, name: str) -> Callable[..., Any] | dict[str, str]:
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)
 
     def write(self, path: str, data: str) -> None:

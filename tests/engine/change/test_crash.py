@@ -17,6 +17,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,8 +84,14 @@ class Node:
     def main(self, command: str, *pods: str) -> int:
         """A command in this process; ``run`` ends when it has looked at the tree once."""
         look = Loop._reconcile
+
+        def look_once(*asked: Any) -> Any:
+            seen = look(*asked)
+            signal.raise_signal(signal.SIGTERM)
+            return seen
+
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(Loop, "_reconcile", lambda *asked: (look(*asked), signal.raise_signal(signal.SIGTERM))[0])
+            patched.setattr(Loop, "_reconcile", look_once)
             return main(self.arguments(command, *pods))
 
     def run(self, command: str, *pods: str) -> str:

@@ -62,6 +62,7 @@ def test_the_lock_is_gone_with_its_holder(tree: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, "0", str(tree), KUBEPODS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
+        assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(LockedError, match=f"pid {holder.pid}"), locked(str(tree), V2, KUBEPODS):
             pass
@@ -111,6 +112,8 @@ def test_who_may_write_only_below_meets_who_may_write_above(
     for directory, user in owned.items():
         os.chown(tree / directory / "cgroup.procs", user, user)
     with _holder(first, tree) as one:
+        assert one.stdin is not None
+        assert one.stdout is not None
         assert one.stdout.readline() == "held\n"
         with _holder(second, tree) as other:
             assert "is at work on /own/kubepods" in other.communicate("")[1]

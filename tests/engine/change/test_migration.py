@@ -6,6 +6,7 @@ import os
 import subprocess
 from errno import ENOSPC, ESRCH
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,8 @@ class Hierarchies(CgroupFs):
         trees = ("cpu,cpuacct", "memory", "freezer", "net_cls")
         self.there = {*trees, *(f"{tree}/pod" for tree in trees[:3]), "cpu", "cpu/pod", "memory/before"}
         self.where = dict.fromkeys(trees, "")
-        self.refuse = {}
-        self.log = []
+        self.refuse: dict[str, int] = {}
+        self.log: list[Any] = []
 
     def mkdir(self, path: str) -> None:
         raise AssertionError("no process is entered by making a cgroup")

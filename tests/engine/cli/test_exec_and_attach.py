@@ -126,6 +126,7 @@ def test_exit_code_and_signals_are_the_commands(tree: Tree) -> None:
 def test_a_command_ends_quietly_when_its_reader_has_gone(tree: Tree) -> None:
     command = ["exec", *tree.state, ALONE, "--", "sh", "-c", "while echo y; do :; done"]
     with subprocess.Popen([*ENGINE, *command], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(10) == -signal.SIGPIPE

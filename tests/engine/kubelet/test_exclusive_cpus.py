@@ -44,7 +44,7 @@ def test_pod_level_resources_have_none(
     assert not has_exclusive_cpus(pod.containers[0], pod, "Guaranteed")
 
 
-def _quotas(node: NodeConfig, pod: Pod) -> list[int]:
+def _quotas(node: NodeConfig, pod: Pod) -> list[int | None]:
     return [cgroup.limits.quota_us for cgroup in wanted_tree(node, [pod]) if cgroup.level in ("pod", "container")]
 
 

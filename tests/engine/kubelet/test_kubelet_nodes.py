@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ class Node:
     def path(self, name: tuple[str, ...]) -> str:
         return "/" + names.directory(name, self.row["driver"])
 
-    def kept(self) -> dict[str, Quantity]:
+    def kept(self) -> Mapping[str, Quantity]:
         config = ConfigFields({"evictionHard": self.row["eviction_hard"]}, "test", self.version)
         eviction = eviction_memory(config, self.capacity["memory"].value())
         return reservation(self.capacity, self.kube, self.system, eviction)
@@ -89,11 +90,11 @@ class Node:
         }
 
 
-def _amounts(texts: dict[str, str] | None) -> dict[str, Quantity]:
+def _amounts(texts: dict[str, str] | None) -> Mapping[str, Quantity]:
     return {name: parse(text) for name, text in (texts or {}).items()}
 
 
-def _shown(amounts: dict[str, Quantity]) -> dict[str, list[Any]]:
+def _shown(amounts: Mapping[str, Quantity]) -> dict[str, list[Any]]:
     return {name: [str(amount), amount.value(), amount.milli_value()] for name, amount in amounts.items()}
 
 

@@ -14,7 +14,7 @@ from cgroup_engine.inputs.pod_defaults import defaulted
 from cgroup_engine.inputs.pod_object import decoded
 from cgroup_engine.kubelet.container_values import limits_for_container
 from cgroup_engine.kubelet.cpu_weight import linear, quadratic
-from cgroup_engine.kubelet.memory_qos import container_protection, memory_high, pod_protection
+from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy, container_protection, memory_high, pod_protection
 from cgroup_engine.kubelet.pod_values import limits_for_pod
 from cgroup_engine.kubelet.qos import oom_score_adj, qos_class
 from cgroup_engine.kubelet.resources import limits_for_overhead, limits_for_sandbox, pod_limits, pod_requests
@@ -156,7 +156,7 @@ def check_unified(
         if mode == "v1_swapctl":
             assert answers[mode].get("memory_swap", 0) == memory, (where, container.name, mode)
             continue
-        values = {}
+        values: dict[str, Any] = {}
         if "mqos" in mode:
             request = container.requests.get("memory", ZERO).value()
             limit = container.limits.get("memory", ZERO).value()
@@ -171,7 +171,7 @@ def check_unified(
         assert CgroupLimits(**values).unified == answers[mode].get("unified", {}), (where, container.name, mode)
 
 
-def _policy(mode: str) -> str:
+def _policy(mode: str) -> MemoryReservationPolicy:
     return "TieredReservation" if "Tiered" in mode else "None"
 
 

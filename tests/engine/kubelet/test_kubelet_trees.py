@@ -14,9 +14,9 @@ from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.steps import settings_of
-from cgroup_engine.tree.layout import Layout
+from cgroup_engine.tree.layout import Controller, Layout
 
-V1 = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
+V1: dict[Controller, str] = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
 LAYOUTS = {
     1: Layout(1, tuple(V1.values()), V1, swap=False),
     2: Layout(2, ("",), {"cpu": "", "memory": "", "pids": "", "hugetlb": "", "cpuset": ""}),

@@ -21,7 +21,7 @@ from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US
 from cgroup_engine.model.names import Runtime
 
-INVERSES = {
+INVERSES: dict[str, Callable[..., int]] = {
     "SharesToMilliCPU": shares_to_milli,
     "QuotaToMilliCPU": quota_to_milli,
     "cpuWeightToCPUShares": weight_to_shares,

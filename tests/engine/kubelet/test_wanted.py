@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -172,9 +172,7 @@ def test_a_pod_that_has_ended_has_no_cgroup_and_counts_nowhere(
     assert tree["kubepods/burstable"].limits.shares == 2
 
 
-def _node_with_huge_pages(
-    make_node: Callable[..., NodeConfig], **fields: str | dict[str, str] | list[str]
-) -> NodeConfig:
+def _node_with_huge_pages(make_node: Callable[..., NodeConfig], **fields: Any) -> NodeConfig:
     return replace(make_node(**fields), huge_pages={2 << 20: 128 << 20})
 
 
@@ -204,7 +202,7 @@ def test_parents_come_before_children_and_reserved_cgroups_else_first(make_node:
 
 
 def test_a_reserved_cgroup_has_no_huge_pages(make_node: Callable[..., NodeConfig]) -> None:
-    fields = {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/kube"}
+    fields: dict[str, Any] = {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/kube"}
     for key in ("kube-reserved", "kube-reserved-compressible"):
         tree = _by_path(wanted_tree(_node_with_huge_pages(make_node, enforceNodeAllocatable=[key], **fields), []))
         assert tree["kube"].limits.hugepages == {2 << 20: 0}
@@ -252,7 +250,7 @@ def test_sandboxes_are_there_on_request(make_node: Callable[..., NodeConfig], ma
 
 @pytest.mark.parametrize(("version", "place"), [(1, "system.slice/containerd.service"), (2, "system.slice")])
 def test_containers_are_beside_containerd_if_only_the_kubelet_uses_systemd(
-    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], version: int, place: str
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], version: Literal[1, 2], place: str
 ) -> None:
     node = replace(make_node(driver="systemd", runtime_driver="cgroupfs"), cgroup_version=version)
     tree = wanted_tree(node, [make_pod()])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cgroup_engine.errors import UnsafeNameError
 from cgroup_engine.model import names
-from cgroup_engine.model.names import Driver, Runtime
+from cgroup_engine.model.names import Driver, QosClass, Runtime
 
-QOS = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
+QOS: dict[str, QosClass] = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
 
 
 def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded: Callable[..., Any]) -> None:

@@ -55,7 +55,7 @@ class Watched:
         self.machine = machine
         self.plan = plan
         self.states = [self._state()]
-        self.steps = []
+        self.steps: list[Any] = []
         self.outcome = machine.run(plan, self._note)
 
     def _state(self) -> dict[str, dict[str, Any]]:
@@ -97,15 +97,13 @@ def _upwards(path: str) -> list[str]:
     return ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
 
 
-def _between(
-    before: frozenset[int] | int | float, now: int | frozenset[int] | float, after: int | frozenset[int] | float
-) -> bool:
+def _between(before: Any, now: Any, after: Any) -> bool:
     if isinstance(now, frozenset):
-        return before & after <= now <= before | after
-    return min(before, after) <= now <= max(before, after)
+        return bool(before & after <= now <= before | after)
+    return bool(min(before, after) <= now <= max(before, after))
 
 
-def _effective(state: dict[str, dict[str, Any]], path: str, name: str) -> int | frozenset[int] | float:
+def _effective(state: dict[str, dict[str, Any]], path: str, name: str) -> Any:
     """What counts of a value: the least on the way up, and of CPUs what all have."""
     on_the_way = [state.get(up, {}).get(name) for up in _upwards(path)]
     if name == "cpuset.cpus":

@@ -164,7 +164,7 @@ _QUOTAS = st.one_of(
 @st.composite
 def _legal_limits(draw: Callable[..., Any]) -> dict[str, tuple[int, int] | None]:
     """Quotas of every path, each lifted where a parent would be below it."""
-    limits = {}
+    limits: dict[str, Any] = {}
     for path in _PATHS:
         quota = draw(_QUOTAS)
         bound = min(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from errno import EBUSY
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -201,7 +201,7 @@ def test_controllers_stay_enabled_if_a_directory_could_not_be_removed(
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_containers_beside_containerd_are_made_and_removed_like_the_others(
-    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], version: int
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], version: Literal[1, 2]
 ) -> None:
     kernel = stub(version)
     node = replace(make_node(driver="systemd", runtime_driver="cgroupfs"), cgroup_version=version)

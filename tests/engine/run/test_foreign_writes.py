@@ -29,7 +29,7 @@ class Following:
             self.writers = ForeignWrites(str(root), layout, top)
         except PermissionError:
             pytest.skip("fanotify of a whole file system is not permitted")
-        self.told = {}
+        self.told: dict[str, str] = {}
 
     def until(self, *paths: str) -> None:
         end = time.monotonic() + 10
@@ -44,13 +44,18 @@ def _shell(script: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sh", "-c", f"{script}; read line"], stdin=subprocess.PIPE)
 
 
+def end(shell: subprocess.Popen[bytes]) -> None:
+    assert shell.stdin is not None
+    shell.stdin.close()
+
+
 @needs_cgroup_v1
 def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup: str) -> None:
     following = Following(ROOT, own_cgroup)
     made = f"cpu/{own_cgroup}/made"
     with _shell(f"cd {ROOT}; echo 100 > cpu/{own_cgroup}/cpu.shares; mkdir {made}; rmdir {made}") as shell:
         following.until(f"cpu/{own_cgroup}/cpu.shares", made)
-        shell.stdin.close()
+        end(shell)
     assert following.told[f"cpu/{own_cgroup}/cpu.shares"] == f"sh (pid {shell.pid})"
     assert "pid" in following.told[made]
     following.writers.close()
@@ -60,7 +65,7 @@ def test_strangers_are_named_with_what_they_wrote_made_and_removed(own_cgroup: s
 def test_own_writes_and_those_elsewhere_are_not_told(own_cgroup: str) -> None:
     following = Following(ROOT, "fcg-somewhere-else")
     with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
-        shell.stdin.close()
+        end(shell)
     assert following.writers.read() == {}
     following.writers.close()
     following = Following(ROOT, own_cgroup)
@@ -75,7 +80,7 @@ def test_nothing_stays_open(own_cgroup: str) -> None:
     following = Following(ROOT, own_cgroup)
     with _shell(f"echo 100 > {ROOT}/cpu/{own_cgroup}/cpu.shares") as shell:
         following.until(f"cpu/{own_cgroup}/cpu.shares")
-        shell.stdin.close()
+        end(shell)
     following.writers.close()
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -87,7 +92,7 @@ def test_a_writer_in_a_fake_is_named(mounted_fake: Callable[..., Any]) -> None:
     following = Following(tree, "kubepods")
     with _shell(f"echo 3 > {tree}/kubepods/cgroup.max.depth") as shell:
         following.until("kubepods/cgroup.max.depth")
-        shell.stdin.close()
+        end(shell)
     assert following.told == {"kubepods/cgroup.max.depth": f"sh (pid {shell.pid})"}
     following.writers.close()
 

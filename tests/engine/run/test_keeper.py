@@ -18,7 +18,7 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.names import is_container_directory, is_pod_directory
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.run.control import Control
-from cgroup_engine.run.events import Reason, Reconciled
+from cgroup_engine.run.events import Complaint, Reason, Reconciled
 from cgroup_engine.run.keeper import Keeper
 from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.run.orphans import GRACE
@@ -48,8 +48,8 @@ class Recorded(KernelFs):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.changes = []
-        self.refuse = {}
+        self.changes: list[Any] = []
+        self.refuse: dict[str, int] = {}
 
     def _changing(self, path: str) -> None:
         self.changes.append(path)
@@ -76,9 +76,9 @@ class Doomed(ProcessKiller):
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.stubborn = set()
-        self.kernel_threads = set()
-        self.killed = []
+        self.stubborn: set[int] = set()
+        self.kernel_threads: set[int] = set()
+        self.killed: list[int] = []
 
     def is_kernel_thread(self, pid: int) -> bool:
         return pid in self.kernel_threads
@@ -107,13 +107,19 @@ class Kept:
         self.gone = False
         control = Control(self.time.clock, self.time.sleep)
         self.keeper = Keeper(self.opened, control, INTERVAL, processes=self.processes, **options)
-        self.complaints = []
+        self.complaints: list[Complaint] = []
 
     @contextmanager
     def opened(self) -> Iterator[OpenedRoot]:
         if self.gone:
             raise RootError("model: is gone")
         yield OpenedRoot(self.node, FoundTree(self.fs, self.layout))
+
+    def due(self) -> float:
+        """When the keeper wants to try something again."""
+        due = self.keeper.next_try()
+        assert due is not None
+        return due
 
     def look(
         self,
@@ -230,7 +236,7 @@ def test_a_failed_step_waits_twice_as_long_each_time_and_the_others_do_not(
     assert kept.fs.is_dir(kept.layout.directory(kept.layout.hierarchy_of["cpu"], POD.replace("001", "002")))
     tries = []
     end = kept.time.now + 300
-    while (due := kept.keeper.next_try()) < end:
+    while (due := kept.due()) < end:
         waited = due - kept.time.now
         done = kept.look(*pods, after=waited, reason="retry")
         if file in kept.fs.changes:
@@ -301,7 +307,7 @@ def test_processes_that_do_not_end_are_killed_again_later(kept: Kept, make_pod: 
     kept.look()
     assert len(kept.processes.killed) == 5
     kept.processes.stubborn.clear()
-    done = kept.look(after=kept.keeper.next_try() - kept.time.now, reason="retry")
+    done = kept.look(after=kept.due() - kept.time.now, reason="retry")
     assert done.killed == {POD: (pid,)}
     assert kept.pods() == set()
     assert kept.keeper.next_try() is None
@@ -337,7 +343,7 @@ def test_a_pod_that_nobody_knows_stays_for_a_while(kept: Kept, make_pod: Callabl
     done = kept.look(make_pod(), by={kept.layout.directory(kept.layout.hierarchies[0], STRANGER): "kubelet (pid 7)"})
     assert [(drift.wanted, drift.found, drift.by) for drift in done.drift] == [("", "a cgroup", "kubelet (pid 7)")]
     assert len(kept.pods()) == 2
-    done = kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now)
+    done = kept.look(make_pod(), after=kept.due() - kept.time.now)
     assert done.drift == ()
     assert len(kept.pods()) == 1
 
@@ -349,7 +355,7 @@ def test_what_lives_in_a_pod_that_nobody_knows_is_ended_in_the_end(kept: Kept, m
     done = kept.look(make_pod())
     assert done.killed == {}
     assert done.kept == (f"/{STRANGER}: not wanted, kept: process {pid} lives in it",)
-    assert kept.look(make_pod(), after=kept.keeper.next_try() - kept.time.now).killed == {STRANGER: (pid,)}
+    assert kept.look(make_pod(), after=kept.due() - kept.time.now).killed == {STRANGER: (pid,)}
     assert len(kept.pods()) == 1
 
 

@@ -16,7 +16,7 @@ import pytest
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
 from cgroup_engine.plan.step import Step
-from cgroup_engine.run.events import Complaint, Drift, Listening, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping, Waiting
 from cgroup_engine.run.log import Log
 
 POD = "kubepods/burstable/pod1234-5"
@@ -27,7 +27,7 @@ FAILURE = StepFailedError(
     errno=EINVAL,
     todo="look at status",
 )
-EVENTS = [
+EVENTS: list[Event] = [
     Started("/cg", "v2", "kubepods", dry_run=False),
     Listening("http://127.0.0.1:9753"),
     Reconciled("start", 0.02, {"Burstable": 1}),
@@ -50,7 +50,7 @@ EVENTS = [
 def logged() -> Callable[..., Any]:
     """The lines that some events leave."""
 
-    def lines(*events: Any, **options: str | bool) -> list[str]:
+    def lines(*events: Any, **options: Any) -> list[str]:
         stream = io.StringIO()
         log = Log(stream, **options)
         for event in events:

@@ -10,7 +10,7 @@ import pytest
 
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
-from cgroup_engine.plan.step import Step
+from cgroup_engine.plan.step import Action, Step
 from cgroup_engine.run.events import Complaint, Drift, Reconciled, Started
 from cgroup_engine.run.metrics import Metrics
 
@@ -28,7 +28,7 @@ def value(metrics: Metrics) -> Callable[..., Any]:
     return lambda name, **labels: metrics.registry.get_sample_value(f"cgroup_engine_{name}", labels) or 0
 
 
-def _step(action: str, path: str, text: str = "") -> Step:
+def _step(action: Action, path: str, text: str = "") -> Step:
     return Step(action, path, path if action != "write" else path.rpartition("/")[0], "why", "owner", text)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cgroup_engine.run.events import Complaint, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.events import Complaint, Event, Reconciled, Started, Stopping, Waiting
 from cgroup_engine.run.notify import Notify
 
-EVENTS = [
+EVENTS: list[Event] = [
     Started("/cg", "v2", "kubepods", dry_run=False),
     Reconciled("start", 0.1, {"Burstable": 2}),
     Complaint("x"),

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -195,11 +196,15 @@ def test_a_changed_configuration_is_followed_and_a_bad_one_complained_of_once(on
     on_fake.configure(podPidsLimit=200)
     process.send_signal(signal.SIGHUP)
     on_fake.until(lambda: limit.read_text() == "200\n")
+
+    def complains_more(than: int) -> bool:
+        return len(on_fake.told("complaint")) > than
+
     for fields in ({"podPidsLimit": "many"}, {"cgroupDriver": "systemd"}):
         told = len(on_fake.told("complaint"))
         on_fake.configure(**fields)
         process.send_signal(signal.SIGHUP)
-        on_fake.until(lambda told=told: len(on_fake.told("complaint")) > told)
+        on_fake.until(partial(complains_more, told))
         process.send_signal(signal.SIGHUP)
     on_fake.end()
     complaints = on_fake.told("complaint")

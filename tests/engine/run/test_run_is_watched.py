@@ -49,6 +49,7 @@ def _get(url: str) -> tuple[int, str]:
 
 def test_it_logs_serves_metrics_and_is_ready(command: list[str]) -> None:
     with subprocess.Popen([*command, "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process, ending(process):
+        assert process.stderr is not None
         events = {}
         while "reconciled" not in events:
             event = json.loads(process.stderr.readline())

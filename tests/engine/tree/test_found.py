@@ -24,6 +24,13 @@ def _found(kernel: StubKernel | _Counted) -> FoundTree:
     return FoundTree(kernel, detect(kernel, "stub"))
 
 
+def existing(kernel: StubKernel) -> FoundCgroup:
+    """The cgroup kubepods."""
+    cgroup = _found(kernel).get("kubepods")
+    assert cgroup is not None
+    return cgroup
+
+
 def _shown(cgroup: FoundCgroup, version: int) -> set[str]:
     """The knobs that a cgroup has files of."""
     return {knob.field for knob in KNOBS[version] if cgroup.setting(knob) is not None}
@@ -36,7 +43,7 @@ def test_what_is_not_there_is_none(stub: type[StubKernel]) -> None:
 def test_a_cgroup_in_one_hierarchy_alone_is_found_there(stub: type[StubKernel]) -> None:
     kernel = stub(1)
     kernel.mkdir("memory/kubepods")
-    cgroup = _found(kernel).get("kubepods")
+    cgroup = existing(kernel)
     assert cgroup.hierarchies == {"memory"}
     assert _shown(cgroup, 1) == {"memory"}
 
@@ -45,7 +52,7 @@ def test_files_of_a_controller_that_is_not_enabled_are_not_found(stub: type[Stub
     kernel = stub(2)
     kernel.write("cgroup.subtree_control", "+cpu")
     kernel.mkdir("kubepods")
-    assert _shown(_found(kernel).get("kubepods"), 2) == {"shares", "quota"}
+    assert _shown(existing(kernel), 2) == {"shares", "quota"}
 
 
 def test_descendants_come_after_their_parents(stub: type[StubKernel]) -> None:
@@ -71,7 +78,7 @@ def test_a_file_that_shows_no_number_is_said(stub: type[StubKernel]) -> None:
     kernel.mkdir("kubepods")
     kernel.files["kubepods/memory.max"] = "lots"
     with pytest.raises(RootError, match=r"kubepods/memory\.max: shows .*lots"):
-        _shown(_found(kernel).get("kubepods"), 2)
+        _shown(existing(kernel), 2)
 
 
 class _Counted:
@@ -79,10 +86,10 @@ class _Counted:
 
     def __init__(self, kernel: StubKernel) -> None:
         self.kernel = kernel
-        self.asked = []
+        self.asked: list[Any] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        def ask(*arguments: str) -> str | list[str] | bool:
+        def ask(*arguments: str) -> Any:
             self.asked.append((name, arguments[0]))
             return getattr(self.kernel, name)(*arguments)
 

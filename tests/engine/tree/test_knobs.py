@@ -30,7 +30,9 @@ def test_limits_become_v2_files() -> None:
 
 
 def test_what_only_v2_has_is_in_the_files_that_the_kubelet_names() -> None:
-    written = {knob.files[0]: knob.setting(UNIFIED)[0] for field, knob in V2.items() if field not in ALIKE}
+    settings = {knob.files[0]: knob.setting(UNIFIED) for field, knob in V2.items() if field not in ALIKE}
+    written = {file: setting[0] for file, setting in settings.items() if setting is not None}
+    assert written.keys() == settings.keys()
     assert written == UNIFIED.unified == {
         "memory.min": "4096", "memory.low": "8192", "memory.high": "1048576", "memory.swap.max": "0",
         "memory.oom.group": "1",

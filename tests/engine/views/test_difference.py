@@ -26,8 +26,8 @@ def rows(
 
     def compare(pod: None = None, **fields: Any) -> dict[tuple[str, str], tuple[Any, Any]]:
         pods = [make_pod(make_container(requests={"cpu": "500m"}, limits={"cpu": "1", "memory": "1Gi"}), **(pod or {}))]
-        sides = [(node, wanted_tree(node, pods)) for node in (make_node(), make_node(**fields))]
-        return {(row["for"], row["what"]): (row["from"], row["to"]) for row in difference(*sides)["differences"]}
+        old, new = ((node, wanted_tree(node, pods)) for node in (make_node(), make_node(**fields)))
+        return {(row["for"], row["what"]): (row["from"], row["to"]) for row in difference(old, new)["differences"]}
 
     return compare
 

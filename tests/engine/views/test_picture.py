@@ -24,7 +24,7 @@ def drawn(
 ) -> Callable[..., Any]:
     """The titles of a picture's boxes -> width, and its texts."""
 
-    def draw(number: int = 1, **resources: dict[str, str]) -> tuple[dict[str, float], list[str]]:
+    def draw(number: int = 1, **resources: dict[str, str]) -> tuple[dict[str | None, float], list[str | None]]:
         node = make_node()
         pods = [make_pod(make_container(**resources), n=n) for n in range(1, number + 1)]
         root = ElementTree.fromstring(picture(node, wanted_tree(node, pods)))

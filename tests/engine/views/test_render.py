@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from io import StringIO
 
 import pytest
 
@@ -21,7 +21,7 @@ class _Terminal(io.StringIO):
         return True
 
 
-def _table(stream: Any) -> str:
+def _table(stream: StringIO) -> str:
     Printer(stream).table(("STATE", "PATH"), [("ok", "a"), ("drift", "b")], {"drift": "\x1b[31m"})
     return stream.getvalue()
 

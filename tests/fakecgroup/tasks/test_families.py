@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ class Families(Machine):
     def exit(self, pid: int, *, told: bool = True) -> None:
         """Told of itself before, by the kernel after, or by nobody: then a signal has killed it."""
         if self.ends is None and told:
-            line = []
+            line: list[Any] = []
             above = pid
             while not self.kernel.membership.has_account(above) and above in self.where:
                 line.insert(0, (above, self.place(above)))

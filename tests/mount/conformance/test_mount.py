@@ -46,12 +46,14 @@ def tree(fuse: None, root: None, request: pytest.FixtureRequest, tmp_path: Path)
     machine += ["--swap", "64Mi"] if swap == SWAP else []
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     options = ["--layout", layout, "--kernel", kernel, *machine]
-    how = {"timeout": 30, "env": environment, "capture_output": True}
-    subprocess.run([*COMMAND, "mount", directory, *options], check=True, **how)
+    subprocess.run(
+        [*COMMAND, "mount", directory, *options], check=True, timeout=30, env=environment, capture_output=True
+    )
     try:
         yield directory
     finally:
-        subprocess.run([*COMMAND, "umount", directory], check=False, **how)
+        command = [*COMMAND, "umount", str(directory)]
+        subprocess.run(command, check=False, timeout=30, env=environment, capture_output=True)
         shutil.rmtree(directory, ignore_errors=True)
     log = tmp_path / "fakecgroup" / "daemon.log"
     assert not log.exists() or "Traceback" not in log.read_text(), log.read_text()

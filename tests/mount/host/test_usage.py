@@ -242,7 +242,7 @@ def kernel_group(root: None) -> Iterator[Path]:
 
 def family(counter: str, group: Path, seed: int, beside: Path | str = "") -> tuple[int, int]:
     """What its processes used, and what the file says of them, in ms; the second once it is the first, or too late."""
-    command = [sys.executable, "-S", "-E", FAMILY, counter, str(group), "join", str(seed), *KINDS]
+    command = [sys.executable, "-S", "-E", str(FAMILY), counter, str(group), "join", str(seed), *KINDS]
     said = subprocess.run(command, env={"BESIDE": str(beside)}, check=True, capture_output=True, text=True).stdout
     used, counted = map(int, said.split())
     return used, counted

@@ -113,11 +113,12 @@ def io_uring() -> None:
 
 
 if __name__ == "__main__":
-    {
+    commands: dict[str, Callable[..., object]] = {
         "handle": lambda path, *numbers: handle(path, *map(int, numbers)),
         "clone": clone_into,
         "clone-many": clone_many,
         "clone-forget": clone_and_forget,
         "clone-removed": clone_into_removed,
         "uring": io_uring,
-    }[sys.argv[1]](*sys.argv[2:])
+    }
+    commands[sys.argv[1]](*sys.argv[2:])

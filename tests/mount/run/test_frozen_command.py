@@ -41,7 +41,8 @@ def test_a_signal_to_end_ends_a_frozen_command(sandboxed: Sandboxed, number: sig
             command = int(front.stdout.readline())
             wait_until(lambda: is_stopped(command))
             front.send_signal(number)
-            assert front.communicate(timeout=60) == ("", None)
+            said: tuple[str, str | None] = front.communicate(timeout=60)
+            assert said == ("", None)
             assert front.returncode == 128 + number
             assert not is_alive(command)
         finally:

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 
-from fakecgroup_mount.host.processes import LOCKS
+from fakecgroup_mount.host.fork_marks import LOCKS
 
 from .conftest import Sandboxed, said
 

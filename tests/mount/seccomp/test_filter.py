@@ -10,7 +10,7 @@ from struct import iter_unpack, pack, unpack_from
 import pytest
 
 from fakecgroup_mount.calls.table import REFUSED, TRAPPED
-from fakecgroup_mount.host.processes import LOCKS
+from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES
 

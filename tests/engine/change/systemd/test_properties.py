@@ -37,14 +37,18 @@ def test_what_systemd_has_a_property_for_is_one(
 @pytest.mark.parametrize("quota", [1000, 1001, 12345, 99_999, 300_000])
 @pytest.mark.parametrize("period", [1000, 10_000, 30_000, 99_999, 100_000, 1_000_000])
 def test_systemd_divides_a_quota_per_second_back_to_the_same_quota(quota: int, period: int) -> None:
-    [(_, (_, given)), (name, (_, per_second))] = resource_properties({"cpu.max": f"{quota} {period}"}, 252, 2)
+    properties = resource_properties({"cpu.max": f"{quota} {period}"}, 252, 2)
+    assert properties is not None
+    [(_, (_, given)), (name, (_, per_second))] = properties
     assert (given, name) == (period, "CPUQuotaPerSecUSec")
     assert per_second * period // 1_000_000 == quota
 
 
 def test_no_quota_is_infinity() -> None:
     files = {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}
-    assert resource_properties(files, 252, 2)[1] == ("CPUQuotaPerSecUSec", ("t", INFINITY))
+    properties = resource_properties(files, 252, 2)
+    assert properties is not None
+    assert properties[1] == ("CPUQuotaPerSecUSec", ("t", INFINITY))
 
 
 def test_before_systemd_242_the_period_cannot_be_given() -> None:

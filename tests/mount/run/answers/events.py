@@ -144,7 +144,7 @@ def several_wait(place: Place) -> Any:
         poller.register(descriptor, select.POLLPRI)
         return [events for _, events in poller.poll(2000)]
 
-    threads = [threading.Thread(target=lambda one=one: woken.append(wait(one))) for one in (fd, fd, own)]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda one=one: woken.append(wait(one))) for one in (fd, fd, own)]
     for thread in threads:
         thread.start()
     ours, theirs = os.pipe()
@@ -175,7 +175,7 @@ def inotify_events(place: Place) -> Any:
         data = attempt(os.read, fd, 65536)
         if isinstance(data, str):
             return []
-        found = []
+        found: list[str] = []
         while data:
             _, mask, _, length = struct.unpack_from("=iIII", data)
             found.append(f"{mask:#x} {data[16 : 16 + length].rstrip(bytes(1)).decode()}")
@@ -362,7 +362,7 @@ def freeze_while_forking(place: Place) -> Any:
                 time.sleep(0.01)
                 os._exit(0)
             time.sleep(0.001)
-    found = []
+    found: list[object] = []
     for _ in range(5):
         time.sleep(0.03)
         Path(place.own, "cgroup.freeze").write_text("1")

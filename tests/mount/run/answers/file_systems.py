@@ -121,7 +121,7 @@ def statfs_by_who_may_not_look(place: Place) -> Any:
     return child(inside)
 
 
-def handle(fd: int, path: bytes | None, size: int = 8, flags: int = 0, **named: Any) -> Any:
+def handle(fd: int, path: bytes | int | None, size: int = 8, flags: int = 0, **named: Any) -> Any:
     buffer = ctypes.create_string_buffer(struct.pack("=Ii", size, 0) + bytes(128))
     number = ctypes.c_int()
     result = call(

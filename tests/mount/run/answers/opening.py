@@ -302,9 +302,12 @@ def open_with_no_descriptor_left(place: Place) -> Any:
 
 @operation
 def cgroup_of_others(place: Place) -> Any:
-    sleeper = os.fork() or time.sleep(PATIENCE) or os._exit(0)
+    sleeper = os.fork()
+    if sleeper == 0:
+        time.sleep(PATIENCE)
+        os._exit(0)
     Path(place.own, "cgroup.procs").write_text(str(sleeper))
-    found = {"lives": place.cgroup(f"/proc/{sleeper}/cgroup")}
+    found: dict[str, Any] = {"lives": place.cgroup(f"/proc/{sleeper}/cgroup")}
     fd = os.open(f"/proc/{sleeper}/cgroup", os.O_RDONLY)
     directory = os.open(f"/proc/{sleeper}", os.O_PATH)
     os.kill(sleeper, signal.SIGKILL)

@@ -26,7 +26,7 @@ def answers(layout: str, kernel: str) -> str:
     script = f"base64 -d <<'END' | python3 -W ignore -c '{_UNPACK}'\n"
     script += f"{base64.encodebytes(packed.getvalue()).decode()}END\n"
     script += f"python3 -W ignore /tmp/answers {layout}\n"
-    command = [SYSTEMD, "run", "--kernel", kernel, "--layout", layout, "-"]
+    command = [str(SYSTEMD), "run", "--kernel", kernel, "--layout", layout, "-"]
     return subprocess.run(command, input=script, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

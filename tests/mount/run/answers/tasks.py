@@ -189,7 +189,10 @@ def leader_ends_before_its_threads(place: Place) -> Any:
 
 @operation
 def zombie_in_a_cgroup(place: Place) -> Any:
-    pid = os.fork() or time.sleep(PATIENCE) or os._exit(0)
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(PATIENCE)
+        os._exit(0)
     Path(place.own, "cgroup.procs").write_text(str(pid))
     os.kill(pid, signal.SIGKILL)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -395,7 +398,10 @@ def counts_of_tasks(place: Place) -> Any:
         return int(Path(place.own, "pids.current").read_text())
 
     found = {"empty": current()}
-    pid = os.fork() or time.sleep(PATIENCE) or os._exit(0)
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(PATIENCE)
+        os._exit(0)
     Path(place.own, "cgroup.procs").write_text(str(pid))
     found["one"] = current()
     os.kill(pid, signal.SIGKILL)
@@ -410,7 +416,12 @@ def counts_of_tasks(place: Place) -> Any:
         for _ in range(3):
             threading.Thread(target=time.sleep, args=(0.2,)).start()
         os.write(theirs, b"%d " % current())
-        threading.Thread(target=lambda: (time.sleep(0.05), os.write(theirs, b"%d" % current()))).start()
+
+        def tell_later() -> None:
+            time.sleep(0.05)
+            os.write(theirs, b"%d" % current())
+
+        threading.Thread(target=tell_later).start()
         libc.syscall(60, 0)
     os.close(theirs)
     os.waitpid(pid, 0)
