@@ -161,7 +161,7 @@ def _take(step: Step, fs: CgroupFs) -> None:
             errno=number,
             todo=step.obstacle or _todo(step, number),
         ) from None
-    if not _kept(step, found):
+    if not _shows_wanted(step, found):
         raise StepFailedError(
             f"{step.path}: wrote {quoted(step.text)} and read back {quoted(found)}",
             path=step.path,
@@ -199,7 +199,7 @@ def _call(step: UnitStep, systemd: Systemd, fs: CgroupFs, layout: Layout) -> Non
                 value=file.text,
                 todo="has systemd the controller, and the same cgroup root?",
             )
-        if not _kept(file, found):
+        if not _shows_wanted(file, found):
             raise StepFailedError(
                 f"{file.path}: shows {quoted(found)} after {step.path} was given {step.text}",
                 path=file.path,
@@ -224,12 +224,12 @@ def _awaited(file: Step, fs: CgroupFs, deadline: float) -> str | None:
         except OSError:
             # with a unit's last list of CPUs systemd disables the controller
             found = None if file.text.strip() else ""
-        if (found is not None and _kept(file, found)) or time.monotonic() > deadline:
+        if (found is not None and _shows_wanted(file, found)) or time.monotonic() > deadline:
             return found
         time.sleep(0.01)
 
 
-def _kept(step: Step, found: str) -> bool:
+def _shows_wanted(step: Step, found: str) -> bool:
     if step.knob is not None:
         if found == step.text:
             return True

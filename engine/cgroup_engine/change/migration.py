@@ -55,7 +55,7 @@ def migrate(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path
     """
     hierarchies = hierarchies_of(fs, layout, path)
     before = (
-        {hierarchy: _where(fs, layout, hierarchy, pid, proc) for hierarchy in hierarchies}
+        {hierarchy: _present_cgroup(fs, layout, hierarchy, pid, proc) for hierarchy in hierarchies}
         if len(hierarchies) > 1
         else {}
     )
@@ -65,7 +65,7 @@ def migrate(fs: CgroupFs, layout: Layout, path: str, pid: int, proc: Path = Path
         try:
             fs.write(file, str(pid))
         except OSError as refused:
-            stays = [each for each in reversed(entered) if not _back(fs, layout, each, before[each], pid)]
+            stays = [each for each in reversed(entered) if not _goes_back(fs, layout, each, before[each], pid)]
             number = refused.errno or 0
             raise StepFailedError(
                 f"{file}: process {pid} cannot enter: {errno_name(number)}"
@@ -99,16 +99,16 @@ def check_process(pid: int, proc: Path = Path("/proc")) -> None:
         raise InputError(f"{pid}: is a thread of the kernel, which stays where it is", value=str(pid))
 
 
-def _where(fs: CgroupFs, layout: Layout, hierarchy: str, pid: int, proc: Path) -> str | None:
+def _present_cgroup(fs: CgroupFs, layout: Layout, hierarchy: str, pid: int, proc: Path) -> str | None:
     """The cgroup of a process, None if it is not found below the root."""
-    for path in (*_told(proc, pid, hierarchy), ""):
+    for path in (*_proc_paths(proc, pid, hierarchy), ""):
         if pid in _processes(fs, layout, hierarchy, path):
             return path
     paths = (directory.removeprefix(hierarchy).lstrip("/") for directory in cgroups_at(fs, hierarchy))
     return next((path for path in paths if pid in _processes(fs, layout, hierarchy, path)), None)
 
 
-def _told(proc: Path, pid: int, hierarchy: str) -> Iterator[str]:
+def _proc_paths(proc: Path, pid: int, hierarchy: str) -> Iterator[str]:
     """The paths in /proc/PID/cgroup; for a root that is a fake they need not be right."""
     with suppress(OSError):
         for line in (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
@@ -123,7 +123,7 @@ def _processes(fs: CgroupFs, layout: Layout, hierarchy: str, path: str) -> set[i
     return set()
 
 
-def _back(fs: CgroupFs, layout: Layout, hierarchy: str, path: str | None, pid: int) -> bool:
+def _goes_back(fs: CgroupFs, layout: Layout, hierarchy: str, path: str | None, pid: int) -> bool:
     if path is None:
         return False
     with suppress(OSError):

@@ -28,7 +28,7 @@ THE_RUNTIME = Citation("the runtime", "")
 
 
 class Reason(NamedTuple):
-    """``why``: the rule with the numbers filled in. ``source``: the kubelet's function with that rule.
+    """The reason of a value. ``why``: the rule with the numbers filled in. ``source``: the kubelet's function with it.
 
     ``find_inputs`` collects the fields of pods and node that the rule read. It is called only on demand.
     """

@@ -19,9 +19,9 @@ class TreeAsApplied(FoundTree):
 
     def __init__(self, wanted: Sequence[WantedCgroup]) -> None:
         super().__init__(NoFiles(), _LAYOUT)
-        self._cache = {cgroup.path: self._assumed(cgroup) for cgroup in wanted}
+        self._cache = {cgroup.path: self._as_applied(cgroup) for cgroup in wanted}
 
-    def _assumed(self, cgroup: WantedCgroup) -> FoundCgroup:
+    def _as_applied(self, cgroup: WantedCgroup) -> FoundCgroup:
         settings = {knob.field: setting for knob, setting in settings_of(cgroup, self.layout)}
         return FoundCgroup(cgroup.path, frozenset(self.layout.hierarchies), self, settings)
 

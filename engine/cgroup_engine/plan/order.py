@@ -73,7 +73,7 @@ class Order:
             and self.version == 1
             and self.found.layout.swap
         ):
-            writes.make[:0] = _memsw_out_of_the_way(there.setting(MEMORY_AND_SWAP), new)
+            writes.make[:0] = _without_memsw_limit(there.setting(MEMORY_AND_SWAP), new)
         return writes
 
 
@@ -86,7 +86,7 @@ def _lower_of(knob: Knob, old: Setting, new: Setting) -> Setting:
     return tuple(want if size(want) < size(have) else have for have, want in zip(old, new, strict=True))
 
 
-def _memsw_out_of_the_way(found: Setting | None, new: Setting) -> list[Write]:
+def _without_memsw_limit(found: Setting | None, new: Setting) -> list[Write]:
     """Lifts memory.memsw.limit_in_bytes, if memory.limit_in_bytes would exceed it, which the kernel refuses.
 
     A wanted tree without swap does not set it, so it gets the kernel's default, no limit.

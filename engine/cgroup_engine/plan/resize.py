@@ -94,10 +94,10 @@ class _Resize:
                 limits = (self.former[old.uid].limits.memory, self.of_pod[new.uid].limits.memory)
                 check_memory_in_use(self.node, old, new, limits, partial(self._usage, new))
         above = [cgroup for cgroup in self.after if cgroup.level in ("node", "qos")]
-        yield from self._all(above, "make")
+        yield from self._changes_of_all(above, "make")
         for old, new in self.pods:
             yield from self._pod(old, new)
-        yield from self._all(reversed(above), "lower")
+        yield from self._changes_of_all(reversed(above), "lower")
 
     def _pod(self, old: Pod, new: Pod) -> Iterator[Step]:
         cgroup, containers = self.of_pod[new.uid], self.containers_of[new.uid]
@@ -108,11 +108,11 @@ class _Resize:
             yield from remove_steps([there] if there else [], self.found.layout, "resizePolicy: RestartContainer")
         resources: tuple[Resource, ...] = ("memory", "cpu")
         for resource in resources:
-            yield from self._some(cgroup, (*_LIMITS[resource], *_REQUESTS[resource]), "make")
+            yield from self._changes_of(cgroup, (*_LIMITS[resource], *_REQUESTS[resource]), "make")
             for container in self._in_order(old, new, resource):
                 if container not in restarted:
-                    yield from self._some(container, _OF_CONTAINERS[resource], None)
-            yield from self._some(cgroup, (*_REQUESTS[resource], *_LIMITS[resource]), "lower")
+                    yield from self._changes_of(container, _OF_CONTAINERS[resource], None)
+            yield from self._changes_of(cgroup, (*_REQUESTS[resource], *_LIMITS[resource]), "lower")
         for container in restarted:
             yield from self._made_anew(container)
 
@@ -136,12 +136,12 @@ class _Resize:
             if setting is not None:
                 yield from self._writes(cgroup, knob, knob.default, setting, "make")
 
-    def _all(self, cgroups: Iterable[WantedCgroup], during: Pass) -> Iterator[Step]:
+    def _changes_of_all(self, cgroups: Iterable[WantedCgroup], during: Pass) -> Iterator[Step]:
         for cgroup in cgroups:
             fields = [knob.field for knob in knobs_of(self.found.layout, cgroup.limits)]
-            yield from self._some(cgroup, fields, during)
+            yield from self._changes_of(cgroup, fields, during)
 
-    def _some(self, cgroup: WantedCgroup, fields: Iterable[Field], during: Pass | None) -> Iterator[Step]:
+    def _changes_of(self, cgroup: WantedCgroup, fields: Iterable[Field], during: Pass | None) -> Iterator[Step]:
         """The writes of the fields that grow (``make``) or shrink (``lower``); None: of both."""
         knobs = {knob.field: knob for knob in knobs_of(self.found.layout, cgroup.limits)}
         for knob in (knobs[field] for field in fields if field in knobs):

@@ -52,11 +52,11 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     lowered = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "lower")]
     made = list(_make(wanted, found, writes))
     settled = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "settle")]
-    lifted = _lifted(removed, found) if driver == "cgroupfs" else ()
-    return Plan(layout, (*lifted, *removed, *lowered, *made, *settled), tuple(kept))
+    quotas_taken = _quotas_taken(removed, found) if driver == "cgroupfs" else ()
+    return Plan(layout, (*quotas_taken, *removed, *lowered, *made, *settled), tuple(kept))
 
 
-def _lifted(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
+def _quotas_taken(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:
     """v1: takes the quota from removed cgroups. The kernel's check counts it for some milliseconds after the rmdir."""
     if found.layout.version == 2:
         return

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Control:
-    """``clock``: seconds, never going back. ``sleep``: waits for some seconds.
+    """The clock of a reconcile, and its interruption by a signal.
+
+    ``clock``: seconds, never going back. ``sleep``: waits for some seconds.
 
     ``reading``: a context for work that changes nothing; a signal may end it at any point. ``ending``: asked before
     each step; True stops there.

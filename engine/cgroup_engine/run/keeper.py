@@ -64,7 +64,7 @@ class Keeper:
         self._fought_over = BackOff(interval, control.clock, IMMEDIATE_REPAIRS)
         self._baseline: Baseline | None = None
         self._fs: CgroupFs | None = None
-        self._told: dict[str, Drift] = {}
+        self._reported: dict[str, Drift] = {}
         self._unrecorded = ""
 
     def next_try(self) -> float | None:
@@ -117,8 +117,10 @@ class Keeper:
             for row in rows
             if row.state == "drift"
         }
-        new = [one for path, one in drift.items() if path not in self._told or self._told[path].found != one.found]
-        self._told = drift
+        new = [
+            one for path, one in drift.items() if path not in self._reported or self._reported[path].found != one.found
+        ]
+        self._reported = drift
         self._baseline = Baseline(root.found.layout, {cgroup.path: cgroup for cgroup in wanted}, frozenset(drift))
         return replace(blank, drift=(*new, *_made(verdict, root, by)), kept=plan.kept, planned=len(plan.steps))
 

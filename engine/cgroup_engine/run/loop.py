@@ -23,7 +23,9 @@ _REASONS: tuple[Reason, ...] = ("start", "reload", "pods", "drift", "retry", "in
 
 
 class Loop:
-    """``interval``: seconds between two reconciles if nothing happens.
+    """Has a keeper reconcile its tree when something happens, and tells a listener.
+
+    ``interval``: seconds between two reconciles if nothing happens.
 
     ``foreign_writes``: writes of others; None if the kernel does not tell, and they are found after the interval then.
     """

@@ -46,24 +46,29 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._clock = clock
         self._versions = {"version": version, "kubelet_version": kubelet_version}
-        self._build = self._info("build", "Version of the engine, kubelet whose rules it uses, and layout of the root")
-        self._dry_run = self._gauge("dry_run", "1 if nothing is written, only looked at")
+        self._build = self._info("build", "Version of the engine, kubelet release of its rules, and layout of the root")
+        self._dry_run = self._gauge("dry_run", "1 if nothing is written (--dry-run)")
         self._steps = self._counter("steps", "Steps that were done, by kind and interface file", "action", "file")
         self._failures = self._counter("step_failures", "Steps that failed, by errno (none: no errno)", "errno")
-        self._skipped = self._counter("steps_skipped", "Steps not attempted, as they depend on one that failed")
-        self._backed_off = self._gauge("steps_backed_off", "Steps that failed and are not tried again yet")
-        self._planned = self._gauge("steps_planned", "Steps that there would be, with --dry-run")
-        self._drift = self._counter("drift", "Values and cgroups that someone else changed, by interface file", "file")
-        self._repaired = self._counter("drift_repaired", "Those of them that were set back at once", "file")
-        self._duration = self._histogram("reconcile_duration_seconds", "How long a look at the tree took", "reason")
+        self._skipped = self._counter("steps_skipped", "Steps not attempted, as they depend on a failed one")
+        self._backed_off = self._gauge("steps_backed_off", "Failed steps that wait for their next attempt")
+        self._planned = self._gauge("steps_planned", "Steps that a real run would take, with --dry-run")
+        self._drift = self._counter("drift", "Changes of values and cgroups by others, by interface file", "file")
+        self._repaired = self._counter(
+            "drift_repaired", "Changes by others that were repaired at once, by interface file", "file"
+        )
+        self._duration = self._histogram(
+            "reconcile_duration_seconds", "Duration of a reconcile, by its cause", "reason"
+        )
         self._last = self._gauge(
-            "last_successful_reconcile_timestamp_seconds", "When the tree last was as wanted, seconds since the epoch"
+            "last_successful_reconcile_timestamp_seconds",
+            "Time when the tree was last as wanted, in seconds since the epoch",
         )
         self._pods = self._gauge("pods", "Pods that have a cgroup, by QoS class", "qos_class")
-        self._removed = self._counter("pod_cgroups_removed", "Cgroups of pods that were removed with their pod")
-        self._killed = self._counter("processes_killed", "Processes that were ended in cgroups of pods that are gone")
-        self._kept = self._gauge("cgroups_kept", "Cgroups that are not wanted and stay, as something lives in them")
-        self._complaints = self._counter("complaints", "What could not be used or read, by what it is about", "about")
+        self._removed = self._counter("pod_cgroups_removed", "Cgroups of pods that were removed after their pod")
+        self._killed = self._counter("processes_killed", "Processes that were killed in cgroups of pods that are gone")
+        self._kept = self._gauge("cgroups_kept", "Unwanted cgroups that stay, as a process lives in them")
+        self._complaints = self._counter("complaints", "Things that could not be used or read, by subject", "about")
         ProcessCollector(registry=self.registry)
         for metric, label, values in (
             (self._duration, "reason", get_args(Reason)),

@@ -31,7 +31,9 @@ _ENDING = "its processes are ended"
 
 @dataclass(frozen=True)
 class Verdict:
-    """``to_keep``: paths that may not be removed now. ``to_kill``: pods' cgroups whose processes are killed first.
+    """The decision about all unwanted cgroups.
+
+    ``to_keep``: paths that may not be removed now. ``to_kill``: pods' cgroups whose processes are killed first.
 
     ``foreign``: unwanted cgroups with a pod's name that this run did not make, seen for the first time.
     """

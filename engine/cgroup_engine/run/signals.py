@@ -14,7 +14,7 @@ class Ended(Exception):  # noqa: N818 (nothing went wrong)
 
 
 class Signals:
-    """``ending``: the name of the signal that ends ``run``, or "". ``hangup``: SIGHUP came; the reader resets it.
+    """The signals that came. ``ending``: the name of the one that ends ``run``, or "". ``hangup``: reset by its reader.
 
     Its descriptor is readable after a signal. Use it as a context in the main thread; the end restores the handlers.
     """

@@ -119,9 +119,9 @@ class _Files:
 
     def look(self) -> Seen:
         now = time.monotonic()
-        told = self._told(now)
+        events = self._has_events(now)
         due = self._timer.read(8) is not None
-        if told or due:
+        if events or due:
             self._follow(now)
             self._set_timer(now)
         return self._store.seen()
@@ -294,7 +294,7 @@ class _Files:
         text = f"inotify: {failed.strerror}: files are looked at every {_AGAIN:.0f} seconds only"
         self._store.complain("inotify", text, "raise fs.inotify.max_user_*", may_hold_pods=False)
 
-    def _told(self, now: float) -> bool:
+    def _has_events(self, now: float) -> bool:
         """Has inotify reported an event for one of the paths?"""
         matters = False
         for event in self._inotify.read(timeout=0) if self._inotify is not None else ():

@@ -27,14 +27,16 @@ def checked(result: int) -> int:
 
 
 def handle(path: str, size: int, flags: int = 0) -> None:
-    """The result, size and type of a file handle, and whether it is the inode number; with AT_HANDLE_MNT_ID_UNIQUE also
-    whether the number of the mount is a unique one.
+    """Prints the result, size and type of a file handle, and how far the number in it is from the inode's.
+
+    With AT_HANDLE_MNT_ID_UNIQUE it also prints the mount's number, where the kernel counts unique ones from 2^31 on.
     """
     buffer = ctypes.create_string_buffer(struct.pack("=Ii", size, 0) + bytes(64))
     mount = ctypes.c_uint64()
     result = checked(libc.name_to_handle_at(-100, path.encode(), buffer, ctypes.byref(mount), flags))
     length, kind, ino = struct.unpack_from("=IiQ", buffer)
-    print(result, length, hex(kind), ino == os.stat(path).st_ino, *([mount.value >= 1 << 31] if flags & 1 else []))
+    distance = [ino - os.stat(path).st_ino] if result == 0 else []
+    print(result, length, hex(kind), *distance, *([mount.value] if flags & 1 else []))
 
 
 def clone3(fd: int, child: Callable[[], NoReturn]) -> tuple[int, ctypes.Array[ctypes.c_char]]:
@@ -73,26 +75,28 @@ def tell(result: int) -> None:
 
 
 def clone_many(path: str, count: str) -> None:
-    """Whether children that are started in a cgroup are the processes in it, while others are forked right after."""
+    """Starts children in a cgroup and forks others right after; prints how many are in it, and the odd ones."""
     fd = os.open(path, os.O_PATH)
     children = []
     for _ in range(int(count)):
         children.append(clone3(fd, sleep)[0])
         os.fork() or sleep()
     with open(f"{path}/cgroup.procs") as file:
-        print({int(line) for line in file} == set(children))
+        inside = {int(line) for line in file}
+    print(len(inside), sorted(inside ^ set(children)))
 
 
 def clone_and_forget(path: str) -> None:
-    """Whether memory stays as it is that had the arguments of a clone into a cgroup, and has another use: as free
-    memory, whose first word is that of an allocator, and all of it.
+    """Prints how many bytes change in memory that held the arguments of a clone and is used for something else.
+
+    First as free memory, whose first word is an allocator's, and then all of it.
     """
     fd = os.open(path, os.O_PATH)
     _, arguments = clone3(fd, sleep)
     for content in (bytes(8) + arguments.raw[8:], b"\1" * 88):
         ctypes.memmove(arguments, content, 88)
         time.sleep(0.2)
-        print(arguments.raw == content)
+        print(sum(now != then for now, then in zip(arguments.raw, content, strict=True)))
 
 
 def clone_into_removed(path: str) -> None:

@@ -139,7 +139,7 @@ class _Printer:
             return _quantity(0, 0, _NO_DEC, "", "")
         amount = value if isinstance(value, Quantity) else written_amount(value, spot)
         if amount.small is not None:
-            return _quantity(*amount.small, _NO_DEC, _kept(amount), amount.format)
+            return _quantity(*amount.small, _NO_DEC, _kept_text(amount), amount.format)
         if amount.nano == 0:
             raise NotCoveredError(spot, "is a zero that the kubelet does not hold as a whole number")
         unscaled, words = abs(amount.nano) // 10 ** (9 - amount.places), []
@@ -157,7 +157,7 @@ def _quantity(mantissa: int, scale: int, dec: str, text: str, format_: str) -> s
     return f"{{i:{number} d:{dec} s:(string){text} Format:(resource.Format){format_}}}"
 
 
-def _kept(amount: Quantity) -> str:
+def _kept_text(amount: Quantity) -> str:
     """The text that a Quantity keeps beside its number; a binary one only if the written number is no multiple of 8."""
     if amount.format != "BinarySI":
         return amount.text

@@ -40,7 +40,7 @@ _NUMBERS = {
 }
 # the v1 hierarchies where systemd always makes the directory of a slice (seen of systemd 252); a cpuacct hierarchy of
 # its own is not among them
-V1_TREES = ("cpu,cpuacct", "cpu", "memory", "pids", "systemd")
+V1_HIERARCHIES = ("cpu,cpuacct", "cpu", "memory", "pids", "systemd")
 
 
 def known_controllers(systemd: int) -> tuple[str, ...]:

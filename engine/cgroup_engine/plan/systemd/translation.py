@@ -22,7 +22,7 @@ from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.steps import settings_of
 from cgroup_engine.plan.systemd.properties import (
     NO_PROPERTY,
-    V1_TREES,
+    V1_HIERARCHIES,
     Property,
     known_controllers,
     resource_properties,
@@ -197,7 +197,9 @@ class Translation:
             self.kept.append(f"/{path}: {unit.name} was not made by this engine, so it stays")
             return []
         hierarchies = tuple(
-            hierarchy for hierarchy in self.layout.hierarchies if self.layout.version == 2 or hierarchy in V1_TREES
+            hierarchy
+            for hierarchy in self.layout.hierarchies
+            if self.layout.version == 2 or hierarchy in V1_HIERARCHIES
         )
         ours = {self.layout.directory(hierarchy, path) for hierarchy in hierarchies}
         stop = UnitStep("stop", unit.name, path, own[0].why, own[0].owner, during="remove", hierarchies=hierarchies)
@@ -208,7 +210,7 @@ class Translation:
         for step in own:
             if step.action == "mkdir":
                 hierarchy = step.path.removesuffix(step.cgroup).rstrip("/")
-                if is_slice(step.cgroup) and self.layout.version == 1 and hierarchy not in V1_TREES:
+                if is_slice(step.cgroup) and self.layout.version == 1 and hierarchy not in V1_HIERARCHIES:
                     yield step
             elif step.file == "cgroup.subtree_control":
                 known = known_controllers(self.systemd.version)
