@@ -1,0 +1,53 @@
+"""pids.max and the forks of real processes that were allowed and whose children are not counted yet.
+
+The kernel charges a fork before it makes the child (pids_can_fork). Here the child is counted when it is seen. Until
+then the fork has room reserved in each cgroup with a limit (`Pids.coming`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..controllers.pids import Pids
+from ..core.cgroup import Cgroup
+
+
+def charged(places: Iterable[Cgroup]) -> Iterator[Pids]:
+    """The css that a task in these cgroups is charged to, in each hierarchy that has the pids controller."""
+    for place in places:
+        css = place.effective_css("pids")
+        if isinstance(css, Pids):
+            yield css
+
+
+def limiting(places: Iterable[Cgroup]) -> tuple[Pids, ...]:
+    """The csses with a limit that a task in these cgroups counts in: its own and those above."""
+    return tuple(css for own in charged(places) for css in own.limited())
+
+
+def have_room(csses: Iterable[Pids]) -> bool:
+    """Whether one fork more is within each limit."""
+    return all(css.has_room for css in csses)
+
+
+def may_have_room_soon(csses: Iterable[Pids]) -> bool:
+    """Whether only reservations stand in the way. A fork that fails gives its reservation back."""
+    return all(css.has_room or css.current < css.limit for css in csses)
+
+
+def check(places: Iterable[Cgroup]) -> None:
+    """Raises EAGAIN where a limit is reached, and counts that in pids.events (pids_can_fork)."""
+    for css in charged(places):
+        css.can_fork()
+
+
+def reserve(csses: Iterable[Pids]) -> None:
+    """Reserves room for one task."""
+    for css in csses:
+        css.coming += 1
+
+
+def release(csses: Iterable[Pids]) -> None:
+    """Gives reserved room back: the child is counted, or there is none."""
+    for css in csses:
+        css.coming -= 1
