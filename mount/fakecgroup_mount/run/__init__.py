@@ -36,8 +36,8 @@ Of the server and of the daemon behind a mount:
 Of the server alone:
 
     Listener._serve            up to 64: take trapped calls and answer them
-    MountFiles.serve           answers the FUSE requests for /proc/PID/mountinfo and mounts
-    own_tree_opener._serve     opens those two files, with a table of files of its own
+    MountinfoFiles.serve       answers the FUSE requests for /proc/PID/mountinfo and mounts
+    fuse_opener._serve         opens those two files, with a table of files of its own
     detached_mounts._made_in   enters a mount namespace for one call
     server._await_end          waits for the end of the front
 
@@ -58,15 +58,15 @@ A thread may take a lock only while it holds no other, or one above it in the sa
      |- Listener._lock                 counts of threads, for a moment
      '- Session.lock                   tried, never waited for: all trapped calls would wait too
 
-    Contexts._lock                     mounts under construction; its holder uses the tree and other file systems
+    FsmountCalls._lock                 mounts under construction; its holder uses the tree and other file systems
      '- CgroupNamespaces._lock         roots of cgroup namespaces
          '- Session.lock
 
-    Forking._counting                  one count of the tasks at a time
+    ForkCalls._counting                one count of the tasks at a time
      '- Session.lock
 
-    Bpf._lock                          device programs; its holder uses the tree
-    OwnTreeOpener._turn                its holder waits for MountFiles.serve, which takes CgroupNamespaces._lock
+    BpfCall._lock                      device programs; its holder uses the tree
+    FuseOpener._turn                   its holder waits for MountinfoFiles.serve, which takes CgroupNamespaces._lock
     ChildMarks._changed                children that are waited for; a waiter holds no lock
 
     Session.lock                       the model and the processes, always the last (`MountedTree.lock` is the same)
