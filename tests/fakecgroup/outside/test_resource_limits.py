@@ -67,6 +67,7 @@ def test_the_line_of_file_locks() -> None:
     rest = b"Max nice priority         0                    0                    \n"
     line = b"Max file locks            unlimited            unlimited            locks     \n"
     assert with_file_locks(line + rest, (INFINITY, INFINITY)) == line + rest
-    assert with_file_locks(line + rest, (70, 80)) == line.replace(b"unlimited", b"70       ", 1).replace(
-        b"unlimited", b"80       "
-    ) + rest
+    assert (
+        with_file_locks(line + rest, (70, 80))
+        == line.replace(b"unlimited", b"70       ", 1).replace(b"unlimited", b"80       ") + rest
+    )
