@@ -76,8 +76,8 @@ def threads_in_the_code() -> set[str]:
                 found.add(f"{owner}.{name.removeprefix('self.')}")
             elif name == "session.serve":
                 found.add("Session.serve")
-            elif name == "mounts.serve":
-                found.add("MountFiles.serve")
+            elif name == "mountinfo.serve":
+                found.add("MountinfoFiles.serve")
             elif name == "_serve" and name in functions:
                 found.add(f"{module}._serve")
             else:
