@@ -33,7 +33,7 @@ class StubKernel(CgroupFs):
 
     v1: hierarchies cpu, memory, pids; a CPU quota over the nearest limited ancestor's or below a limited
     descendant's is EINVAL. v2: a child has a controller's files once the parent's cgroup.subtree_control names it.
-    ``refuse``: path -> errno for every mkdir, rmdir and write. ``instead``: path -> what a write leaves in the file.
+    ``refuse``: path -> errno for every mkdir, rmdir and write. ``instead``: path -> the text after any write.
     """
 
     V1: ClassVar = {

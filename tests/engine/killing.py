@@ -15,7 +15,7 @@ _TRACESYSGOOD, _TRACESECCOMP, _EXITKILL = 1, 1 << 7, 1 << 20
 _ENTRY = 1
 _SECCOMP_STOP = signal.SIGTRAP | 7 << 8
 _SYSCALL_STOP = signal.SIGTRAP | 0x80
-#: x86-64: what changes a directory, and what may change a file: by its descriptor, or by how it opens it.
+#: x86-64: system calls that change a directory, write to a descriptor, or open a file.
 _CHANGES = (82, 83, 84, 87, 258, 263, 264, 316)  # rename, mkdir, rmdir, unlink, mkdirat, unlinkat, renameat, renameat2
 _WRITES = (1, 18, 20, 296)  # write, pwrite64, writev, pwritev
 _OPENS = {2: 1, 257: 2}  # open, openat: which argument has the flags
@@ -86,7 +86,7 @@ def _begins(pid: int) -> bool:
 
 
 def _stop_at_changes() -> None:
-    """A seccomp filter, by which this process stops for its tracer only at what can change a file or directory."""
+    """A seccomp filter: this process stops for its tracer only at calls that can change a file or directory."""
     load, equal, greater, any_bit, back = 0x20, 0x15, 0x25, 0x45, 0x06
     trace, allow = (back, 0, 0, 0x7FF00000), (back, 0, 0, 0x7FFF0000)
     first_argument = 16  # in struct seccomp_data, 8 bytes each

@@ -1,4 +1,4 @@
-"""Tables of what the kubelet's own functions returned: the project's samples, and full ones in an outside directory."""
+"""Tables of results of the kubelet's own functions: the project's samples, and full ones in an outside directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outside_directory() -> Path | None:
 
 
 def sampled_nodes() -> list[Row]:
-    """Nodes with ``pods`` (objects) and ``expected``: kubelet version -> v1 and v2 -> what its functions returned."""
+    """Nodes with ``pods`` (objects) and ``expected``: kubelet version -> v1 and v2 -> results of its functions."""
     return rows_of(SAMPLES / "nodes.jsonl.gz")
 
 
@@ -52,7 +52,7 @@ def nodes_of(directory: Path, versions: tuple[str, ...]) -> list[Row]:
 
 
 def sampled_pods() -> list[Row]:
-    """Pods with ``answers`` (kubelet version -> rows of table A) and ``static`` (-> what the static source made)."""
+    """Pods with ``answers`` (kubelet version -> rows of table A) and ``static`` (-> the static source's pod)."""
     return rows_of(SAMPLES / "pods.jsonl.gz")
 
 

@@ -1,4 +1,4 @@
-"""Random trees that a kernel accepts, what strangers do to them, and what is wanted instead.
+"""Random trees that a kernel accepts, changes by others, and other wanted trees.
 
 ``chance`` is a ``random.Random``, or hypothesis's.
 """
@@ -73,7 +73,7 @@ class Machine(KernelFs):
         return [cgroup.path for cgroup in self.found().below(path) if cgroup.path]
 
     def values(self, wanted: Iterable[WantedCgroup]) -> Any:
-        """What is in the files that are wanted: path -> text."""
+        """The texts of the wanted files: path -> text."""
         files = {
             self.layout.file(knob.controller, cgroup.path, file)
             for cgroup in wanted
@@ -176,7 +176,7 @@ def kubelet_tree(chance: Any, machine: Machine, numbers: range = range(1, 4)) ->
 
 def any_tree(chance: Any, machine: Machine, paths: list[str]) -> list[WantedCgroup]:
     """Values as a kernel accepts them together: no child over its parent in quota or CPUs."""
-    # before 6.1 a v2 cgroup keeps its parent from giving up a CPU, so that there all have a list or none
+    # before 6.1 a v2 cgroup keeps its parent from giving up a CPU, so all cgroups have a list or none has
     lists = chance.random() < 0.7
     tree: list[WantedCgroup] = []
     bounds: dict[str, tuple[Any, frozenset[int]]] = {"": (None, frozenset(range(CPUS)))}
@@ -214,7 +214,7 @@ def _quota(chance: Any, above: tuple[int, int] | None) -> tuple[int, int] | None
     quota = chance.choice([chance.randint(1000, 4 * period) if 4 * period > 1000 else 1000, 1000, period])
     quota = max(1000, quota)
     if above is not None and _ratio(quota, period) > _ratio(*above):
-        # as much as what is above has, if that can be said in this period
+        # the ancestor's quota, if this period can express it
         quota = above[0] * period // above[1]
         if quota < 1000 or _ratio(quota, period) > _ratio(*above):
             return None
@@ -319,16 +319,16 @@ def _value(chance: Any, file: str) -> str:
     return str(chance.choice([0, 4 << 20] if file in ("memory.min", "memory.low") else SIZES))
 
 
-# -- what can be said of a plan ---------------------------------------------------------------------------------------
+# -- sizes of values -----------------------------------------------------------------------------------------------
 
 
 def sizes_of(knob: Any) -> list[str]:
-    """The names of what counts of a knob's values: its files, and one for quota and period."""
+    """The names of a knob's sizes: its files, or one for quota and period."""
     return ["quota"] if knob.field == "quota" else list(knob.files)
 
 
 def sizes(machine: Machine, path: str, *knobs: Any) -> dict[str, Any]:
-    """What counts of each value of a cgroup: how much it allows; of cpuset.cpus the set."""
+    """How much each value of a cgroup allows; of cpuset.cpus the set."""
     result = {}
     for knob in knobs or _readable_knobs(machine.layout):
         try:

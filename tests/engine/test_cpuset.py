@@ -1,4 +1,4 @@
-"""cpuset: all CPUs at node level, and on v1 what a task needs to get in."""
+"""cpuset: all CPUs at node level, and on v1 the lists without which no task enters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fakecgroup import Kernel, KernelFs
 
 @pytest.fixture
 def machine() -> Callable[..., Any]:
-    """A kernel with 4 CPUs and 2 NUMA nodes, and what the engine finds there."""
+    """A kernel with 4 CPUs and 2 NUMA nodes, and the engine's found tree there."""
 
     def machine(layout: str, version: str) -> tuple[KernelFs, Callable[..., Any]]:
         fs = KernelFs(Kernel(layout=layout, kernel=version, cpus=4, numa_nodes=2))

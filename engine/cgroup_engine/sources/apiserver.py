@@ -36,7 +36,7 @@ def apiserver_source(
 
     :raises ApiServerError: the Python package kubernetes is missing, or there is no usable configuration.
     """
-    return _ApiServer(
+    return _ApiServerSource(
         PodApi(kubeconfig, node_name, timeouts or ApiTimeouts()), node_name, version, timeouts or ApiTimeouts()
     )
 
@@ -94,7 +94,7 @@ def _origin_of(item: Any) -> str:
     return f"? {quoted(metadata.get('uid'))} {quoted(name)}"
 
 
-class _ApiServer:
+class _ApiServerSource:
     """Follows the server in a thread, so that a hanging server blocks nobody."""
 
     def __init__(self, api: PodApi, node_name: str, version: KubeletVersion, timeouts: ApiTimeouts) -> None:

@@ -55,7 +55,7 @@ def pod_source(paths: Iterable[Path], version: KubeletVersion, manifests: Manife
 
     :raises PodError: a path does not exist, or is no file and no directory that can be read.
     """
-    return _Files(list(paths), version, manifests)
+    return _FileSource(list(paths), version, manifests)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ _GONE = _Look(wrong="is gone")
 _MISSING = _Look(wrong=f"cannot be read: {os.strerror(ENOENT)}")
 
 
-class _Files:
+class _FileSource:
     def __init__(self, paths: list[Path], version: KubeletVersion, manifests: Manifests | None) -> None:
         self._paths, self._version, self._manifests = paths, version, manifests
         self._store = PodStore()
@@ -139,17 +139,17 @@ class _Files:
             before, since = self._changing.get(origin, (None, now))
             if before != look:
                 self._changing[origin] = look, now
-            elif now >= self._believed_at(origin, since):
+            elif now >= self._counts_at(origin, since):
                 del self._changing[origin]
                 self._take(origin, look)
         for origin in [origin for origin in self._changing if origin.startswith(lost)] if lost else ():
             del self._changing[origin]
 
-    def _believed_at(self, origin: str, since: float) -> float:
+    def _counts_at(self, origin: str, since: float) -> float:
         return max(since + QUIET, self._written.get(origin, -_WRITER) + _WRITER)
 
     def _set_timer(self, now: float) -> None:
-        next_ = min((self._believed_at(origin, since) for origin, (_, since) in self._changing.items()), default=None)
+        next_ = min((self._counts_at(origin, since) for origin, (_, since) in self._changing.items()), default=None)
         self._timer.set(_AGAIN if next_ is None else max(0.001, min(next_ - now, _AGAIN)))
 
     def _take(self, origin: str, look: _Look, *, complain: bool = True) -> bool:

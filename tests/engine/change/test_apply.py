@@ -1,4 +1,4 @@
-"""Execution: read-back, failures, and what depends on them."""
+"""Execution: read-back, failures, and the steps that depend on them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ EVERY_CALL = os.environ.get("FAKECGROUP_CRASH") == "all"
 STRIDE = {"v1": 13, "v2": 5, "host": 13} if "FAKECGROUP_CRASH" not in os.environ else {"v1": 1, "v2": 1, "host": 1}
 WHY_NOT_HOST = "needs root and cgroup v1 with memory"
 NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--swap", "0", "--kubelet-version", "1.34"]
-#: What the engine writes or makes.
+#: Files that the engine writes.
 FILES = {
     "cgroup.subtree_control",
     *("cpu.weight", "cpu.max", "memory.max", "memory.min", "memory.low", "memory.high", "memory.swap.max"),
@@ -95,7 +95,7 @@ class Node:
             return main(self.arguments(command, *pods))
 
     def run(self, command: str, *pods: str) -> str:
-        """What a command says, which must end well."""
+        """The output of a command that must succeed."""
         out, err = StringIO(), StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             code = self.main(command, *pods)
@@ -118,7 +118,7 @@ class Node:
         return found
 
     def record(self) -> list[object]:
-        """What is in the files of the state directory, but for the inodes of kubepods."""
+        """The contents of the state directory's files, without the inodes of kubepods."""
         place = self.place / "state"
         files = sorted(place.iterdir()) if place.exists() else []
         return [{**json.loads(file.read_text() or "{}"), "inodes": None, "file": file.name} for file in files]

@@ -1,4 +1,4 @@
-"""What an engine remembers of the tree that it made."""
+"""The record of a tree that an engine made."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_kubepods_that_someone_else_made_anew_is_not_recorded(file: RecordFile, 
     _make_kubepods(root, "memory")
     file.write(Record(file.inodes(), ()))
     assert file.read() is not None
-    (root / "cpu/own/kubepods").rename(root / "kept")  # so that its inode is not used again
+    (root / "cpu/own/kubepods").rename(root / "kept")  # keeps its inode from being reused
     _make_kubepods(root)
     assert file.read() is not None, "the other hierarchy still has ours"
     (root / "memory/own/kubepods").rename(root / "kept too")

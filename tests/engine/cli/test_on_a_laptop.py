@@ -1,4 +1,4 @@
-"""Commands that only compute work where modules are missing that only Linux has, or only who keeps a node."""
+"""Commands that only compute work without the modules of Linux, and without the libraries of ``run``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KubeletConfiguration as far as cgroups depend on it."""
+"""The fields of a KubeletConfiguration that cgroups depend on."""
 
 from __future__ import annotations
 

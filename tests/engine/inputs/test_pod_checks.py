@@ -1,4 +1,4 @@
-"""What the API refuses."""
+"""Pods that the API refuses."""
 
 from __future__ import annotations
 

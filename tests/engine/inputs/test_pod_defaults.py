@@ -1,4 +1,4 @@
-"""What the API fills in."""
+"""Defaults that the API fills in."""
 
 from __future__ import annotations
 

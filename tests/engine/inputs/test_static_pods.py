@@ -1,4 +1,4 @@
-"""The UID of a static pod whose manifest gives none, against what compiled kubelets make of the same manifests."""
+"""UIDs of static pods without metadata.uid, against those that compiled kubelets give for the same manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a node is left for pods."""
+"""The part of a node that is left for pods."""
 
 from __future__ import annotations
 

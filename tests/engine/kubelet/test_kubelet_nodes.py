@@ -1,4 +1,4 @@
-"""Node and QoS levels against what compiled kubelets computed for the same nodes and pods."""
+"""Node and QoS levels against the answers of compiled kubelets for the same nodes and pods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FRACTION_GROWS = {("1.36.2", "n127")}
 
 
 class Node:
-    """A recorded node: what the engine makes of it."""
+    """A recorded node, with the engine's values for it."""
 
     def __init__(self, row: dict[str, Any], minor: int) -> None:
         self.row = row
@@ -120,7 +120,7 @@ def _resource_config(row: dict[str, Any], mode: str) -> dict[str, Any]:
 
 
 def _as_libcontainer(limits: CgroupLimits, mode: str) -> dict[str, Any]:
-    """What is left for libcontainer: 0 is "not set"; every size of huge pages has a limit."""
+    """The values that reach libcontainer: 0 is "not set"; every size of huge pages has a limit."""
     shares = limits.shares or 0
     return {
         "cpu_shares": shares if mode == "v1" else 0,

@@ -1,4 +1,4 @@
-"""The rules of pods and containers against what compiled kubelets answered for the same pods."""
+"""The rules of pods and containers against the answers of compiled kubelets for the same pods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..model.test_quantity import check_text
 from .test_shares import check_conversion
 
 SAMPLED = {"1.32.10": 32, "1.36.2": 36}
-FULL = {"1.20.2": 20, **SAMPLED}  # older than what the engine offers, but its rules are known too
+FULL = {"1.20.2": 20, **SAMPLED}  # older than the engine's range, but its rules are known too
 GIB = 1 << 30
 PAGES = {"2MB": 2 << 20, "1GB": 1 << 30}
 CONTAINER_MODES = {
@@ -150,7 +150,7 @@ def check_unified(
     version: KubeletVersion,
     where: tuple[str, str, str, str | None],
 ) -> None:
-    """What is handed on for cgroup v2 alone, by mode: MemoryQoS, swap, singleProcessOOMKill."""
+    """The files of cgroup v2 alone, by mode: MemoryQoS, swap, singleProcessOOMKill."""
     for mode in answers.keys() - CONTAINER_MODES.keys():
         memory = limits_for_container(container, pod, CfsQuota(), version).memory or 0
         if mode == "v1_swapctl":
@@ -176,7 +176,7 @@ def _policy(mode: str) -> MemoryReservationPolicy:
 
 
 def check_static(recorded: dict[str, Any], tag: str, minor: int) -> None:
-    """The same pod as a static file: is it refused, and what do its containers ask for after defaulting?"""
+    """The same pod as a static file: refused or not, and its containers' requests after defaulting."""
     for expected in [recorded["static"][tag]] if tag in recorded["static"] else []:
         version = KubeletVersion(minor)
         pod = defaulted(decoded(recorded["pod"], recorded["id"], version), version)

@@ -1,4 +1,4 @@
-"""The reasons of values: what a rule returns beside the value."""
+"""The reasons of values."""
 
 from __future__ import annotations
 

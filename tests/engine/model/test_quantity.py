@@ -14,7 +14,7 @@ from cgroup_engine.model.quantity import from_bytes, from_milli, parse
 
 
 def check_text(row: dict[str, Any]) -> None:
-    """A row of table B: what ParseQuantity made of a text."""
+    """A row of table B: a text and the result of ParseQuantity."""
     if "error" in row or row.get("refused"):
         with pytest.raises(QuantityError):
             parse(row["in"])

@@ -80,7 +80,7 @@ class Watched:
             needing[step.cgroup, step.knob.field] = bool(step.need)
             below = [path for path in first if f"{path}/".startswith(f"{step.cgroup}/") and path in last]
             if step.knob.field == "cpus" and self.machine.layout.version == 2:
-                below = [step.cgroup]  # where lists contradict each other, a v2 cgroup has what its parent has
+                below = [step.cgroup]  # with contradicting lists a v2 cgroup has its parent's CPUs
             for path in below:
                 for name in sizes_of(step.knob):
                     if name not in first.get(path, {}) or name not in last.get(path, {}):
@@ -104,7 +104,7 @@ def _between(before: Any, now: Any, after: Any) -> bool:
 
 
 def _effective(state: dict[str, dict[str, Any]], path: str, name: str) -> Any:
-    """What counts of a value: the least on the way up, and of CPUs what all have."""
+    """The effective value: the least on the way up; of CPUs those that all have."""
     on_the_way = [state.get(up, {}).get(name) for up in _upwards(path)]
     if name == "cpuset.cpus":
         cpus = frozenset(range(4))
@@ -157,7 +157,7 @@ def test_whatever_a_stranger_wrote_is_repaired(layout: str, version: str, chance
     _check(machine, wanted if chance.random() < 0.5 else any_tree(chance, machine, any_paths(chance)))
 
 
-# before 6.1 v2 refuses lists of CPUs too, but what a plan looks at does not tell the kernels apart
+# before 6.1 v2 refuses lists of CPUs too, but a plan cannot tell the kernels apart
 @pytest.mark.parametrize(("layout", "version"), [kernel for kernel in KERNELS if kernel != ("v2", "5.10")])
 @many
 @given(chance=chances)
@@ -225,7 +225,7 @@ def test_a_list_of_cpus_moves_at_once_where_children_leave_the_old_ones_before(
 
 @pytest.fixture
 def make_tree() -> tuple[Machine, Callable[..., Any]]:
-    """A v1 kernel, and a cgroup with a child, of which the lists of CPUs are given."""
+    """A v1 kernel with a cgroup and a child that have these lists of CPUs."""
 
     def wanted(parent: str, child: str) -> list[WantedCgroup]:
         return [

@@ -1,4 +1,4 @@
-"""Reserved cgroups must be there as far as a kubelet wants them to be."""
+"""Enforced reserved cgroups must exist as a kubelet demands it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-place resize of pods: the kubelet's order, its refusals, and what it forgets."""
+"""In-place resize of pods: the kubelet's order, its refusals, and the values that it leaves behind."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ BEFORE = (_resources("100m", "32Mi", "200m", "128Mi"), _resources("50m", "16Mi",
 GROWN = (_resources("200m", "64Mi", "400m", "256Mi"), BEFORE[1])
 SHRUNK = (_resources("50m", "16Mi", "150m", "100Mi"), BEFORE[1])
 MIXED = (_resources("100m", "16Mi", "300m", "64Mi"), _resources("20m", "32Mi", "100m", "200Mi"))
-# What changed a value when kubelet 1.36.2 resized a pod, with containerd 1.6.20 and runc 1.1.5
+# The writes of kubelet 1.36.2 when it resized a pod, with containerd 1.6.20 and runc 1.1.5
 # (docs/guides/kubelet.md).
 KUBELETS = [
     ("v2", BEFORE, GROWN, """memory.max=369098752 a/memory.max=268435456 cpu.max=70000,100000 cpu.weight=10

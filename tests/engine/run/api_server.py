@@ -1,4 +1,4 @@
-"""An API server of pods, as far as list and watch go, that can be told to misbehave.
+"""An API server of pods with list and watch, which can be told to misbehave.
 
 It keeps pods with resourceVersions and a log of events, pages its lists, streams its watches in chunks, and refuses
 what its RBAC would refuse: everything but GET of pods in all namespaces with the field selector of one node.
@@ -112,7 +112,7 @@ class ApiServer:
             self.changed.notify_all()
 
     def forget(self) -> None:
-        """Forgets what happened up to now, so that a watch from before is told 410."""
+        """Forgets all events up to now: an older watch gets 410."""
         with self.changed:
             self._log.clear()
             self._version += 1
@@ -169,12 +169,12 @@ class ApiServer:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], OSError):  # connections break; that is what is tested
+        if not isinstance(sys.exc_info()[1], OSError):  # the tests break connections
             super().handle_error(request, client_address)
 
 
 class Request(BaseHTTPRequestHandler):
-    """One request, and what an ``Answer`` can do about it."""
+    """One request, and the calls with which an ``Answer`` replies."""
 
     server_of: ApiServer
     protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""What ``run`` has in the tests: own cgroups of this machine, mounted fakes, a clock that is set by hand."""
+"""The surroundings of ``run`` in tests: own cgroups of this machine, mounted fakes, a clock that is set by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has written what: on this machine's own cgroups, and on a mounted fake."""
+"""Writes of others: on this machine's own cgroups, and on a mounted fake."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .on_host import ROOT, needs_cgroup_v1
 
 
 class Following:
-    """What writers have told so far."""
+    """The writes that were reported so far."""
 
     def __init__(self, root: Path, top: str) -> None:
         layout = detect(OsFs(str(root)), str(root))
@@ -40,7 +40,7 @@ class Following:
 
 
 def _shell(script: str) -> subprocess.Popen[bytes]:
-    """Runs a script in a shell that lives on for a moment; returns its pid."""
+    """Runs a script in a shell that stays alive; returns its pid."""
     return subprocess.Popen(["sh", "-c", f"{script}; read line"], stdin=subprocess.PIPE)
 
 

@@ -1,4 +1,4 @@
-"""What the probes are told."""
+"""The answers to probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a keeper does each time it looks: on the model of the kernel, with a clock of the test's own."""
+"""Reconciles of a keeper on the model of the kernel, with a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Time:
 
 
 class Recorded(KernelFs):
-    """Counts what changes the tree, and refuses it where told: path -> errno."""
+    """Counts changes of the tree, and refuses those in ``refuse``: path -> errno."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -129,7 +129,7 @@ class Kept:
         complete: bool = True,
         by: dict[str, str] | None = None,
     ) -> Reconciled:
-        """What is told of one look; ``after``: seconds since the last."""
+        """One reconcile; ``after``: seconds since the last."""
         self.time.now += after
         self.fs.changes.clear()
         done, self.complaints = self.keeper.reconcile(reason, Seen(pods, complete=complete), by or {})

@@ -1,4 +1,4 @@
-"""What Prometheus sees of ``run``."""
+"""The metrics of ``run``."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Running:
         return self.processes[-1]
 
     def command(self, name: str, *more: str) -> tuple[int, str]:
-        """Another command on the same tree, in this process; its exit code and what it says on standard error."""
+        """Another command on the same tree, in this process; its exit code and its standard error."""
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
             return main(self.arguments(name, *more)), said.getvalue()
 
@@ -125,7 +125,7 @@ def on_fake(node: Node, mounted_fake: Any) -> Running:
 
 
 def _keeps(running: Running) -> None:
-    """What holds on every root."""
+    """Checks that hold on every root."""
     running.put(1, requests={"cpu": "500m"})
     running.put(2)
     running.start()

@@ -1,4 +1,4 @@
-"""Waits for what a pod source shows."""
+"""Waits for a pod source to show something."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEADLINE = 20.0  # seconds; only a test that fails takes as long
 
 
 class Watching:
-    """What a source has shown so far: the last Seen, and every complaint."""
+    """A source with its last Seen and all complaints so far."""
 
     def __init__(self, source: PodSource) -> None:
         self.source = source
@@ -36,7 +36,7 @@ class Watching:
         while not condition():
             left = end - time.monotonic()
             assert left > 0, f"shown: {self.names}, complaints: {self.complaints}"
-            if poll.poll(min(left * 1000, 20)):  # what the condition looks at may be something else
+            if poll.poll(min(left * 1000, 20)):  # the condition may depend on something else
                 self.look()
 
     def until_complaint(self, part: str) -> str:

@@ -82,7 +82,7 @@ def test_a_file_that_shows_no_number_is_said(stub: type[StubKernel]) -> None:
 
 
 class _Counted:
-    """A kernel that counts what is asked of it."""
+    """A kernel that counts its calls."""
 
     def __init__(self, kernel: StubKernel) -> None:
         self.kernel = kernel

@@ -1,4 +1,4 @@
-"""Interface files: what is written, and what counts as the same when read back."""
+"""Interface files: the texts for limits, and which texts read back count as the same."""
 
 from __future__ import annotations
 

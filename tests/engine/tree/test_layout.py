@@ -1,4 +1,4 @@
-"""What kind of tree a root is."""
+"""The layout of a root."""
 
 from __future__ import annotations
 

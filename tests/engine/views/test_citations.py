@@ -1,4 +1,4 @@
-"""Each value of each cgroup has a function of the kubelet, and what goes into it."""
+"""Each value of each cgroup has a function of the kubelet, and its inputs."""
 
 from __future__ import annotations
 

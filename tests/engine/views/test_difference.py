@@ -1,4 +1,4 @@
-"""What another configuration or kubelet would change."""
+"""The changes by another configuration or kubelet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", 
 def rows(
     make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
 ) -> Callable[..., Any]:
-    """The differences that other fields make for a pod, as (whose, what) -> (from, to)."""
+    """The differences of a pod under other fields, as (whose, what) -> (from, to)."""
 
     def compare(pod: None = None, **fields: Any) -> dict[tuple[str, str], tuple[Any, Any]]:
         pods = [make_pod(make_container(requests={"cpu": "500m"}, limits={"cpu": "1", "memory": "1Gi"}), **(pod or {}))]

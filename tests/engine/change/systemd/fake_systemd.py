@@ -1,7 +1,7 @@
 """A fake ``org.freedesktop.systemd1`` that speaks D-Bus on a socket and makes its units in a fake cgroup tree.
 
-It is its own bus. What it does was seen of systemd 252: a unit that is there is UnitExists, a scope without a process
-is refused, cgroup.subtree_control gets what the units need, a slice is removed with its directory.
+It is its own bus and behaves as systemd 252 was seen to: an active unit is UnitExists, a scope without a process is
+refused, cgroup.subtree_control gets the controllers that units need, and a slice is removed with its directory.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FakeSystemd:
         self._listener.close()
 
     def scope(self, name: str, slice_path: str) -> None:
-        """What a runtime does: a scope with its process."""
+        """Acts as a runtime: makes a scope with its process."""
         self._realize(name, f"{slice_path}/{name}", {})
 
     # the protocol
@@ -74,7 +74,7 @@ class FakeSystemd:
                 self._answer(client, self._authenticate(client))
 
     def _authenticate(self, client: socket.socket) -> bytes:
-        """What the client has sent already after it was told that it may."""
+        """The bytes that the client sent right after its authentication."""
         text = b""
         while b"BEGIN\r\n" not in text:
             part = client.recv(4096)

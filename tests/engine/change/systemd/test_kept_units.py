@@ -1,4 +1,4 @@
-"""What ``run`` keeps where systemd makes the cgroups, against a fake systemd on a fake tree."""
+"""``run`` on a tree whose cgroups systemd makes: a fake systemd on a fake tree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Kept:
             yield OpenedRoot(self.node, FoundTree(self.kernel, detect(self.kernel, "fake")), systemd)
 
     def look(self, *pods: Pod) -> Reconciled:
-        """What was done and what was told."""
+        """One reconcile."""
         self.now += 0.5
         done, _ = self.keeper.reconcile("interval", Seen(pods), {})
         assert done.outcome.failed == []

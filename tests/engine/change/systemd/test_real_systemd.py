@@ -17,7 +17,7 @@ pytestmark = boots_a_machine
 
 @pytest.fixture(scope="module", params=LAYOUTS)
 def answers(request: Any) -> Any:
-    """What the scenario printed: name of a step -> its exit code and output."""
+    """The output of the scenario: name of a step -> its exit code and output."""
     return answers_of(SCRIPT.read_text(), request.param)
 
 

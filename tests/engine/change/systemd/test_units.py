@@ -348,7 +348,7 @@ def test_a_qos_class_that_uses_more_than_is_left_to_it_is_limited_to_that(
     node.apply()
     directory = "memory/kubepods.slice/kubepods-besteffort.slice"
     node.kernel.files[f"{directory}/memory.usage_in_bytes"] = str(5 << 30)
-    node.kernel.instead[f"{directory}/memory.limit_in_bytes"] = str(5 << 30)  # as what is less is refused
+    node.kernel.instead[f"{directory}/memory.limit_in_bytes"] = str(5 << 30)  # a lower limit is refused
     outcome = node.apply(make_pod(make_container(limits={"cpu": "1", "memory": "4Gi"})))
     assert outcome.failed == []
     [step] = [step for step in outcome.done if "more is in use" in step.why]
