@@ -398,7 +398,7 @@ def test_without_inotify_files_are_looked_at_now_and_then(
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("cgroup_engine.sources.files.INotify", refuse)
+    monkeypatch.setattr("cgroup_engine.sources.path_watch.INotify", refuse)
     monkeypatch.setattr("cgroup_engine.sources.files._AGAIN", 0.2)
     watching = follow(pods)
     assert watching.complaints[0].startswith("inotify: Too many open files")
