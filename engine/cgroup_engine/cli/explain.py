@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cgroup_engine.cli.node_and_pods import node_and_pods
-from cgroup_engine.cli.options import add_node_options, add_output, add_pods, version
+from cgroup_engine.cli.options import add_node_options, add_output, add_pods, oci_runtime, version
 from cgroup_engine.errors import InputError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import NEWEST, OLDEST
@@ -39,6 +40,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar=f"1.{OLDEST}..1.{NEWEST}",
         help="show only what this kubelet would change, with the same configuration or that of --diff",
     )
+    command.add_argument(
+        "--diff-runtime-version",
+        metavar="VERSION",
+        help="show only what this OCI runtime would change, written as for --runtime-version",
+    )
     command.add_argument("--svg", metavar="FILE", help="write a picture of CPU and memory under load instead")
     add_node_options(command)
     add_pods(command, "PODS|POD")
@@ -52,11 +58,14 @@ def run_command(options: argparse.Namespace) -> int:
     node, pods = node_and_pods(options, paths)
     pod = _named(pods, name) if name is not None else None
     wanted, printer = wanted_tree(node, pods), Printer(sys.stdout)
-    if options.diff is not None or options.diff_kubelet_version is not None:
+    if (options.diff, options.diff_kubelet_version, options.diff_runtime_version) != (None, None, None):
         other = argparse.Namespace(**vars(options))
         other.config = options.diff if options.diff is not None else options.config
         other.kubelet_version = options.diff_kubelet_version or options.kubelet_version
         other_node, other_pods = node_and_pods(other, paths)
+        # another kubelet does not bring another runtime
+        runtime = oci_runtime(options.diff_runtime_version, options.runtime) or node.used_oci_runtime
+        other_node = replace(other_node, oci_runtime=runtime)
         there = (other_node, wanted_tree(other_node, other_pods))
         print_difference(printer, difference((node, wanted), there, str(pod) if pod else None), options.output)
     elif options.svg is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cgroup_engine.cli import machine
 from cgroup_engine.cli.messages import warn_of
+from cgroup_engine.cli.options import oci_runtime
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config, static_pod_path
 from cgroup_engine.inputs.pod_checks import overflows
 from cgroup_engine.inputs.pods import read_pods
@@ -39,7 +40,12 @@ def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
         runtime=options.runtime,
         runtime_driver=options.runtime_driver,
     )
-    node = replace(node, weight_formulas=options.cpu_weight, sandboxes=options.sandboxes)
+    node = replace(
+        node,
+        weight_formulas=options.cpu_weight,
+        oci_runtime=oci_runtime(options.runtime_version, options.runtime),
+        sandboxes=options.sandboxes,
+    )
     warn_of(node.warnings)
     return node, Manifests(options.node_name or node_name_of_machine(), static_pod_path(fields, where))
 

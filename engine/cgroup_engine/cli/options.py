@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 
-from cgroup_engine.errors import InputError, QuantityError
+from cgroup_engine.errors import ConfigError, InputError, QuantityError
 from cgroup_engine.kubelet.cpu_weight import Formula, parse_formulas
+from cgroup_engine.kubelet.oci_runtime import OciRuntime, parse_oci_runtime
 from cgroup_engine.model import kubelet_version
 from cgroup_engine.model.kubelet_version import NEWEST, OLDEST, KubeletVersion
+from cgroup_engine.model.names import Runtime
 from cgroup_engine.model.quantity import parse as parse_quantity
 
 
@@ -86,6 +88,13 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         help="the container runtime, which names the containers' cgroups (default: containerd)",
     )
     node.add_argument(
+        "--runtime-version",
+        metavar="VERSION",
+        help="the OCI runtime, which turns CPU shares into the containers' cpu.weight: runc-1.3.3, crun-1.23, or "
+        "containerd-2.1.5 for the runc that it brings; a bare number is runc's, with --runtime crio crun's "
+        "(default: that of the kubelet's release date)",
+    )
+    node.add_argument(
         "--runtime-driver",
         choices=("cgroupfs", "systemd"),
         help="the runtime's cgroup driver (default: the kubelet's, as it should be)",
@@ -144,6 +153,19 @@ def _formulas(text: str) -> dict[str, Formula]:
         return parse_formulas(text)
     except ValueError as refused:
         raise argparse.ArgumentTypeError(str(refused)) from None
+
+
+def oci_runtime(text: str | None, runtime: Runtime) -> OciRuntime | None:
+    """--runtime-version, read with --runtime.
+
+    :raises ConfigError: no version of a runtime.
+    """
+    if text is None:
+        return None
+    try:
+        return parse_oci_runtime(text, runtime)
+    except ValueError as refused:
+        raise ConfigError(f"--runtime-version: {refused}", value=text) from None
 
 
 def _bytes_or_none(text: str) -> int:

@@ -4,8 +4,8 @@
   cgroups (node, QoS classes, pods, reserved) in all versions here: ``getCPUWeight`` of
   ``pkg/kubelet/cm/cgroup_manager_linux.go``.
 * ``quadratic``: ceil(10^((l² + 125·l)/612 - 7/34)) with l = log2 shares. 1024 shares become 100, the kernel's default.
-  Runtimes use it for containers since runc 1.3.2 and 1.4.0 (``ConvertCPUSharesToCgroupV2Value`` of
-  opencontainers/cgroups 0.0.3) and crun 1.23 (change 1767). Older runtimes use the linear formula.
+  Runtimes use it for containers since runc 1.3.2 (``ConvertCPUSharesToCgroupV2Value`` of opencontainers/cgroups
+  0.0.3) and crun 1.23. Older runtimes use the linear formula; see ``oci_runtime``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from cgroup_engine.model.kubelet_version import KubeletVersion
+from cgroup_engine.kubelet.oci_runtime import OciRuntime
 from cgroup_engine.model.limits import CgroupLimits
-from cgroup_engine.model.names import Runtime
 from cgroup_engine.model.reason import CM, THE_RUNTIME, Citation, Reason, Ruled
 
 Formula = Literal["linear", "quadratic"]
@@ -58,11 +57,9 @@ def with_weight(limits: CgroupLimits) -> CgroupLimits:
     return replace(limits, weight=linear(limits.shares))
 
 
-def ruled_weight(
-    shares: int, level: str, chosen: Mapping[str, Formula], version: KubeletVersion, runtime: Runtime
-) -> Ruled[int]:
+def ruled_weight(shares: int, level: str, chosen: Mapping[str, Formula], runtime: OciRuntime) -> Ruled[int]:
     """cpu.weight of a cgroup and the formula with the numbers filled in; ``chosen``: formulas by level."""
-    formula = formula_of(level, chosen, version, runtime)
+    formula = formula_of(level, chosen, runtime)
     number = weight(shares, formula)
     if formula == "linear":
         why = f"linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {number}"
@@ -71,18 +68,12 @@ def ruled_weight(
     if level != "container":
         return Ruled(number, Reason(why, _KUBELETS))
     newer = "since 1.3.2 and crun since 1.23" if formula == "quadratic" else "before 1.3.2 and crun before 1.23"
-    return Ruled(number, Reason(f"{why}, as runc {newer} write it", THE_RUNTIME))
+    return Ruled(number, Reason(f"{why}, as runc {newer} write it", THE_RUNTIME, lambda: {"runtime": str(runtime)}))
 
 
-def default_formula(level: str, version: KubeletVersion, runtime: Runtime) -> Formula:
-    """The formula of a level if none is chosen.
-
-    A container has the formula of its runtime. Its version is not known here, so the runtime of the kubelet's release
-    date is assumed. CRI-O runs crun, which changed before kubelet 1.34 (August 2025). containerd and docker run runc,
-    which changed before kubelet 1.35 (December 2025).
-    """
-    since = 34 if runtime == "crio" else 35
-    return "quadratic" if level == "container" and version.at_least(since) else "linear"
+def default_formula(level: str, runtime: OciRuntime) -> Formula:
+    """The formula of a level if none is chosen: that of the runtime for a container, else the kubelet's."""
+    return "quadratic" if level == "container" and runtime.quadratic else "linear"
 
 
 def parse_formulas(text: str) -> dict[str, Formula]:
@@ -101,6 +92,6 @@ def parse_formulas(text: str) -> dict[str, Formula]:
     return chosen
 
 
-def formula_of(level: str, chosen: Mapping[str, Formula], version: KubeletVersion, runtime: Runtime) -> Formula:
+def formula_of(level: str, chosen: Mapping[str, Formula], runtime: OciRuntime) -> Formula:
     """The chosen formula of a level, or its default."""
-    return chosen.get(level) or default_formula(level, version, runtime)
+    return chosen.get(level) or default_formula(level, runtime)

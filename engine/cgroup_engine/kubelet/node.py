@@ -9,6 +9,7 @@ from typing import Literal
 from cgroup_engine.kubelet.allocatable import allocatable, reported_allocatable, reservation
 from cgroup_engine.kubelet.cpu_weight import Formula, ruled_weight
 from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
+from cgroup_engine.kubelet.oci_runtime import OciRuntime, assumed
 from cgroup_engine.kubelet.swap import SwapBehavior
 from cgroup_engine.model.hugepages import resource_of_page_size
 from cgroup_engine.model.kubelet_version import KubeletVersion
@@ -31,7 +32,8 @@ class NodeConfig:
     off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
     ``swap_behavior``: None if the kubelet tells the runtime nothing about swap. ``single_process_oom_kill``: None or
     False makes containers OOM groups on v2; a kubelet refuses False on v1. ``weight_formulas``: level -> formula of
-    cpu.weight, for levels without the default one. ``sandboxes``: does the wanted tree show the pods' sandboxes?
+    cpu.weight, for levels without the default one. ``oci_runtime``: what makes the containers' cgroups, or None for
+    that of the kubelet's release date. ``sandboxes``: does the wanted tree show the pods' sandboxes?
     ``cpu_list``: all CPUs of the root, such as "0-3".
     """
 
@@ -62,6 +64,7 @@ class NodeConfig:
     swap_behavior: SwapBehavior | None = None
     single_process_oom_kill: bool | None = None
     weight_formulas: Mapping[str, Formula] = field(default_factory=dict)
+    oci_runtime: OciRuntime | None = None
     runtime_driver: Driver | None = None
     sandboxes: bool = False
     cgroup_version: Literal[1, 2] = 2
@@ -99,7 +102,12 @@ class NodeConfig:
 
     def cpu_weight(self, shares: int, level: Level) -> Ruled[int]:
         """cpu.weight of a cgroup with these shares, by the formula of its level on this node."""
-        return ruled_weight(shares, level, self.weight_formulas, self.version, self.runtime)
+        return ruled_weight(shares, level, self.weight_formulas, self.used_oci_runtime)
+
+    @property
+    def used_oci_runtime(self) -> OciRuntime:
+        """The runtime whose formula the containers' cpu.weight has."""
+        return self.oci_runtime or assumed(self.version, self.runtime)
 
     @property
     def reported(self) -> Resources:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgroup_engine.kubelet.cpu_weight import Formula, default_formula, linear, parse_formulas, quadratic, weight
+from cgroup_engine.kubelet.oci_runtime import OciRuntime
 from cgroup_engine.kubelet.shares import (
     milli_to_quota,
     milli_to_shares,
@@ -17,9 +18,7 @@ from cgroup_engine.kubelet.shares import (
     shares_to_milli,
     weight_to_shares,
 )
-from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US
-from cgroup_engine.model.names import Runtime
 
 INVERSES: dict[str, Callable[..., int]] = {
     "SharesToMilliCPU": shares_to_milli,
@@ -84,20 +83,9 @@ def test_more_shares_are_never_less_weight(formula: Formula, a: int, b: int) -> 
     assert 1 <= weight(low, formula) <= weight(high, formula) <= 10000
 
 
-@pytest.mark.parametrize(
-    ("level", "minor", "runtime", "formula"),
-    [
-        ("pod", 36, "containerd", "linear"),
-        ("container", 36, "containerd", "quadratic"),
-        ("container", 34, "containerd", "linear"),
-        ("container", 34, "crio", "quadratic"),
-        ("container", 33, "crio", "linear"),
-    ],
-)
-def test_a_containers_formula_is_that_of_the_runtimes_of_its_time(
-    level: str, minor: int, runtime: Runtime, formula: Formula
-) -> None:
-    assert default_formula(level, KubeletVersion(minor), runtime) == formula
+@pytest.mark.parametrize(("level", "formula"), [("pod", "linear"), ("container", "quadratic")])
+def test_only_a_containers_formula_is_its_runtimes(level: str, formula: Formula) -> None:
+    assert default_formula(level, OciRuntime("runc", (1, 3, 3))) == formula
 
 
 def test_formulas_are_chosen_for_all_levels_or_for_some() -> None:

@@ -74,6 +74,7 @@ def test_the_command_compares_configurations(tmp_path: Path, example: Path, caps
 
 def test_the_command_compares_kubelets(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["explain", *NODE, "--kubelet-version", "1.28", "--diff-kubelet-version", "1.36"]
+    arguments += ["--diff-runtime-version", "1.3.3"]
     assert main([*arguments, str(example / "three-pods.yaml"), "pod-guaranteed-1"]) == 0
     out = capsys.readouterr().out
     assert "KUBELET 1.28  KUBELET 1.36" in out
@@ -91,6 +92,20 @@ def test_a_configuration_that_the_other_kubelet_refuses_is_one_line(
     arguments = ["explain", *NODE, "--config", str(config), "--diff-kubelet-version", "1.28"]
     assert main([*arguments, str(example / "three-pods.yaml")]) == 1
     assert "PodLevelResources: a kubelet 1.28 does not know it yet" in capsys.readouterr().err
+
+
+def test_another_kubelet_is_not_blamed_for_the_runtime(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["explain", *NODE, "--kubelet-version", "1.34", str(example / "three-pods.yaml")]
+    assert main([*arguments, "--diff-kubelet-version", "1.36", "-o", "json"]) == 0
+    blamed = json.loads(capsys.readouterr().out)["differences"]
+    assert not [row for row in blamed if row["what"] in ("shares", "weight")]
+    assert main([*arguments, "--diff-runtime-version", "runc-1.3.3", "-o", "json"]) == 0
+    changed = json.loads(capsys.readouterr().out)["differences"]
+    assert changed
+    for row in changed:
+        assert row["from"]["v1"] == row["to"]["v1"]  # cpu.shares are the kubelet's
+        assert row["from"]["v2"] != row["to"]["v2"]
+        assert row["for"].count("/") == 2  # a container
 
 
 def test_no_difference_is_said(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
