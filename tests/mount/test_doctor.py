@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Callable
 from errno import EACCES, ENOENT, EPERM
 from pathlib import Path
@@ -20,7 +19,7 @@ from fakecgroup_mount.cli.check import NO, PARTLY, YES, Check
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.mountinfo import mounts
 
-from .conftest import COMMAND, needs_fuse, run
+from .conftest import COMMAND, REPOSITORY, needs_fuse, run
 
 needs_user_namespaces = pytest.mark.skipif(
     subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0,
@@ -210,9 +209,8 @@ def test_a_command_that_crashes_is_a_failure() -> None:
 
 
 @needs_fuse
-def test_it_says_what_works_and_leaves_nothing_behind() -> None:
-    before = set(os.listdir(tempfile.gettempdir()))
-    done = run("doctor", "-o", "json", timeout=200)
+def test_it_says_what_works_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = run("doctor", "-o", "json", timeout=200, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.stderr == ""
     said = json.loads(done.stdout)
     states = {check["name"]: check["state"] for check in said["commands"]}
@@ -220,6 +218,23 @@ def test_it_says_what_works_and_leaves_nothing_behind() -> None:
     assert states["mount"] == "yes"
     assert said["ready"] == (states["run"] == "yes") == (done.returncode == 0)
     assert {check["state"] for check in said["machine"]} <= {YES, PARTLY, NO}
-    left = {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("fakecgroup-doctor-")}
-    assert left <= before
-    assert not [mount.point for mount in mounts() if "fakecgroup-doctor-" in mount.point]
+    assert list(tmp_path.iterdir()) == []
+    assert not [mount.point for mount in mounts() if Path(mount.point).is_relative_to(tmp_path)]
+
+
+def test_the_guide_says_what_each_line_is_for() -> None:
+    guide = (REPOSITORY / "docs" / "guides" / "doctor.md").read_text()
+    machine = [
+        machine_checks.DEVICE,
+        machine_checks.FUSERMOUNT,
+        machine_checks.LIBFUSE2,
+        machine_checks.ALLOW_OTHER,
+        machine_checks.SYSTEM,
+        machine_checks.NAMESPACES,
+        machine_checks.MOUNTS,
+        machine_checks.SECCOMP,
+        machine_checks.USERS,
+        machine_checks.FORKS,
+        machine_checks.ENDS,
+    ]
+    assert [name for name in [*COMMANDS, *machine] if name not in guide] == []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable
 from errno import ENOTCONN
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.daemons import daemon_of
@@ -48,7 +49,14 @@ def main(argv: list[str] | None = None) -> int:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
             signal.signal(signal.SIGINT, signal.default_int_handler)
         procfs.require_own_pid_namespace()
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        if not _has_lost_its_reader(sys.stdout):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        return 1
     except (MountError, OSError, RuntimeError, MemoryError) as error:
         why = error if isinstance(error, MountError) else shortage.explained(error)
         if why is None:
@@ -58,6 +66,13 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
         return 1
+
+
+def _has_lost_its_reader(stream: TextIO) -> bool:
+    """Whether it is a pipe that nobody reads any more, as that of `fakecgroup ... | head`."""
+    poller = select.poll()
+    poller.register(stream.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poller.poll(0))
 
 
 def _hold_standard_files() -> None:
