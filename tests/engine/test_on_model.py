@@ -44,7 +44,8 @@ class Node:
         self.pods = read_pods([example / f"{name}.yaml"], kubelet)
         reserved = [cgroup.path for cgroup in wanted_tree(self.node, []) if cgroup.level == "reserved"]
         if reserved and layout == "v2":
-            self.fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")
+            every = self.fs.read("cgroup.controllers").split()
+            self.fs.write("cgroup.subtree_control", " ".join(f"+{name}" for name in every))
         for path in reserved:
             for tree in found.hierarchies:
                 if not self.fs.is_dir(f"{tree}/{path}".lstrip("/")):

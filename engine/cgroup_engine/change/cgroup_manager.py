@@ -104,7 +104,7 @@ class CgroupManager:
         """Makes a cgroup with the values of ``limits``, and its missing ancestors (Create). It may exist already.
 
         v1: in every hierarchy that ``validate`` checks; an empty cpuset.cpus or cpuset.mems is copied from the parent.
-        v2: the controllers that ``validate`` checks are enabled from the root down. Sizes of huge pages that ``limits``
+        v2: all controllers of the root are enabled from the root down. Sizes of huge pages that ``limits``
         does not name are set to 0.
 
         :raises StepFailedError: the kernel refused a step or kept another value; earlier steps stay done.
@@ -269,7 +269,7 @@ class CgroupManager:
     def _enable(self, path: str) -> None:
         file = f"{path}/cgroup.subtree_control".lstrip("/")
         enabled = self._text(file).split()
-        missing = [name for name in self._v2_controllers() if name not in enabled]
+        missing = [name for name in self.layout.available if name not in enabled]
         if missing:
             self._take(Step("write", file, path, "", "", " ".join(f"+{name}" for name in missing)))
 

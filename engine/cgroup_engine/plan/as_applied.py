@@ -11,7 +11,7 @@ from cgroup_engine.tree.found import FoundCgroup, FoundTree
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import CONTROLLERS, Layout
 
-_LAYOUT = Layout(2, ("",), dict.fromkeys(CONTROLLERS, ""), available=frozenset((*CONTROLLERS, "cpuset")))
+_LAYOUT = Layout(2, ("",), dict.fromkeys(CONTROLLERS, ""), available=CONTROLLERS)
 
 
 class TreeAsApplied(FoundTree):

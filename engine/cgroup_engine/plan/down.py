@@ -140,7 +140,7 @@ def _disable(wanted: Sequence[WantedCgroup], found: FoundTree, gone: set[str]) -
         there = found.get(path)
         if there is None or path in gone or _remaining(there, gone):
             continue
-        on = [name for name in found.layout.hierarchy_of if name in there.enabled]
+        on = [name for name in found.layout.available if name in there.enabled]
         if on:
             file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
             text = " ".join(f"-{name}" for name in on)
@@ -152,7 +152,7 @@ def _left(wanted: Sequence[WantedCgroup], found: FoundTree, gone: set[str]) -> I
         there = found.get(path)
         if there is None or path in gone:
             continue
-        on = [name for name in found.layout.hierarchy_of if name in there.enabled]
+        on = [name for name in found.layout.available if name in there.enabled]
         if on and _remaining(there, gone):
             yield f"/{path}: {' '.join(on)} stay enabled for its other children"
 

@@ -181,14 +181,16 @@ def _usage_file(cgroup: WantedCgroup, knob: Knob, layout: Layout) -> str:
 
 
 def _enable(path: str, owner: str, found: FoundTree) -> Iterator[Step]:
-    """Enables the controllers that wanted children need and that are not enabled yet."""
+    """Enables all controllers of the root that are not enabled yet, as libcontainer does (``fs2/create.go``)."""
     there = found.get(path)
     enabled = there.enabled if there is not None else frozenset()
-    missing = [name for name in found.layout.hierarchy_of if name not in enabled]
+    missing = [name for name in found.layout.available if name not in enabled]
     if missing:
         file = f"{path}/cgroup.subtree_control" if path else "cgroup.subtree_control"
         text = " ".join(f"+{name}" for name in missing)
-        yield Step("write", file, path, "children need these controllers", owner, text, " ".join(sorted(enabled)))
+        yield Step(
+            "write", file, path, "children get all controllers of the root", owner, text, " ".join(sorted(enabled))
+        )
 
 
 def _purpose(cgroup: WantedCgroup) -> str:

@@ -111,7 +111,7 @@ def differs(baseline: Baseline, path: str, fs: CgroupFs) -> bool:
     try:
         if name == "cgroup.subtree_control":
             parents = {cgroup.parent for cgroup in baseline.cgroups.values()}
-            return directory in parents and not baseline.layout.hierarchy_of.keys() <= set(fs.read(path).split())
+            return directory in parents and not set(baseline.layout.available) <= set(fs.read(path).split())
         for knob, setting in baseline.settled(cgroup) if cgroup is not None else ():
             if name in knob.files:
                 return not knob.same(setting[knob.files.index(name)], fs.read(path).strip(), name)

@@ -31,14 +31,15 @@ class Layout:
 
     ``hierarchies``: the directories of the root in which the engine makes each cgroup; v2 has one, "".
     ``hierarchy_of``: controller -> its hierarchy. ``swap``: does the memory controller account for swap?
-    ``available``: all controllers of v2's root. ``cpus``: the list of all CPUs, None if there is no cpuset.
+    ``available``: all controllers of v2's root, in its order; the kubelet enables each of them for children.
+    ``cpus``: the list of all CPUs, None if there is no cpuset.
     """
 
     version: Literal[1, 2]
     hierarchies: tuple[str, ...]
     hierarchy_of: Mapping[Controller, str]
     swap: bool = True
-    available: frozenset[str] = frozenset()
+    available: tuple[str, ...] = ()
     cpus: str | None = None
 
     def directory(self, hierarchy: str, cgroup: str) -> str:
@@ -98,7 +99,7 @@ def _v2(fs: CgroupFs, shown_root: str) -> Layout:
     found: dict[Controller, str] = {name: "" for name in CONTROLLERS if name in available}
     _check_needed(found, shown_root, "cgroup.controllers does not name it", "enable it or boot with it on cgroup v2")
     cpus = _text(fs, "cpuset.cpus.effective") if "cpuset" in found else None
-    return Layout(2, ("",), found, _v2_swap(fs), frozenset(available), cpus)
+    return Layout(2, ("",), found, _v2_swap(fs), tuple(available), cpus)
 
 
 def _v2_swap(fs: CgroupFs) -> bool:

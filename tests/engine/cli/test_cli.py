@@ -34,7 +34,7 @@ def test_plan_prints_json_in_order(v2_root: Path, example: Path, capsys: pytest.
         "step": 1,
         "do": "write",
         "path": "cgroup.subtree_control",
-        "why": "children need these controllers",
+        "why": "children get all controllers of the root",
         "value": "+cpu +memory +pids",
         "before": "",
         "unit": "controllers",

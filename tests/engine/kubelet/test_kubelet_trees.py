@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from cgroup_engine.change.apply import execute
 from cgroup_engine.inputs.config import node_config
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.steps import settings_of
-from cgroup_engine.tree.layout import Controller, Layout
+from cgroup_engine.plan.steps import make_plan, settings_of
+from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.layout import Controller, Layout, detect
+from fakecgroup import Kernel, KernelFs
 
 V1: dict[Controller, str] = {"cpu": "cpu,cpuacct", "memory": "memory", "pids": "pids"}
 LAYOUTS = {
@@ -43,6 +46,14 @@ def test_every_value_is_what_the_kubelet_wrote(recorded: Callable[..., Any], kub
                 seen.add(path)
                 assert knob.same(text, row["files"][path], file), (path, text, row["files"][path])
     assert seen == set(row["files"])
+
+
+def test_after_apply_every_writable_file_is_as_the_kubelet_left_it(recorded: Callable[..., Any]) -> None:
+    row = next(row for row in recorded("trees") if row["kubelet"] == "1.36.2")
+    fs = KernelFs(Kernel(layout="v2", kernel="6.1", cpus=row["cpus"], memory=row["memory"]))
+    assert execute(make_plan(_wanted(row, 36), FoundTree(fs, detect(fs, "model")), "cgroupfs"), fs).failed == []
+    ours = {path: {name: fs.read(f"{path}/{name}").strip() for name in files} for path, files in row["left"].items()}
+    assert ours == row["left"]
 
 
 def test_every_oom_score_is_what_the_kubelet_asked_for(recorded: Callable[..., Any]) -> None:

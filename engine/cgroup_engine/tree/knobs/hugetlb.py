@@ -1,6 +1,7 @@
 """Limits of huge pages, by size.
 
-The kernel (mm/hugetlb_cgroup.c) rounds bytes down to whole huge pages. No limit is ``max`` on v2, and up to 2^63 on v1.
+The kernel (mm/hugetlb_cgroup.c) rounds bytes down to whole huge pages. A new cgroup has no limit: ``max`` on v2, and
+up to 2^63 on v1. The kubelet's own "no limit", 2^62, is a number for the kernel, and is shown as one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from cgroup_engine.model.hugepages import UNLIMITED, kernel_name, resource_of_page_size
+from cgroup_engine.model.hugepages import kernel_name, resource_of_page_size
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.wanted_cgroup import Field
 from cgroup_engine.tree.knobs.knob import Knob, PlainKnob, Setting
@@ -41,8 +42,7 @@ class Hugetlb(PlainKnob):
         return self._pages(wanted) == self._pages(found)
 
     def _pages(self, text: str) -> float:
-        number = V1_NO_LIMIT if text == "max" else int(text)
-        return math.inf if number >= UNLIMITED // 2 else number // self.page
+        return math.inf if text == "max" else int(text) // self.page
 
     def size(self, setting: Setting) -> float:
         return self._pages(setting[0])
