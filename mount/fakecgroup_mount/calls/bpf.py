@@ -1,7 +1,7 @@
-"""bpf(2) for cgroups' device programs: its arguments and descriptors (kernel/bpf/syscall.c).
+"""bpf(2) for device programs of cgroups: its arguments and descriptors (kernel/bpf/syscall.c).
 
-The rules are in `fakecgroup.outside.device_programs`. The root of a user namespace may load no program, so a descriptor
-stands in for each.
+The rules are in `fakecgroup.outside.device_programs`. The root of a user namespace may load no program. So a memory
+file stands in for each: its name has the program's id.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from fakecgroup_mount.seccomp.user_namespaces import namespace_of
 _PROG_LOAD, _ATTACH, _DETACH, _GET_FD_BY_ID, _GET_INFO, _QUERY = 5, 8, 9, 13, 15, 16  # enum bpf_cmd
 _OF_DEVICES = 15  # BPF_PROG_TYPE_CGROUP_DEVICE
 _DEVICE = 6  # BPF_CGROUP_DEVICE, of enum bpf_attach_type
-_OTHERS = frozenset((0, 1, 2, 3, *range(8, 16), *range(18, 23), *range(29, 33), 34))  # that are for cgroups too
+_OTHERS = frozenset((0, 1, 2, 3, *range(8, 16), *range(18, 23), *range(29, 33), 34))  # other types for cgroups
 _EFFECTIVE = 1  # BPF_F_QUERY_EFFECTIVE
-_ATTRIBUTES = 144  # bytes of union bpf_attr that are looked at
-_LOADED = Struct("=IIQ")  # type, instructions, where they are
+_ATTRIBUTES = 144  # bytes of union bpf_attr that are read
+_LOADED = Struct("=IIQ")  # prog_type insn_cnt insns
 _ATTACHED = Struct("=IIIII")  # target_fd attach_bpf_fd attach_type attach_flags replace_bpf_fd
 _QUERIED = Struct("=IIIIQI")  # target_fd attach_type query_flags attach_flags prog_ids prog_cnt
 _INFO = Struct("=IIQ")  # bpf_fd info_len info
@@ -40,8 +40,9 @@ _SHOWN = 232  # bytes of a struct bpf_prog_info
 
 
 class BpfCall:
-    """For who has CAP_SYS_ADMIN in the sandbox's own user namespace, that of process `first`; anyone else is refused as
-    the kernel does it.
+    """Answers callers with CAP_SYS_ADMIN in the sandbox's user namespace, that of process `first`.
+
+    The kernel itself refuses the others.
     """
 
     def __init__(self, tree: MountedTree, first: int) -> None:
@@ -59,7 +60,7 @@ class BpfCall:
         }
 
     def bpf(self, call: Call) -> Answer:
-        """Raises the errno of the kernel's own checks, in their order."""
+        """Raises what the kernel's own checks do, in their order."""
         number, address, size = call.arguments[:3]
         command = self._commands.get(number)
         if command is None:
@@ -75,7 +76,7 @@ class BpfCall:
         return own and bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
 
     def _load(self, call: Call, attributes: bytes) -> Answer:
-        """Looks at the number of instructions and that the last one is an exit: there is no verifier."""
+        """BPF_PROG_LOAD. Checks the number of instructions and that the last one is an exit; there is no verifier."""
         kind, instructions, address = _LOADED.unpack_from(attributes)
         if kind != _OF_DEVICES:
             return CONTINUE
@@ -138,12 +139,13 @@ class BpfCall:
         return -ENOSPC if room < len(found) else 0
 
     def _by_id(self, call: Call, attributes: bytes) -> Answer:
+        """BPF_PROG_GET_FD_BY_ID."""
         (program,) = unpack_from("=I", attributes)
         self._programs.require(program)
         return _stand_in(program)
 
     def _info(self, call: Call, attributes: bytes) -> Answer:
-        """Type and id; the rest is 0."""
+        """BPF_OBJ_GET_INFO_BY_FD: the type and the id, the rest is 0."""
         fd, size, address = _INFO.unpack_from(attributes)
         if not self._is_ours(call.tid, fd):
             return CONTINUE
@@ -160,7 +162,10 @@ class BpfCall:
             return False
 
     def _cgroup(self, tid: int, fd: int) -> Cgroup:
-        """Raises EBADF for what is no directory of the unified hierarchy, ENOENT for a cgroup that was removed."""
+        """The cgroup of a descriptor.
+
+        Raises EBADF for anything but a directory of the unified hierarchy, ENOENT for a cgroup that was removed.
+        """
         try:
             found = self._tree.inode(fd_path(tid, fd))
         except OSError:
@@ -177,7 +182,10 @@ def _stand_in(program: int) -> Descriptor:
 
 
 def _program(tid: int, fd: int) -> int:
-    """The program that a descriptor is. Raises EBADF for none, EINVAL for another file (bpf_prog_get)."""
+    """The id of the program that a descriptor stands for (bpf_prog_get).
+
+    Raises EBADF for no descriptor, EINVAL for one of another file.
+    """
     try:
         found = _NAME.match(os.readlink(fd_path(tid, fd)))
     except OSError:

@@ -1,8 +1,8 @@
-"""With whose rights a path is resolved: those of the thread that asks.
+"""A caller's credentials: paths are looked up with its rights, and a child process can take all of them.
 
-Ours are those of the sandbox's root, who may look everywhere. So for the time of one look a thread of ours takes the
-asker's file system ids, groups and capabilities, which threads have each for themselves (credentials(7)). Capabilities
-count in a user namespace; where the asker has another, a child of ours looks there.
+The daemon has the rights of the sandbox's root, who may search every directory. For one lookup, a thread of the daemon
+takes the caller's file system ids, groups and capabilities; each thread has its own (credentials(7)). Capabilities
+count in a user namespace. If the caller is in another one, a child of the daemon looks there.
 """
 
 from __future__ import annotations
@@ -17,49 +17,64 @@ from functools import cache
 from struct import Struct, pack
 from typing import NoReturn
 
+from fakecgroup.credentials.capability import Capability
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.process import Credentials, credentials
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, namespace_of
+from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
 
 _VERSION_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 _PR_SET_KEEPCAPS = 8
-_FILE_SYSTEM = 3  # which of the ids
+_FILE_SYSTEM = 3  # the index of the file system id
 _NO_MAGIC_LINKS = 0x02  # RESOLVE_NO_MAGICLINKS, include/uapi/linux/openat2.h
 _RESULT = Struct("=i")  # an errno
 
 
-def with_credentials_of(tid: int, look: Callable[[int], int]) -> int:
-    """What `look` opens, with a thread's rights: a descriptor of ours. It is given further limits for openat2(2).
-    Raises OSError.
+def is_capable(caller: int, capability: Capability, target: int) -> bool:
+    """Whether a thread has a capability in the user namespace of another thread (ns_capable).
 
-    In another user namespace capabilities only allow more. So where the ids alone do, no child is needed.
+    False where that namespace is above the daemon's. Raises OSError: there is no such caller.
+    """
+    if not credentials(caller).capabilities & capability:
+        return False
+    own = namespace_of(caller)
+    try:
+        return own in lineage(target)
+    except OSError:
+        return False
+
+
+def with_credentials_of(tid: int, open_path: Callable[[int], int]) -> int:
+    """The descriptor that `open_path` gives when it runs with a thread's rights. Raises OSError.
+
+    `open_path` gets RESOLVE_* flags that it adds to its own. In another user namespace capabilities only allow more; so
+    where the ids alone suffice, no child is needed.
     """
     theirs, (ours, namespace) = credentials(tid), _own(os.getpid())
     if namespace_of(tid) != namespace:
         try:
             with _taken(theirs._replace(capabilities=0), ours):
-                return look(_NO_MAGIC_LINKS)  # whom we own in that namespace, these would look into
+                return open_path(_NO_MAGIC_LINKS)  # the daemon could follow those of processes that it owns
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError:
-            return run_in_child(lambda: _look_in_its_namespace(tid, lambda: look(0)))
-    if _counts(theirs) == _counts(ours):
-        return look(0)
+            return run_in_child(lambda: _open_in_its_namespace(tid, lambda: open_path(0)))
+    if _for_lookup(theirs) == _for_lookup(ours):
+        return open_path(0)
     with _taken(theirs, ours):
-        return look(0)
+        return open_path(0)
 
 
 @cache
 def _own(pid: int) -> tuple[Credentials, Namespace]:
-    """Ours, `pid` being our number, when no thread has another's."""
+    """The credentials and user namespace of this process `pid`, read while no thread has taken others."""
     return credentials(pid), namespace_of(pid)
 
 
 def run_in_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:
-    """What `work` gives in a child of ours: a descriptor, or -1 for none. Raises OSError.
+    """The descriptor that `work` gives in a child process, or -1 for none. Raises OSError.
 
-    Nobody can trace it, whoever it becomes.
+    Nobody can trace the child, whatever credentials it takes.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
@@ -78,8 +93,9 @@ def run_in_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> 
 
 
 def take_credentials(theirs: Credentials, ours: Credentials, users: int | None) -> None:
-    """Takes all ids and capabilities, in the user namespace that `users` is a descriptor of or in ours, with a process
-    that has one thread. Raises OSError.
+    """Takes all ids and capabilities of a thread, in a process that has one thread. Raises OSError.
+
+    `users` is a descriptor of the thread's user namespace, None for this process's own.
     """
     syscalls.libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
     if set(theirs.groups) != set(ours.groups):
@@ -92,7 +108,7 @@ def take_credentials(theirs: Credentials, ours: Credentials, users: int | None) 
     _set_file_system_ids(theirs)
     _enter(users)
     _set_capabilities(theirs.capabilities, theirs.capabilities)
-    syscalls.forbid_tracing()  # which other ids may have allowed
+    syscalls.forbid_tracing()  # a change of ids may have allowed it (PR_SET_DUMPABLE)
 
 
 def _answer(work: Callable[[], int], asked: socket.socket) -> NoReturn:
@@ -107,8 +123,8 @@ def _answer(work: Callable[[], int], asked: socket.socket) -> NoReturn:
         os._exit(0)
 
 
-def _look_in_its_namespace(tid: int, look: Callable[[], int]) -> int:
-    """The ids are taken before, as ours: it may have some that its own namespace has no number for."""
+def _open_in_its_namespace(tid: int, open_path: Callable[[], int]) -> int:
+    """Takes the ids before it enters the namespace, which may have no numbers for some of them."""
     theirs, ours = credentials(tid), credentials(os.getpid())
     users = os.open(f"/proc/{tid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     if set(theirs.groups) != set(ours.groups):
@@ -116,7 +132,7 @@ def _look_in_its_namespace(tid: int, look: Callable[[], int]) -> int:
     _set_file_system_ids(theirs)
     _enter(users)
     _set_capabilities(theirs.capabilities, theirs.capabilities)
-    return look()
+    return open_path()
 
 
 def _enter(users: int | None) -> None:
@@ -124,14 +140,14 @@ def _enter(users: int | None) -> None:
         syscalls.set_namespace(users, syscalls.CLONE_NEWUSER)
 
 
-def _counts(who: Credentials) -> tuple[int, int, frozenset[int], int]:
-    """What is looked at where a file is."""
+def _for_lookup(who: Credentials) -> tuple[int, int, frozenset[int], int]:
+    """The credentials that a path lookup depends on."""
     return who.uids[_FILE_SYSTEM], who.gids[_FILE_SYSTEM], frozenset(who.groups), who.capabilities
 
 
 @contextmanager
 def _taken(theirs: Credentials, ours: Credentials) -> Iterator[None]:
-    """This thread has the rights of another. Raises OSError."""
+    """Gives this thread the rights of another. Raises OSError."""
     other_groups = set(theirs.groups) != set(ours.groups)
     try:
         if other_groups:
@@ -153,13 +169,16 @@ def _set_file_system_ids(who: Credentials) -> None:
 
 
 def _set_groups(groups: list[int]) -> None:
-    """Of this thread alone, where Python's own function sets those of all. Where nobody may, all have the same."""
+    """Sets the groups of this thread alone; os.setgroups sets those of all threads.
+
+    Where setgroups(2) is forbidden, all processes have the same groups.
+    """
     with suppress(PermissionError):
         syscalls.syscall("setgroups", len(groups), pack(f"={len(groups)}I", *groups))
 
 
 def _set_capabilities(effective: int, permitted: int) -> None:
-    """Of this thread (capset(2))."""
+    """Sets the capabilities of this thread (capset(2))."""
     low = 0xFFFFFFFF
     halves = (effective & low, permitted & low, 0, effective >> 32, permitted >> 32, 0)
     syscalls.syscall("capset", pack("=Ii", _VERSION_3, 0), ctypes.create_string_buffer(pack("=6I", *halves)))

@@ -13,11 +13,15 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.seccomp.listener import Call
 from fakecgroup_mount.seccomp.process import children
 
-_KEPT = 64  # namespaces, before those without a process are looked for
+_KEPT = 64  # namespaces, before those without a process are forgotten
 
 
 class _Coming(NamedTuple):
-    """A namespace that a thread is about to make, for itself or for a child: its root, and what was there before."""
+    """A namespace that a thread is about to make, for itself or for a child.
+
+    `places` is its root. `namespace` is the thread's before the call; `children` are its children before the call, None
+    where the namespace is for the thread itself.
+    """
 
     tid: int
     places: Places
@@ -35,8 +39,8 @@ class _Coming(NamedTuple):
 class CgroupNamespaces:
     """The roots of the cgroup namespaces in the sandbox.
 
-    The command starts in one whose root is the tree's. The root of another is where the thread that makes it is then
-    (copy_cgroup_ns); of one that is not seen, where the first process of it is that asks about cgroups or mounts them.
+    The command starts in a namespace whose root is the tree's. The root of any other is where its maker was then
+    (copy_cgroup_ns). If its making was not seen, the root is where the first process in it is that needs the root.
     """
 
     def __init__(self, tree: MountedTree, first: int) -> None:
@@ -44,7 +48,7 @@ class CgroupNamespaces:
         self._lock = threading.Lock()
         initial = tuple(hierarchy.root for hierarchy in tree.kernel.hierarchies)
         self._roots: dict[int, tuple[Places, int]] = {}
-        """By inode number; with a descriptor of each, as the number of one that has ended is soon another's."""
+        """By inode number. The descriptor keeps the namespace, as the number of one that ended is soon used again."""
         self._kept = _KEPT
         self._coming: list[_Coming] = []
         for tid in (first, os.getpid()):
@@ -53,7 +57,7 @@ class CgroupNamespaces:
         self._unified = next((n for n, hierarchy in enumerate(tree.kernel.hierarchies) if hierarchy.dfl), None)
 
     def root(self, tid: int) -> Places:
-        """The cgroups that are / to a thread. Raises OSError: no such thread."""
+        """The root of a thread's namespace in each hierarchy. Raises OSError: no such thread."""
         namespace = _namespace(tid)
         with self._lock:
             self._look()
@@ -69,8 +73,10 @@ class CgroupNamespaces:
         return _namespace(tid) in self._initial
 
     def root_to_delegate(self, tid: int) -> Cgroup | None:
-        """The root of a thread's namespace in the unified hierarchy; None for the initial one, and where there is no
-        such thread or hierarchy. With the lock of the tree held, so this waits for nothing.
+        """The root of a thread's namespace in the unified hierarchy, where nsdelegate counts.
+
+        None for the initial namespace, and where there is no such thread or hierarchy. The caller holds the lock of the
+        tree, so this waits for nothing.
         """
         if self._unified is None:
             return None
@@ -90,7 +96,10 @@ class CgroupNamespaces:
         return None if task is None else kernel.hierarchies[self._unified].locate(task)
 
     def expect(self, call: Call, *, for_child: bool) -> Callable[[], None]:
-        """A call may make a namespace once it goes on; the result sees to it. Raises OSError: no such thread."""
+        """Prepares for a namespace that the kernel makes when the call goes on. Raises OSError: no such thread.
+
+        The result waits for the namespace, to be called after the call was let go on.
+        """
         tid = call.tid
         places = self._tree.places(tid)
         if places is None:
@@ -117,14 +126,14 @@ class CgroupNamespaces:
         return then
 
     def _look(self) -> None:
-        """Keeps those that have come. With the lock held."""
+        """Keeps the namespaces that are there by now. With the lock held."""
         for coming in list(self._coming):
             try:
                 found = coming.found()
                 for namespace, tid in found.items():
                     if namespace not in self._roots:
                         self._keep(tid, coming.places)
-            except OSError:  # who made it, or is in it, has ended
+            except OSError:  # its maker or its process has ended
                 continue
             if found:
                 self._coming.remove(coming)
@@ -141,7 +150,7 @@ class CgroupNamespaces:
         return places
 
     def _forget(self) -> None:
-        """Lets go of the namespaces that no process is in."""
+        """Forgets the namespaces that no process is in."""
         used = set()
         for name in filter(str.isdecimal, os.listdir("/proc")):
             try:

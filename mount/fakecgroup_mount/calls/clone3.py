@@ -1,4 +1,4 @@
-"""clone3(2), and with CLONE_INTO_CGROUP: the child starts in a cgroup of the tree."""
+"""clone3(2): with CLONE_INTO_CGROUP the child starts in a cgroup of the tree."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _KEPT = 64  # threads
 
 
 class Clone3Call:
-    """The flag is taken away and the kernel goes on, while the caller has the mark of the cgroup that its child shall
-    inherit.
+    """Takes CLONE_INTO_CGROUP away and lets the kernel go on.
 
-    The flag is not put back: nobody tells when the call is over, and the memory may have another use from then on. So
-    arguments as they were left stand for those with the flag, should they be used again.
+    During the call the caller has the mark of the child's cgroup. The flag is not put back: nobody reports when the
+    call is over, and the memory may have another use by then. So arguments that are still as they were left count as
+    having the flag if they are used again.
     """
 
     def __init__(
@@ -45,10 +45,11 @@ class Clone3Call:
         self._processes = processes
         self._forking = forks
         self._child_marks = child_marks
-        self._left: dict[int, tuple[int, bytes]] = {}  # by thread, where its latest arguments are, and as what
+        self._left: dict[int, tuple[int, bytes]] = {}  # by thread: the address of its latest arguments, and their bytes
 
     def clone3(self, call: Call) -> Answer | Later:
-        if self._child_marks.any:  # the arguments may be the same again
+        """Forks without the flag are answered as those of clone(2)."""
+        if self._child_marks.any:  # the arguments may be those of the call that is waited for
             return Later(self._clone3)
         try:
             flags = self._flags(call)
@@ -71,16 +72,16 @@ class Clone3Call:
         except OSError:
             return CONTINUE
         if not isinstance(cgroup, Cgroup) or not cgroup.hierarchy.dfl:
-            return CONTINUE  # EINVAL or EBADF, from the kernel
+            return CONTINUE  # the kernel says EINVAL or EBADF
         tgid = thread_group(call.tid)
         self._child_marks.begin(tgid, call.tid)
-        goes = CONTINUE
+        answer = CONTINUE
         try:
-            goes = self._start(call, tgid, cgroup, flags)
+            answer = self._start(call, tgid, cgroup, flags)
         finally:
-            if goes is CONTINUE:
+            if answer is CONTINUE:
                 self._child_marks.end(tgid)
-        return goes
+        return answer
 
     def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Continue:
         address = call.arguments[0]
@@ -108,7 +109,7 @@ class Clone3Call:
             if namespace is not None:
                 namespace()
 
-        return self._child_marks.goes_for_child(call, tgid, after, then)
+        return self._child_marks.continue_with_child_in(call, tgid, after, then)
 
     def _caller(self, tid: int) -> Caller:
         who = credentials(tid)
@@ -116,7 +117,7 @@ class Clone3Call:
         return Caller(who.uids[3], who.gids[3], tid, lambda: who.groups, capabilities=asked)
 
     def _flags(self, call: Call) -> int:
-        """Those that the caller has given, perhaps in an earlier call. Raises OSError."""
+        """The flags that the caller has given, perhaps for an earlier call. Raises OSError."""
         address = call.arguments[0]
         (flags,) = unpack("=Q", call.memory.read(call.tid, address, _FLAGS_SIZE))
         where, left = self._left.get(call.tid, (0, b""))

@@ -1,4 +1,7 @@
-"""The kernel says nothing of a task that a call makes once it was let go on: somebody looks until it is there."""
+"""Waits for the outcome of a call that the kernel was told to make (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
+
+The kernel does not report what the call made, such as a child or a namespace. So it is looked for until it is there.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ from collections.abc import Callable
 
 from fakecgroup_mount.seccomp.process import A_FORK, is_in_call, ran
 
-_PATIENCE = 10.0  # seconds, if nobody knows whether the call is over: on a busy machine a thread waits long for a CPU
+_PATIENCE = 10.0  # seconds; on a busy machine a thread waits long for a CPU
 _PAUSE = 0.0002
 
 
 def wait_for_outcome(tid: int, number: int, has_come: Callable[[], bool], is_over: Callable[[], bool]) -> None:
-    """Until what the thread's call makes `has_come`, or the call is over without it. The call is the one of this
-    number; it is over too where the thread has left it, has run for longer than it takes, or as `is_over` says.
+    """Waits until `has_come` says that the outcome is there, or until the call is over without one.
+
+    `number` is the number of the system call that thread `tid` makes. The call is over when the thread has left it, has
+    run for longer than such a call takes, or when `is_over` says so. The wait ends after ten seconds in any case.
     """
     end, begun = time.monotonic() + _PATIENCE, ran(tid)
     over = False
     while not over and time.monotonic() < end:
         over = not is_in_call(tid, number) or ran(tid) - begun > A_FORK or is_over()
-        if has_come():  # asked after the others, as it may come just before the end
+        if has_come():  # looked for after `over`, as it may come just before the end
             return
         time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""Mounts of the tree: made apart, put somewhere, taken away (open_tree(2), move_mount(2), umount2(2))."""
+"""Mounts of the tree: made without a place, put somewhere, taken away (open_tree(2), move_mount(2), umount2(2))."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
 _ATIME = 0x70
-ATTRIBUTES = 0x2000FF  # read-only, nosuid, nodev, noexec, those of access times, nosymfollow: MOUNT_ATTR_*
+ATTRIBUTES = 0x2000FF
+"""MOUNT_ATTR_*: read-only, nosuid, nodev, noexec, those of access times, nosymfollow."""
+
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _PRIVATE = 16384 | 1 << 18  # MS_REC, MS_PRIVATE
 _BOTH_EMPTY = 0x04 | 0x40  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
 
 
 def detached_mount(home: int, path: str, attributes: int) -> int:
-    """A descriptor for a new mount of what is at `path` in the mount namespace `home`; it ends with the descriptor,
-    unless it is put somewhere. Raises OSError.
+    """A descriptor of a new mount of what is at `path` in the mount namespace `home`. Raises OSError.
+
+    `attributes` are MOUNT_ATTR_*. The mount ends with its last descriptor unless it is put somewhere.
     """
 
     def make() -> int:
@@ -38,7 +41,7 @@ def detached_mount(home: int, path: str, attributes: int) -> int:
 
 
 def copy_mount_namespace(home: int) -> int:
-    """A descriptor of a mount namespace that is as `home` is now, whatever is unmounted there later. Raises OSError."""
+    """A descriptor of a copy of the mount namespace `home`. Later unmounts there do not change it. Raises OSError."""
 
     def make() -> int:
         syscalls.unshare(syscalls.CLONE_NEWNS)
@@ -49,7 +52,7 @@ def copy_mount_namespace(home: int) -> int:
 
 
 def _made_in(home: int, make: Callable[[], int]) -> int:
-    """The descriptor that `make` gives in a thread of its own, which ends in the mount namespace `home`."""
+    """The descriptor that `make` gives in the mount namespace `home`. A thread enters it, and ends. Raises OSError."""
     outcome: list[int | OSError] = []
 
     def work() -> None:
@@ -70,8 +73,9 @@ def _made_in(home: int, make: Callable[[], int]) -> int:
 
 
 def move_mount(tree: int, tid: int, place: int, flags: int = 0) -> int:
-    """Puts a mount at `place`, in a thread's namespaces; returns an errno. `flags` are those of move_mount(2). Raises
-    OSError: no such thread.
+    """Puts the mount `tree` at the descriptor `place`, in a thread's namespaces; returns an errno or 0.
+
+    `flags` are those of move_mount(2). Raises OSError: no such thread.
     """
     both = flags | _BOTH_EMPTY
     with closing(UserAndMountNamespaces(tid)) as there:
@@ -79,8 +83,9 @@ def move_mount(tree: int, tid: int, place: int, flags: int = 0) -> int:
 
 
 def unmount(path: str, tid: int, flags: int) -> int:
-    """umount2(2) in a thread's namespaces, with a path from their root on; returns an errno. Raises OSError: no such
-    thread.
+    """umount2(2) in a thread's namespaces; returns an errno or 0. Raises OSError: no such thread.
+
+    `path` begins at the root of the thread's mount namespace.
     """
     with closing(UserAndMountNamespaces(tid)) as there:
         return there.do(lambda: syscalls.unmount(path, flags))

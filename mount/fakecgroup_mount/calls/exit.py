@@ -1,7 +1,7 @@
-"""exit(2), exit_group(2): what a process has used is counted before it exits, as afterwards nobody may tell.
+"""exit(2), exit_group(2): the time that a process has used is counted before it exits.
 
-It stops for that, so its clocks stand still. A process that a signal ends does not; the time of such ones is found in
-what their parents have waited for.
+It is stopped in the call, so its clocks stand still. Afterwards nobody can read them. A process that a signal ends is
+not trapped; its time is found in what its parent has waited for.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ log = logging.getLogger(__name__)
 
 _STATUS = re.compile(rb"^(Tgid|PPid|VmRSS|Threads):\s+(\d+)", re.M)
 _KIB = 1024
-_REST = 10_000_000  # ns on a CPU that an exit takes at most, and
-_PER_BYTE = 0.5  # ns for what is given back
+_EXIT = 10_000_000  # ns on a CPU that an exit takes at most, without
+_PER_BYTE = 0.5  # ns for each byte of memory that it frees
 
 
 class ExitCalls:
-    """What is known of processes that exit."""
+    """Counts the time of processes that exit."""
 
     def __init__(self, tree: MountedTree, processes: HostProcesses) -> None:
         self._tree = tree
         self._processes = processes
 
     def exit(self, call: Call) -> Answer | Later:
-        """Of a thread, perhaps the last of its process."""
+        """exit(2): a thread ends, and its process if it is the last one."""
         return self._exit(call, all_threads=False)
 
     def exit_group(self, call: Call) -> Answer | Later:
-        """Of a process."""
+        """exit_group(2): a process ends."""
         return self._exit(call, all_threads=True)
 
     def _exit(self, call: Call, *, all_threads: bool) -> Answer | Later:
         lock = self._tree.lock
         if not lock.acquire(blocking=False):
-            return Later(lambda call: self._wait_and_end(call, all_threads))
+            return Later(lambda call: self._wait_and_count(call, all_threads))
         try:
-            return self._end(call.tid, all_threads)
+            return self._try_to_count(call.tid, all_threads)
         finally:
             lock.release()
 
-    def _wait_and_end(self, call: Call, all_threads: bool) -> Answer:
+    def _wait_and_count(self, call: Call, all_threads: bool) -> Answer:
         with self._tree.lock:
-            return self._end(call.tid, all_threads)
+            return self._try_to_count(call.tid, all_threads)
 
-    def _end(self, tid: int, all_threads: bool) -> Answer:
-        """With the tree's lock held. Whatever fails here, the thread exits."""
+    def _try_to_count(self, tid: int, all_threads: bool) -> Answer:
+        """Counts with the tree's lock held. Whatever fails here, the thread exits."""
         try:
             self._count(tid, all_threads)
         except OSError:
-            pass  # killed meanwhile
+            pass  # it was killed meanwhile
         except Exception:
             log.exception("the exit of %d", tid)
         return CONTINUE
@@ -71,23 +71,23 @@ class ExitCalls:
         with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
             status = {name: int(value) for name, value in _STATUS.findall(file.read(4096))}
         tgid = status[b"Tgid"]
-        told: list[tuple[int, Places]] = []
-        above = tgid
-        while not membership.has_account(above):
-            places = self._processes.child_places(above)
+        without_account: list[tuple[int, Places]] = []
+        ancestor = tgid
+        while not membership.has_account(ancestor):
+            places = self._processes.child_places(ancestor)
             if places is None:
                 break
-            told.insert(0, (above, places))
-            above = status[b"PPid"] if above == tgid else parent_of(above)
+            without_account.insert(0, (ancestor, places))
+            ancestor = status[b"PPid"] if ancestor == tgid else parent_of(ancestor)
         if all_threads or status[b"Threads"] == 1:
-            told += self._new_children(tgid)
-            rest = _REST + int(status.get(b"VmRSS", 0) * _KIB * _PER_BYTE)
-            membership.process_exits(told, tgid, rest)
+            without_account += self._new_children(tgid)
+            rest = _EXIT + int(status.get(b"VmRSS", 0) * _KIB * _PER_BYTE)
+            membership.process_exits(without_account, tgid, rest)
         else:
             membership.count_process(tgid)
 
     def _new_children(self, tgid: int) -> Iterator[tuple[int, Places]]:
-        """Those that will outlive a process and are not known: no other process can tell of their time."""
+        """The children of a process that have no account yet. When it is gone, no process reports their time."""
         for tid in os.listdir(f"/proc/{tgid}/task"):
             for child in map(int, children(int(tid))):
                 if not self._tree.kernel.membership.has_account(child):

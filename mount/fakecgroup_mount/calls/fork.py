@@ -1,19 +1,20 @@
-"""clone(2), fork(2), vfork(2), clone3(2): EAGAIN where pids.max of a cgroup above is reached.
+"""fork(2), vfork(2), clone(2): EAGAIN where pids.max of a cgroup above is reached. clone3(2) forks by this too.
 
-The kernel makes the child once it was told to go on, and says nothing of it. So a fork that is let go on takes room
-until the tasks are counted, which is done where no room is left, and its child is seen or the call is over.
+The kernel makes the child after it was told to go on, and does not report it. So a fork that goes on has room reserved
+until its child is seen or the call is over. This is looked for when no room is left.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fakecgroup.controllers.pids import Pids
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.outside import pending_forks
+from fakecgroup.outside.clone_flags import exclude_each_other
 from fakecgroup.tasks.place import Place
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
@@ -22,36 +23,29 @@ from fakecgroup_mount.calls.thread_cgroups import ThreadCgroups
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
 from fakecgroup_mount.seccomp.process import A_FORK, children, ran
-from fakecgroup_mount.seccomp.syscalls import (
-    CLONE_FS,
-    CLONE_NEWCGROUP,
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    CLONE_NEWUSER,
-    CLONE_PARENT,
-    CLONE_SIGHAND,
-    CLONE_THREAD,
-    CLONE_VM,
-    HERE,
-)
+from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, CLONE_PARENT, CLONE_THREAD, HERE
 
 _CALLS = frozenset(b"%d" % HERE.numbers[name] for name in ("clone", "clone3", "fork", "vfork") if name in HERE.numbers)
-_PATIENCE = 1.0  # seconds for others' forks, when they have what room there is
+_PATIENCE = 1.0  # seconds to wait for room that is only reserved
 _PAUSE = 0.0005
-_MOST = 1000  # forks that are not known to be over
+_MOST = 1000  # forks under way, before those that are over are looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fork:
-    """A fork that was let go on: what it takes room in, whose children there were, and how long it had run (ns)."""
+    """A fork under way.
+
+    It has room reserved in `csses`. When it went on, the thread had `children` and had run for `ran` ns. `children` is
+    None where the child will not be the thread's own.
+    """
 
     tid: int
     csses: tuple[Pids, ...]
     children: frozenset[bytes] | None
     ran: int
 
-    def has_come(self) -> bool:
-        """Whether the child is there, or the call is over."""
+    def is_over(self) -> bool:
+        """Whether the child is there, or the thread has left the call."""
         if self.children is not None and not children(self.tid) <= self.children:
             return True
         try:
@@ -63,7 +57,7 @@ class _Fork:
 
 
 class ForkCalls:
-    """Counts forks against the limits; the tree's lock guards what is under way."""
+    """Lets forks go on while there is room. The lock of the tree guards the list of forks under way."""
 
     def __init__(
         self, tree: MountedTree, namespaces: CgroupNamespaces, processes: HostProcesses, child_marks: ChildMarks
@@ -74,117 +68,96 @@ class ForkCalls:
         self._child_marks = child_marks
         self._thread_cgroups = ThreadCgroups(tree, child_marks)
         self._under_way: list[_Fork] = []
-        self._latest: dict[int, _Fork] = {}  # by tid, of those under way
+        self._latest: dict[int, _Fork] = {}  # of those under way, by thread
         self._counting = threading.Lock()
 
     def clone(self, call: Call) -> Answer | Later:
+        """clone(2)."""
         return self.start_at_once(call, call.arguments[0])
 
     def fork(self, call: Call) -> Answer | Later:
+        """fork(2), vfork(2)."""
         return self.start_at_once(call, 0)
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
-        """As `start`, but where there are no limits, as in the roots, nobody need wait."""
+        """Does what `start` does, but decides at once where nothing has to be waited for or counted."""
         limited = self._tree.kernel.membership.limits_tasks and self._processes.child_places(call.tid) is not None
         if self._child_marks.any or flags & CLONE_NEWCGROUP or limited or self._thread_cgroups.has(call.tid):
             return Later(lambda call: self.start(call, flags))
         return CONTINUE
 
     def start(self, call: Call, flags: int) -> Answer:
-        """For a new task that starts where its parent is. Raises EAGAIN."""
+        """Lets a fork go on whose child starts in the cgroup of its parent. Raises EAGAIN."""
         self._child_marks.wait(call.tid)
-        heirs = self._processes.child_places(call.tid)
-        if heirs is not None and not _is_wrong(flags):
+        by_mark = self._processes.child_places(call.tid)
+        if by_mark is not None and not exclude_each_other(flags):
             with self._tree.lock:
-                both = zip(self._tree.kernel.hierarchies, heirs, strict=True)
-                places = tuple(_place(hierarchy, call.tid, heir) for hierarchy, heir in both)
+                both = zip(self._tree.kernel.hierarchies, by_mark, strict=True)
+                places = tuple(_place_of_child(hierarchy, call.tid, place) for hierarchy, place in both)
             self.admit(call.tid, places, flags)
         if self._thread_cgroups.has(call.tid) and not flags & CLONE_NEWCGROUP:
             return self._thread_cgroups.start(call, flags)
         return Continue(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else CONTINUE
 
     def admit(self, tid: int, places: Places, flags: int) -> None:
-        """Takes room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
+        """Reserves room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
         with self._tree.lock:
-            csses = self._limited(places)
+            csses = pending_forks.limiting(places)
             if not csses:
                 return
-            if len(self._under_way) < _MOST and all(css.has_room for css in csses):
-                self._take(tid, csses, flags)
+            if len(self._under_way) < _MOST and pending_forks.have_room(csses):
+                self._reserve(tid, csses, flags)
                 return
         end = time.monotonic() + _PATIENCE
         while not self._count_and_admit(tid, places, flags, wait=time.monotonic() < end):
             time.sleep(_PAUSE)
 
     def _count_and_admit(self, tid: int, places: Places, flags: int, *, wait: bool) -> bool:
-        """False where what room there is may yet be given back."""
+        """Counts the tasks and reserves room. False: there may be room soon, and the caller may `wait`."""
         with self._counting:
-            come = [
+            over = [
                 fork
                 for fork in list(self._under_way)
-                if self._latest.get(fork.tid) is not fork or fork.tid == tid or fork.has_come()
+                if self._latest.get(fork.tid) is not fork or fork.tid == tid or fork.is_over()
             ]
             with self._tree.lock:
-                csses = self._limited(places)
+                csses = pending_forks.limiting(places)
                 for css in csses:
                     css.cgroup.hierarchy.prune(css.cgroup, *css.cgroup.descendants())
-                for fork in come:
-                    self._drop(fork)
-                full = [css for css in csses if not css.has_room]
-                if full and wait and all(css.current < css.limit for css in full):
+                for fork in over:
+                    self._release(fork)
+                if wait and not pending_forks.have_room(csses) and pending_forks.may_have_room_soon(csses):
                     return False
-                for css in self._nearest(places):
-                    css.can_fork()
-                self._take(tid, csses, flags)
+                pending_forks.check(places)
+                self._reserve(tid, csses, flags)
                 return True
 
     def over(self, tid: int) -> None:
-        """The child that a thread made last is known. With the tree's lock held."""
+        """A thread's latest fork is over: its child is counted, or there is none. With the tree's lock held."""
         fork = self._latest.get(tid)
         if fork is not None:
-            self._drop(fork)
+            self._release(fork)
 
-    def _drop(self, fork: _Fork) -> None:
-        if fork in self._under_way:
-            self._under_way.remove(fork)
-            if self._latest.get(fork.tid) is fork:
-                del self._latest[fork.tid]
-            for css in fork.csses:
-                css.coming -= 1
-
-    def _nearest(self, places: Places) -> Iterator[Pids]:
-        """What accounts for a task in `places`."""
-        for place in places:
-            css = place.effective_css("pids")
-            if isinstance(css, Pids):
-                yield css
-
-    def _limited(self, places: Places) -> tuple[Pids, ...]:
-        return tuple(css for nearest in self._nearest(places) for css in nearest.limited())
-
-    def _take(self, tid: int, csses: tuple[Pids, ...], flags: int) -> None:
+    def _reserve(self, tid: int, csses: tuple[Pids, ...], flags: int) -> None:
         if not csses:
             return
         own = None if flags & (CLONE_THREAD | CLONE_PARENT) else children(tid)
         fork = self._latest[tid] = _Fork(tid, csses, own, ran(tid))
         self._under_way.append(fork)
-        for css in csses:
-            css.coming += 1
+        pending_forks.reserve(csses)
+
+    def _release(self, fork: _Fork) -> None:
+        if fork in self._under_way:
+            self._under_way.remove(fork)
+            if self._latest.get(fork.tid) is fork:
+                del self._latest[fork.tid]
+            pending_forks.release(fork.csses)
 
 
-def _place(hierarchy: Hierarchy, tid: int, heir: Place) -> Cgroup:
-    """Where a child of a thread starts, which may be apart from the process, or with it in `heir`."""
+def _place_of_child(hierarchy: Hierarchy, tid: int, by_mark: Place) -> Cgroup:
+    """Where a thread's child starts: in the thread's own cgroup, else in the one that its process's mark stands for."""
     own = hierarchy.cgroup_of(tid)
     if own.parent is not None:
         return own
-    assert isinstance(heir, Cgroup)  # what the model gave to `HostProcesses.follow`
-    return heir
-
-
-def _is_wrong(flags: int) -> bool:
-    """What the kernel refuses with EINVAL before it counts tasks (copy_process)."""
-    return (
-        (flags & CLONE_FS and flags & (CLONE_NEWNS | CLONE_NEWUSER))
-        or (flags & CLONE_THREAD and (not flags & CLONE_SIGHAND or flags & (CLONE_NEWUSER | CLONE_NEWPID)))
-        or (flags & CLONE_SIGHAND and not flags & CLONE_VM)
-    ) != 0
+    assert isinstance(by_mark, Cgroup)  # the model gave it to `HostProcesses.follow`
+    return by_mark

@@ -1,7 +1,7 @@
-"""fsopen(2), fsconfig(2), fsmount(2) and move_mount(2) of a cgroup file system (fs/fsopen.c, fs/fs_context.c).
+"""fsopen(2), fsconfig(2), fsmount(2), move_mount(2) of a cgroup file system (fs/fsopen.c, fs/fs_context.c).
 
-The answers are those of Linux 6.18 to the root of a user namespace. A descriptor stands in for the context; the mount
-that is made of it is real.
+The answers are those of Linux 6.18 to the root of a user namespace. A memory file stands in for the context. The mount
+that is made of it is a real one of the tree.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ _ATIMES = (0, 0x10, 0x20)  # MOUNT_ATTR_RELATIME, NOATIME, STRICTATIME
 _ATIME = 0x70
 _FROM_EMPTY, _FOLLOW, _TO_EMPTY, _BENEATH = 0x04, 0x10, 0x40, 0x200  # MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_*
 _STAND_IN = "fs-context"
-_MOST = 64  # mounts that were made and put nowhere yet, before the oldest ends
+_MOST = 64  # mounts without a place, before the oldest ends
 
 
 class _Context(NamedTuple):
-    """`phase` is one of enum fs_context_phase; `root` what will be mounted, once that is known."""
+    """The state of a context, kept in its memory file as JSON.
+
+    `phase` is one of enum fs_context_phase. `root` is the path of what will be mounted, once it is known.
+    """
 
     unified: bool
     phase: str = "parameters"
@@ -41,10 +44,12 @@ class _Context(NamedTuple):
 
     @property
     def source(self) -> bytes:
+        """The option `source`."""
         given = (option.partition("=") for option in self.options)
         return next((os.fsencode(value) for name, _, value in given if name == "source"), b"none")
 
     def write(self, path: str) -> None:
+        """Writes the state to the file at a path of the daemon's. Raises OSError."""
         fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
         try:
             os.write(fd, json.dumps(self).encode())
@@ -53,7 +58,7 @@ class _Context(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> _Context | None:
-        """The context that a descriptor stands in for, or None. Raises OSError."""
+        """The state in the file at a path of the daemon's; None for any other file. Raises OSError."""
         if not os.readlink(path).startswith(f"/memfd:{_STAND_IN}"):
             return None
         with open(path) as file:
@@ -62,16 +67,16 @@ class _Context(NamedTuple):
 
 
 class FsmountCalls:
-    """What a context is configured with is kept in the stand-in itself, and so ends with it."""
+    """Configures and mounts contexts. A context ends with its memory file."""
 
     def __init__(self, mounting: MountCalls) -> None:
         self._mounting = mounting
         self._lock = threading.Lock()
         self._made: dict[int, int] = {}
-        """Mounts that are nowhere yet: a descriptor that keeps each there, by its number."""
+        """Mounts without a place, by their numbers. A descriptor keeps each."""
 
     def fsopen(self, call: Call) -> Answer:
-        """The stand-in. It cannot be read: there are no messages."""
+        """A descriptor of a new context. It cannot be read: there are no messages."""
         name, flags = call.arguments[:2]
         kind = call.memory.read_text(call.tid, name)
         if not may_mount(call.tid):
@@ -99,7 +104,7 @@ class FsmountCalls:
             if command > _CREATE_EXCL:
                 raise refuse(EOPNOTSUPP)
             if _SET_STRING < command <= _SET_FD:
-                raise refuse(EINVAL)  # which no option of a cgroup file system is
+                raise refuse(EINVAL)  # a binary, a path, a descriptor: no option of a cgroup file system takes one
             sets = command in (_SET_FLAG, _SET_STRING)
             if bool(key) is not sets or bool(value) is not (command == _SET_STRING) or auxiliary:
                 raise refuse(EINVAL)
@@ -119,7 +124,10 @@ class FsmountCalls:
         return context if option is None else context._replace(options=(*context.options, option))
 
     def _act(self, tid: int, context: _Context, command: int, path: str) -> None:
-        """Finds what is to be mounted; the file system is there already, and another user namespace's."""
+        """Finds what to mount. The file system exists, and belongs to another user namespace.
+
+        Raises EBUSY, EPERM, EINVAL in the kernel's order (vfs_cmd_create, vfs_cmd_reconfigure).
+        """
         wanted = "reconfigure" if command == _RECONFIGURE else "parameters"
         if context.phase != wanted:
             raise refuse(EBUSY)
@@ -134,7 +142,7 @@ class FsmountCalls:
         context._replace(phase="mount", root=root).write(path)
 
     def fsmount(self, call: Call) -> Answer:
-        """A descriptor for the root of a mount. Raises EPERM, EINVAL, EBUSY in the kernel's order."""
+        """A descriptor of the root of a new mount. Raises EPERM, EINVAL, EBUSY in the kernel's order."""
         fd, flags, attributes = call.arguments[:3]
         path = fd_path(call.tid, signed(fd))
         with self._lock:
@@ -158,13 +166,13 @@ class FsmountCalls:
         return Descriptor(shown, _cloexec(flags))
 
     def _keep(self, made: int) -> None:
-        """The mount would end with the descriptor that it was made by, which is no kind that can be handed over."""
+        """Keeps a mount. It would end with the descriptor `made`, which cannot be handed to another process."""
         if len(self._made) >= _MOST:
             os.close(self._made.pop(next(iter(self._made))))
         self._made[mount_of(made)] = made
 
     def move_mount(self, call: Call) -> Answer:
-        """Puts a mount of `fsmount` where it shall be. Raises OSError."""
+        """Puts a mount of `fsmount` somewhere. Raises OSError."""
         from_fd, _, to_fd, to_name, flags = call.arguments[:5]
         try:
             number = mount_of(signed(from_fd), call.tid)
@@ -192,7 +200,7 @@ class FsmountCalls:
 
 
 def _context(path: str) -> _Context | None:
-    """The context at a path of ours, or None: the kernel says what is wrong with it."""
+    """The context at a path of the daemon's, or None. Then the kernel itself answers."""
     try:
         return _Context.read(path)
     except OSError:

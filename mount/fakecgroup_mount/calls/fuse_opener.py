@@ -1,8 +1,8 @@
-"""Opens files of a file system that we serve ourselves, so that nobody waits for ever when we are killed.
+"""Opens files of a FUSE file system that this process serves, so that it can always be killed.
 
-Who waits for the answer to a FUSE request that a server has read cannot be killed (fs/fuse/dev.c,
-request_wait_answer). Only the end of /dev/fuse ends that, and a process that dies keeps its files until its last thread
-is gone. So the thread that opens has a table of files of its own, without /dev/fuse.
+A thread that waits for the answer to a FUSE request, once the server has read it, cannot be killed
+(fs/fuse/dev.c, request_wait_answer). Only the end of /dev/fuse ends the wait, and a dying process keeps its files until
+its last thread is gone. So a thread with a file table of its own, without /dev/fuse, opens the files.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from errno import EIO
 from struct import Struct
 
 from fakecgroup.refuse import refuse
-from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.host.file_table import unshare_files
 
-_FLAGS = Struct("=I")  # of open(2), before the path
-_ERRNO = Struct("=I")  # 0 with a descriptor
+_FLAGS = Struct("=I")  # flags of open(2); the path follows
+_ERRNO = Struct("=I")  # 0 if a descriptor comes with it
 _MOST = 4096  # bytes of a message
 
 
 class FuseOpener:
-    """Opens paths that are relative to the descriptor `root`."""
+    """Opens paths below the directory of the descriptor `root`."""
 
     def __init__(self, root: int) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -42,13 +42,7 @@ class FuseOpener:
 
 
 def _serve(number: int, root: int) -> None:
-    syscalls.unshare(syscalls.CLONE_FILES)
-    for fd in map(int, os.listdir("/proc/thread-self/fd")):
-        if fd not in (number, root):
-            try:
-                os.close(fd)
-            except OSError:
-                pass  # the one that listed the others
+    unshare_files(number, root)
     with socket.socket(fileno=number) as asked:
         while request := asked.recv(_MOST):
             (flags,) = _FLAGS.unpack_from(request)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import signal
 
+from fakecgroup.credentials.capability import Capability
+from fakecgroup.outside.signals import may_signal
+from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.namespace_kill import processes_inside
-from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
-
-_CAP_KILL = 5
+from fakecgroup_mount.seccomp.process import credentials, signed, thread_group
+from fakecgroup_mount.seccomp.user_namespaces import namespace_of
 
 
 class KillCall:
@@ -32,23 +33,20 @@ class KillCall:
         own_pids = os.stat(f"/proc/{call.tid}/ns/pid").st_ino != os.stat("/proc/self/ns/pid").st_ino
         if own_pids or not 0 <= number < signal.NSIG or not call.waits():
             return CONTINUE
-        caller, own, session = credentials(call.tid), namespace_of(call.tid), os.getsid(call.tid)
-        group = thread_group(call.tid)
+        caller, session, group = credentials(call.tid), os.getsid(call.tid), thread_group(call.tid)
         for pid, pidfd in processes_inside(self._sandbox):
             try:
-                same_session = number == signal.SIGCONT and os.getsid(pid) == session
-                if pid != group and (same_session or _may_kill(caller, own, pid)):
+                allowed = pid != group and may_signal(
+                    number,
+                    caller.uids,
+                    credentials(pid).uids,
+                    same_session=os.getsid(pid) == session,
+                    capable=is_capable(call.tid, Capability.KILL, pid),
+                )
+                if allowed:
                     signal.pidfd_send_signal(pidfd, number)
             except OSError:
                 pass  # it has ended
             finally:
                 os.close(pidfd)
         return 0
-
-
-def _may_kill(caller: Credentials, own: Namespace, pid: int) -> bool:
-    """Whether the caller, whose user namespace is `own`, may signal a process (kill_ok_by_cred). Raises OSError."""
-    real, _, saved, _ = credentials(pid).uids
-    if {real, saved} & {*caller.uids[:2]}:
-        return True
-    return bool(caller.capabilities >> _CAP_KILL & 1) and own in lineage(pid)

@@ -1,8 +1,8 @@
-"""What lies over the machine's own cgroup file systems: an empty directory, as below those of a machine.
+"""Masks the machine's own cgroup file systems: an empty directory is mounted over each.
 
-Whoever makes a mount can take it away. So the covers are made in a mount namespace of their own, and the command has a
-copy of it that belongs to a user namespace below. There they are locked, like all that came from above: no unmount,
-move or bind shows what is under them (fs/namespace.c, lock_mnt_tree).
+Whoever makes a mount can take it away. So the masks are mounted in a mount namespace of their own, and the command has
+a copy of it that belongs to a user namespace below. There they are locked, like all mounts from above: no unmount, move
+or bind mount shows what is under them (fs/namespace.c, lock_mnt_tree).
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from errno import EACCES, ENOENT, ENOTDIR
 from fakecgroup_mount.host.mountinfo import Mount, mount_of, mounts
 from fakecgroup_mount.seccomp import syscalls
 
-CGROUP_ROOT = "/sys/fs/cgroup"  # where the tree is, for the command
-_TYPES = ("cgroup", "cgroup2")  # as mountinfo has them; what is mounted as `cpuset` is shown as the first
+CGROUP_ROOT = "/sys/fs/cgroup"
+"""Where the command finds the tree."""
+
+_TYPES = ("cgroup", "cgroup2")  # in mountinfo; a mount of `cpuset` is shown as `cgroup`
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND = 1, 32, 4096
 _FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec
-_OUT_OF_REACH = (ENOENT, ENOTDIR, EACCES)  # below a cover, or where the user may not go
+_OUT_OF_REACH = (ENOENT, ENOTDIR, EACCES)  # below a mask, or in a directory that the user may not search
 
 
 def mask(root: str) -> None:
-    """Covers `root`, and each cgroup file system that is mounted elsewhere. Raises OSError."""
+    """Masks `root`, and each cgroup file system that is mounted elsewhere. Raises OSError."""
     syscalls.mount("tmpfs", root, "tmpfs", _FLAGS, "mode=755,size=4k,nr_inodes=3")
     directory, file = f"{root}/directory", f"{root}/file"
     os.mkdir(directory)
@@ -42,7 +44,7 @@ def mask(root: str) -> None:
 
 
 def _mask(mount: Mount, directory: int, file: int) -> None:
-    """Covers a mount, where a path leads to it. Raises OSError."""
+    """Masks a mount if a path leads to it. Raises OSError."""
     try:
         place = os.open(mount.point, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:
@@ -61,13 +63,14 @@ def _mask(mount: Mount, directory: int, file: int) -> None:
 
 
 def masked(device: str, table: Sequence[Mount]) -> set[int]:
-    """The numbers of the covers in a table of mounts, which are of the file system `device` ("0:42"), and of what
-    nobody can reach for them.
+    """The numbers of the masks in a table of mounts, and of the mounts that they hide.
+
+    `device` is that of the masks' file system ("0:42").
     """
-    covers = {mount.number for mount in table if mount.device == device}
-    below = {(mount.parent, mount.point) for mount in table if mount.number in covers}
+    masks = {mount.number for mount in table if mount.device == device}
+    below = {(mount.parent, mount.point) for mount in table if mount.number in masks}
     more = found = {mount.number for mount in table if (mount.number, mount.point) in below}
     while more:
-        more = {mount.number for mount in table if mount.parent in more} - covers - found
+        more = {mount.number for mount in table if mount.parent in more} - masks - found
         found |= more
-    return found | covers
+    return found | masks

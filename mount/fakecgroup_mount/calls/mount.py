@@ -23,17 +23,17 @@ from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of, owners
 
-# Flags that make mount(2) something else than a new mount: remount, bind, move, and the kinds of propagation.
+# Flags by which mount(2) makes no new mount: remount, bind, move, and the kinds of propagation.
 _NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
 _REMOUNT, _BIND = 32, 4096
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
 _CAP_SYS_ADMIN = 21
-_MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # what old programs put into the flags (MS_MGC_VAL)
+_MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # old programs put it into the flags (MS_MGC_VAL)
 _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
 
 
 class MountCalls:
-    """`home` is a descriptor of the mount namespace in which the tree is at CGROUP_ROOT."""
+    """Mounts and unmounts the tree. `home` is a descriptor of the mount namespace that has it at CGROUP_ROOT."""
 
     def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, home: int) -> None:
         self._tree = tree
@@ -42,13 +42,14 @@ class MountCalls:
         self.options = MountOptions(tree.kernel.hierarchies, tree.kernel.personality)
 
     def mount(self, call: Call) -> Answer:
-        """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR as the kernel does, in this order (path_mount,
-        cgroup1_get_tree, cgroup_get_tree, do_add_mount, graft_tree).
+        """Raises EFAULT, ENOENT, EPERM, EINVAL, EBUSY, ENOTDIR in the kernel's order.
+
+        Sources: path_mount, cgroup1_get_tree, cgroup_get_tree, do_add_mount, graft_tree.
         """
         source, target, kind, flags, data = call.arguments[:5]
         if flags & _MAGIC_BITS == _MAGIC:
             flags &= ~_MAGIC_BITS
-        if flags & _NO_NEW_MOUNT or not kind:  # in registers, which nobody can change meanwhile
+        if flags & _NO_NEW_MOUNT or not kind:  # these are in registers, where nobody can change them
             if flags & _BIND and not flags & _REMOUNT:
                 self._forget_gone(call, target)
             return CONTINUE
@@ -61,7 +62,7 @@ class MountCalls:
             return other_filesystems.mount(call, words, flags)
         options = os.fsdecode(words.data or b"").split(",")
         place = lookup(call.tid, syscalls.AT_FDCWD, words.target)
-        named = texts[0] if texts[0] is not None else b"none"
+        shown_source = texts[0] if texts[0] is not None else b"none"
         try:
             if not may_mount(call.tid):
                 return -EPERM
@@ -73,7 +74,7 @@ class MountCalls:
                 return -ENOTDIR
             if not call.waits():
                 return CONTINUE
-            tree = self.detached(call.tid, path, flags & _ATTRIBUTES, named)
+            tree = self.detached(call.tid, path, flags & _ATTRIBUTES, shown_source)
             try:
                 failed = move_mount(tree, call.tid, place)
             finally:
@@ -85,10 +86,10 @@ class MountCalls:
             os.close(place)
 
     def _forget_gone(self, call: Call, target: int) -> None:
-        """The sources of mounts that are gone, whose numbers or places the one to come may have."""
+        """Forgets the sources of mounts that are gone: a new mount may have their numbers or places."""
         try:
             place = lookup(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, target))
-        except OSError:  # the call fails then
+        except OSError:  # the call will fail
             return
         try:
             point = os.fsencode(os.readlink(f"/proc/self/fd/{place}"))
@@ -105,13 +106,13 @@ class MountCalls:
         return os.stat(f"/proc/self/fd/{place}/..").st_dev != os.fstat(place).st_dev
 
     def umount2(self, call: Call) -> Answer:
-        """Without MNT_FORCE, which a cgroup file system does not mind, and by which a FUSE file system would end."""
+        """Unmounts without MNT_FORCE. Cgroup file systems ignore the flag; a FUSE file system would end."""
         address, flags = call.arguments[:2]
         name = call.memory.read_text(call.tid, address)
         place = lookup(call.tid, syscalls.AT_FDCWD, name, follow=not flags & _UMOUNT_NOFOLLOW)
         try:
             own = f"/proc/self/fd/{place}"
-            if not self._tree.has(own) or flags & _MNT_EXPIRE:  # which is refused together with MNT_FORCE
+            if not self._tree.has(own) or flags & _MNT_EXPIRE:  # the kernel refuses it with MNT_FORCE
                 return CONTINUE
             path = os.readlink(own)
         finally:
@@ -121,14 +122,15 @@ class MountCalls:
         return -unmount(path, call.tid, flags & ~syscalls.MNT_FORCE) if call.waits() else CONTINUE
 
     def detached(self, tid: int, path: str, attributes: int, source: bytes) -> int:
-        """A descriptor for a new mount, which is nowhere yet (open_tree(2)); `path` is one of `root`."""
+        """A descriptor of a new mount without a place (open_tree(2)). `path` is what `root` gave. Raises OSError."""
         made = detached_mount(self._home, path, attributes)
         self._tree.sources.note(mount_of(made), source, tid)
         return made
 
     def apply(self, tid: int, unified: bool, options: list[str]) -> None:
-        """The unified hierarchy has the options of its last mount by who is in the initial cgroup namespace
-        (apply_cgroup_root_flags).
+        """Gives the unified hierarchy the options of a mount (apply_cgroup_root_flags).
+
+        Only mounts from the initial cgroup namespace change them.
         """
         if unified and self._namespaces.is_initial(tid):
             hierarchy = next(hierarchy for hierarchy in self._tree.kernel.hierarchies if hierarchy.dfl)
@@ -136,8 +138,9 @@ class MountCalls:
                 hierarchy.mounted_with(tuple(option for option in SINCE if option in options))
 
     def root(self, tid: int, unified: bool, options: list[str]) -> str:
-        """What is to be the root of a new mount, as a path in the sandbox: the root of the thread's cgroup namespace,
-        in the hierarchy that the options name. Raises EINVAL, EPERM, EBUSY.
+        """The path in the sandbox of what a new mount will have as its root. Raises EINVAL, EPERM, EBUSY.
+
+        It is the root of the thread's cgroup namespace, in the hierarchy that the options name.
         """
         places = self._namespaces.root(tid)
         owned = _owns_its_cgroup_namespace(tid)
@@ -154,7 +157,7 @@ class MountCalls:
         return self._path(places[hierarchies.index(found)])
 
     def _path(self, root: Cgroup) -> str:
-        """Where a cgroup is in the sandbox."""
+        """The path of a cgroup in the sandbox."""
         for name, hierarchy in self._tree.hierarchies.items():
             if hierarchy is root.hierarchy:
                 return f"{CGROUP_ROOT}/{name}{root.path}"
@@ -162,12 +165,10 @@ class MountCalls:
 
 
 def may_mount(tid: int) -> bool:
-    """Whether a thread may mount anything."""
+    """Whether a thread has CAP_SYS_ADMIN in its user namespace (may_mount)."""
     return bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
 
 
 def _owns_its_cgroup_namespace(tid: int) -> bool:
-    """Whether the user namespace that a thread is in, where it may mount, owns its cgroup namespace, or one that does
-    is below it (mount_capable).
-    """
+    """Whether a thread's user namespace owns its cgroup namespace, or is above the owner (mount_capable)."""
     return namespace_of(tid) in owners(tid, "cgroup")

@@ -1,4 +1,4 @@
-"""The mounted tree as the answers need it: its files, their cgroups, and the threads in them."""
+"""The mounted tree for the handlers: its files, their cgroups, and the threads in them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from fakecgroup_mount.calls.mount_sources import MountSources
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.seccomp.process import identity
 
-Places = tuple[Cgroup, ...]  # one per hierarchy, in the order of Kernel.hierarchies
+Places = tuple[Cgroup, ...]
+"""A cgroup per hierarchy, in the order of Kernel.hierarchies."""
 
 
 class MountedTree:
-    """`device` is that of its mount ("0:42"), `covers` that of what covers the machine's own cgroups."""
+    """`device` is that of the tree's mount ("0:42"), `masks` that of the masks over the machine's own cgroups."""
 
-    def __init__(self, session: Session, kernel: Kernel, device: str, covers: str) -> None:
+    def __init__(self, session: Session, kernel: Kernel, device: str, masks: str) -> None:
         self.kernel = kernel
-        self.covers = covers
+        self.masks = masks
         self.device = device.encode()
         self.lock = session.lock
         self.sources = MountSources()
@@ -34,28 +35,28 @@ class MountedTree:
             if isinstance(top, TopDirectory)
             else {}
         )
-        """By the directory that each is mounted at below the top; none for v2, whose root is the top."""
+        """The hierarchies by their directories below the top; none for v2, whose root is the top."""
 
     def use_namespaces(self, root: Callable[[int], Cgroup | None]) -> None:
-        """`root` says what Caller.cgroup_root does, of a thread; it is asked with the lock held."""
+        """Sets what gives Caller.cgroup_root of a thread. It is called with the lock held."""
         self._session.cgroup_root_of = root
 
     def inode(self, path: str) -> Inode | None:
-        """What is at a path of ours, such as /proc/TID/fd/N; None for what is not of the tree. Raises OSError."""
+        """The inode at a path of the daemon's, such as /proc/TID/fd/N; None if not of the tree. Raises OSError."""
         device, inode = identity(path)
         return self._session.inode(inode) if device == self._number else None
 
     def has(self, path: str) -> bool:
-        """Whether what is at a path of ours is of the tree. Raises OSError."""
+        """Whether what is at a path of the daemon's is of the tree. Raises OSError."""
         return identity(path)[0] == self._number
 
     def places(self, tid: int) -> Places | None:
-        """The cgroups that a thread is in; None where there is no such thread."""
+        """The cgroups that a thread is in; None if there is no such thread."""
         found = self.find(tid)
         return None if found is None else found[1]
 
     def find(self, tid: int) -> tuple[TaskInfo, Places] | None:
-        """A thread and the cgroups that it is in; None where there is no such thread."""
+        """A thread and the cgroups that it is in; None if there is no such thread."""
         with self.lock:
             self.kernel.membership.adopt_forked()
             task = self.kernel.processes.find(tid)
@@ -65,7 +66,7 @@ class MountedTree:
 
 
 def cgroup_of(inode: Inode) -> Cgroup | None:
-    """The cgroup that a directory is or a file is in; None for the top of a v1 layout."""
+    """The cgroup of a directory or file; None for the top of a v1 layout."""
     if isinstance(inode, CgroupFile):
         return inode.cgroup
     return inode if isinstance(inode, Cgroup) else None

@@ -1,6 +1,6 @@
-"""/proc/PID/mountinfo and mounts as files that can be polled for changes (fs/proc_namespace.c, mounts_poll).
+"""/proc/PID/mountinfo and /proc/PID/mounts as files that can be polled for changes (fs/proc_namespace.c, mounts_poll).
 
-They are on a FUSE file system of their own, which nobody finds as it is mounted nowhere: PID/mountinfo, PID/mounts.
+A FUSE file system of their own has them as PID/mountinfo and PID/mounts. It is mounted nowhere, so nobody finds it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from fakecgroup_mount.seccomp.process import identity
 log = logging.getLogger(__name__)
 
 Show = Callable[[bytes, int], bytes]
-"""Makes a file's text of the kernel's mountinfo, for a thread that reads it."""
+"""Makes a file's text from the machine's mountinfo, for the thread that reads it."""
 
 NAMES = (b"mountinfo", b"mounts")
 _BUFFER = 64 << 10
 _PAGE, _NAME_MAX = 4096, 255  # as procfs has them in statfs(2)
 _DIRECTORY, _FILE = 0o040555, 0o100444
-_FOR_A_DAY = 86400  # seconds: a number is always a directory
+_FOR_A_DAY = 86400  # seconds; a directory is there for every pid, so it may be cached
 _OPEN_FLAGS = wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH
 _CHANGED = POLLERR | POLLPRI
 
 
 class _Open:
-    """An open file: the kernel's own mountinfo, which tells of changes; `waiting` is FUSE's number for who polls it."""
+    """An open file. `real` is the machine's mountinfo, which reports changes. `waiting` is FUSE's handle of a poll."""
 
     def __init__(self, pid: int, show: Show) -> None:
         self.real = os.open(f"/proc/{pid}/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
@@ -51,16 +51,16 @@ class _Open:
         return self._text[offset : offset + size]
 
     def poll(self) -> int:
-        """The poll mask; a change is told once."""
+        """The poll mask. A change is reported once."""
         mask = POLLIN | POLLRDNORM | (_CHANGED if self.changed else 0)
         self.changed = False
         return mask
 
 
 class MountinfoFiles:
-    """Serves `fuse`, whose file system is at the descriptor `root`; `shows` makes each file's text, by name.
+    """Serves the file system of the descriptor `fuse` of /dev/fuse.
 
-    `device` is that of the file system ("0:42").
+    `root` is a descriptor of its root, `device` its device number ("0:42"). `shows` makes each file's text, by name.
     """
 
     def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
@@ -69,20 +69,20 @@ class MountinfoFiles:
         self._opener = FuseOpener(root)
         self._shows = [shows[name] for name in NAMES]
         self._open: dict[int, _Open] = {}
-        self._watched: dict[int, _Open] = {}  # by the kernel's own file
+        self._watched: dict[int, _Open] = {}  # by the descriptor of the machine's file
         self._next = 1
         self._poller = select.poll()
 
     def has(self, path: str) -> bool:
-        """Whether what is at a path of ours is one of the files. Raises OSError."""
+        """Whether what is at a path of the daemon's is one of the files. Raises OSError."""
         return identity(path)[0] == self._number
 
     def open(self, name: bytes, pid: int, flags: int) -> int:
-        """A new descriptor for the file of a process. Raises OSError. From any thread but the one that serves."""
+        """A new descriptor of a process's file. Raises OSError. The thread that serves must not call this."""
         return self._opener.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
 
     def serve(self) -> None:
-        """Answers for as long as the file system is in use."""
+        """Answers requests until the file system ends."""
         buffer = bytearray(_BUFFER + 4096)
         self._poller.register(self._fuse, POLLIN)
         while True:
@@ -94,7 +94,7 @@ class MountinfoFiles:
             try:
                 size = os.readv(self._fuse, [buffer])
             except OSError as error:
-                if error.errno in (ENOENT, EINTR):  # the request was taken back
+                if error.errno in (ENOENT, EINTR):  # the request was withdrawn
                     continue
                 return
             _, opcode, unique, node, _, _, tid, _, _ = wire.IN_HEADER.unpack_from(buffer)
@@ -112,18 +112,18 @@ class MountinfoFiles:
             if reply:
                 os.write(self._fuse, reply)
         except OSError as error:
-            if error.errno not in (ENOENT, ENODEV):  # nobody waits for it any more
+            if error.errno not in (ENOENT, ENODEV):  # nobody waits for the reply any more
                 raise
 
     def _change(self, file: _Open) -> None:
-        """Wakes who polls the file; they then ask again."""
+        """Wakes the threads that poll the file. They poll again."""
         file.changed = True
         if file.waiting is not None:
             self._send(wire.NOTIFY_POLL_OUT.pack(wire.NOTIFY_POLL_OUT.size, wire.NOTIFY_POLL, 0, file.waiting))
             file.waiting = None
 
     def _answer(self, opcode: int, unique: int, node: int, tid: int, buffer: bytearray, size: int) -> bytes:
-        """A reply, or none. A node is 1, or a pid's directory, or one of the files in it: `_node`."""
+        """The reply to a request, empty for none. `_STRIDE` says what a node is."""
         if opcode == wire.LOOKUP:
             return self._lookup(unique, node, bytes(buffer[wire.IN_SIZE : size - 1]))
         if opcode == wire.GETATTR:
@@ -177,7 +177,7 @@ class MountinfoFiles:
         return wire.ENTRY_OUT.pack(wire.ENTRY_OUT.size, 0, unique, found, 0, valid, 0, 0, 0, *attributes)
 
 
-_STRIDE = 4  # nodes per pid: its directory, none (1 is the root of all), and two files
+_STRIDE = 4  # node = pid * 4 + 0 for its directory, + 2 and + 3 for its files; node 1 is the root
 
 
 def _attributes(node: int, size: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""open(2), openat(2), openat2(2): files of /proc that tell of cgroups are made anew; all else goes on."""
+"""open(2), openat(2), openat2(2): a file of /proc that tells of cgroups, mounts or limits is made anew."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NAMES = frozenset(
     (b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"mountstats", b"filesystems", b"mtab", b"limits")
 )
 _OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
-_OWNERS = frozenset((b"mountstats",))  # files that not everybody may read
+_OWNERS = frozenset((b"mountstats",))  # files that not everybody may read: mode 0400
 _OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
-_REFUSED = os.O_DIRECT  # by /proc
-_FLAGS = (1 << 23) - 1  # all that open(2) has
+_REFUSED = os.O_DIRECT  # /proc refuses it
+_FLAGS = (1 << 23) - 1  # all flags of open(2)
 _WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_RESOLVE = 0x1F  # what openat2(2) can be told of the way; RESOLVE_CACHED changes nothing here
+_RESOLVE = 0x1F  # the flags of openat2(2) for path lookup; RESOLVE_CACHED changes nothing here
 _RESOLVE_CACHED = 0x20
 _HOW = Struct("=QQQ")  # struct open_how: flags, mode, resolve
 _PAGE = 4096
@@ -36,8 +36,9 @@ _MOST_LINKS = 40  # MAXSYMLINKS
 
 
 class OpenCalls:
-    """What is opened of `files` is a copy of the text as it is then, in memory; fstatfs(2) says it is of /proc. Only
-    `mounts` can be polled, as in the kernel.
+    """Opens a copy of a file's text at that moment, in memory. fstatfs(2) says that it is on procfs.
+
+    Only mountinfo and mounts can be polled, as in the kernel; they are `mounts`.
     """
 
     def __init__(self, files: ProcFiles, mounts: MountinfoFiles) -> None:
@@ -45,13 +46,15 @@ class OpenCalls:
         self._mounts = mounts
 
     def open(self, call: Call) -> Answer | Later:
+        """open(2)."""
         return self._open(call, call.arguments[0], call.arguments[1], None)
 
     def openat(self, call: Call) -> Answer | Later:
+        """openat(2)."""
         return self._open(call, call.arguments[1], call.arguments[2], call.arguments[0])
 
     def openat2(self, call: Call) -> Answer | Later:
-        """The kernel itself refuses what is not as it should be (build_open_flags)."""
+        """openat2(2). The kernel itself refuses wrong arguments (build_open_flags)."""
         path = call.memory.read_text(call.tid, call.arguments[1])
         if path.rpartition(b"/")[2] not in _NAMES:
             return CONTINUE
@@ -96,14 +99,14 @@ class OpenCalls:
 
 
 def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:
-    """The file's name and whose it is, 0 being the machine's; None for one that is not ours. Raises OSError."""
+    """The name of a file of /proc and its pid, 0 for the machine; None for any other file. Raises OSError."""
     if resolve:
         return _known(tid, fd, lookup_within(tid, fd, path, resolve), path)
     for _ in range(_MOST_LINKS):
         held = lookup(tid, fd, path, follow=False)
         if not stat.S_ISLNK(os.fstat(held).st_mode):
             return _known(tid, fd, held, path)
-        try:  # such as /proc/mounts, /etc/mtab; those to the thread's own part of /proc are for us to follow
+        try:  # a link such as /proc/mounts or /etc/mtab; the kernel would lead it to the daemon's own part of /proc
             target = os.readlink(b"", dir_fd=held)
         finally:
             os.close(held)
@@ -114,7 +117,7 @@ def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tupl
 
 
 def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | None:
-    """`_find` for an O_PATH descriptor, which is closed, that `path` has led to."""
+    """Does what `_find` does, for the O_PATH descriptor `held` that `path` has led to. Closes it."""
     try:
         if statfs_type(held) != PROC_SUPER_MAGIC:
             return None
@@ -141,7 +144,7 @@ def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | Non
 
 
 def _in_memory(text: bytes, flags: int) -> int:
-    """A file with this text, open to read; an O_PATH descriptor cannot be given to another process this way."""
+    """A descriptor to read this text. An O_PATH descriptor could not be handed to another process."""
     fd = os.memfd_create("proc", os.MFD_CLOEXEC)
     os.write(fd, text)
     os.fchmod(fd, 0o444)

@@ -1,4 +1,7 @@
-"""mount(2) and fsopen(2) of file systems that are none of cgroups: made in the caller's stead, of what was judged."""
+"""mount(2) and fsopen(2) of file systems other than cgroup ones.
+
+A process in the caller's stead makes the call (`caller_process`), so that it is the one that was checked.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import Answer, Call, Descriptor
 from fakecgroup_mount.seccomp.process import thread_group
 
-_DEVICE = re.compile(rb"(^|,)fd=([0-9]{1,9})(?=,|$)")  # of FUSE, open in the caller
+_DEVICE = re.compile(rb"(^|,)fd=([0-9]{1,9})(?=,|$)")  # /dev/fuse, open in the caller
 _FSOPEN_CLOEXEC = 1
-_WITH_PATHS = b"overlay"  # among its options, from the working directory on
+_WITH_PATHS = b"overlay"  # its options have paths that begin at the working directory
 
 
 class Words(NamedTuple):
-    """The texts that mount(2) was given."""
+    """The texts that mount(2) is given."""
 
     source: bytes | None
     target: bytes
@@ -29,7 +32,7 @@ class Words(NamedTuple):
 
 
 def mount(call: Call, words: Words, flags: int) -> Answer:
-    """A new mount. Raises OSError."""
+    """Makes a new mount. Raises OSError."""
     data, found = words.data, _DEVICE.search(words.data or b"") if words.kind.startswith(b"fuse") else None
     with ExitStack() as held:
         place = lookup(call.tid, syscalls.AT_FDCWD, words.target)
@@ -46,16 +49,16 @@ def mount(call: Call, words: Words, flags: int) -> Answer:
             syscalls.mount_as_given(words.source, target, words.kind, flags, data)
             return -1
 
-        run_as_caller(call, work, numbered=_is_numbered(words.kind), place=place if target == b"." else None)
+        run_as_caller(call, work, sees_pids=_shows_pids(words.kind), cwd=place if target == b"." else None)
     return 0
 
 
 def fsopen(call: Call, kind: bytes, flags: int) -> Answer:
-    """A file system context, which stays of this kind. Raises OSError."""
-    fd = run_as_caller(call, lambda: syscalls.syscall("fsopen", kind, flags), numbered=_is_numbered(kind))
+    """Opens a file system context of this kind. Raises OSError."""
+    fd = run_as_caller(call, lambda: syscalls.syscall("fsopen", kind, flags), sees_pids=_shows_pids(kind))
     return Descriptor(fd, os.O_CLOEXEC if flags & _FSOPEN_CLOEXEC else 0)
 
 
-def _is_numbered(kind: bytes) -> bool:
-    """Whether the file system shows processes by their numbers, or tells them to whoever serves it."""
+def _shows_pids(kind: bytes) -> bool:
+    """Whether a file system shows pids, or passes them on to its server as FUSE does."""
     return kind == b"proc" or kind.startswith(b"fuse")

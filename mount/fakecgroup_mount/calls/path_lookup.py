@@ -1,4 +1,8 @@
-"""What a trapped call's paths lead to, seen from our side of the namespaces, and with the rights of who asks."""
+"""Looks up the paths of a trapped call: from the caller's root and working directory, and with its rights.
+
+The daemon is in other namespaces, so what a path leads to is opened there by way of /proc/TID. "Own part" is the
+caller's directory in /proc, where `self` and `thread-self` lead it. They would lead the daemon to its own.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +27,16 @@ _PROC_ROOT_INO = 1  # fs/proc/internal.h
 
 
 def fd_path(tid: int, fd: int) -> str:
-    """The path of a descriptor of a thread; AT_FDCWD is its working directory."""
+    """The path in the daemon's /proc of a thread's descriptor; AT_FDCWD is its working directory."""
     return f"/proc/{tid}/cwd" if fd == syscalls.AT_FDCWD else f"/proc/{tid}/fd/{fd}"
 
 
 def lookup(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
-    """An O_PATH descriptor of ours for what `path`, seen from the thread's `fd`, leads to. Raises OSError.
+    """Opens with O_PATH what `path` leads a thread to from its descriptor `fd`. Raises OSError.
 
-    A link on the way to the thread's own part of /proc leads to ours, but where `path` itself names that; and behind
-    one of those that lead anywhere (/proc/PID/cwd, /proc/PID/fd/N) an absolute link leads to what is there for us.
+    Two links lead elsewhere than for the caller. A symbolic link on the way that names /proc/self leads to the daemon's
+    own part of /proc, unless `path` itself names that. An absolute link behind /proc/PID/cwd or /proc/PID/fd/N begins
+    at the daemon's root.
     """
     if not path:
         raise refuse(ENOENT)
@@ -48,7 +53,7 @@ def lookup(tid: int, fd: int, path: bytes, *, follow: bool = True) -> int:
 
 
 def _lookup_from(tid: int, base: bytes, path: bytes, flags: int) -> int:
-    """From what is at a path of ours."""
+    """Looks up `path` from `base`, a path of the daemon's."""
     try:
         return _open_from(tid, base, path, flags, RESOLVE_NO_SYMLINKS)
     except OSError as error:
@@ -71,8 +76,10 @@ def _lookup_from_root(tid: int, path: bytes, flags: int) -> int:
 
 
 class _OwnPart(NamedTuple):
-    """A path that leads through the thread's own part of /proc: what is before, what that is called there and by us,
-    and the names after.
+    """A path through a thread's own part of /proc, in pieces.
+
+    `before` and `after` are the names around that part. `own` is its path from there in the thread's /proc, `ours` its
+    path for the daemon.
     """
 
     before: list[bytes]
@@ -85,8 +92,9 @@ class _OwnPart(NamedTuple):
         return b"/".join([*self.before, self.own, *self.after])
 
     def link(self) -> tuple[bytes, bytes]:
-        """The link there that leads anywhere, as a path of ours, and what comes after it; else nothing. Who it is of
-        may follow it, whether others may look into the process or not.
+        """The magic link after the own part (cwd, root, fd/N), as a path of the daemon's, and the rest of the path.
+
+        Both are empty if there is none. A thread may follow its own magic links, even where no other may.
         """
         names = [name for name in self.after if name not in (b"", b".")]
         if names[:1] == [b"fd"] and len(names) > 1 and names[1].isdigit():
@@ -97,7 +105,7 @@ class _OwnPart(NamedTuple):
 
 
 def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
-    """None where no name is a link `self` or `thread-self` of /proc. Raises OSError."""
+    """The path in pieces; None if no name in it is the link `self` or `thread-self` of /proc. Raises OSError."""
     names = path.split(b"/")
     index = next((index for index, name in enumerate(names) if name in (b"self", b"thread-self")), None)
     if index is None:
@@ -119,13 +127,13 @@ def _own_part(tid: int, fd: int, path: bytes) -> _OwnPart | None:
 
 
 def with_own_pid(tid: int, fd: int, path: bytes) -> bytes:
-    """A path with the thread's number instead of the first `self` or `thread-self` that is a link of /proc."""
+    """A path with the thread's pid instead of the first `self` or `thread-self` that is a link of /proc."""
     part = _own_part(tid, fd, path)
     return path if part is None else part.path
 
 
 def lookup_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
-    """As `lookup`, within the limits that openat2(2) is given as `resolve`. Raises OSError."""
+    """Does what `lookup` does, with the RESOLVE_* flags of openat2(2). Raises OSError."""
     numbered = with_own_pid(tid, fd, path)
     if numbered != path and resolve & RESOLVE_NO_SYMLINKS:
         raise refuse(ELOOP)
@@ -136,7 +144,7 @@ def lookup_within(tid: int, fd: int, path: bytes, resolve: int) -> int:
 
 
 def _open_from(tid: int, directory: bytes, path: bytes, flags: int, resolve: int) -> int:
-    """Resolves a path from what is at a path of ours, with the thread's rights."""
+    """Looks up a path from `directory`, a path of the daemon's, with the thread's rights."""
     with _held(directory) as base:
         return with_credentials_of(
             tid, lambda more: syscalls.syscall("openat2", base, path, pack("=QQQ", flags, 0, resolve | more), _HOW)
@@ -153,7 +161,7 @@ def _held(path: bytes) -> Iterator[int]:
 
 
 def _leads_to(tid: int, path: bytes, place: bytes) -> bool:
-    """Whether a path leads the thread to what is at a path of ours."""
+    """Whether a path leads the thread to what is at `place`, a path of the daemon's."""
     try:
         found = _open_from(tid, b"/proc/%d/root" % tid, path, os.O_PATH | os.O_CLOEXEC, RESOLVE_IN_ROOT)
     except OSError:

@@ -5,27 +5,26 @@ The kernel's soft limit is the mark that children inherit (`host.fork_marks`).
 
 from __future__ import annotations
 
-import re
-from errno import EINVAL, EPERM, ESRCH
+from errno import EPERM, ESRCH
 from pathlib import Path
 from struct import Struct
 
+from fakecgroup.credentials.capability import Capability
+from fakecgroup.outside import resource_limits
+from fakecgroup.outside.resource_limits import INFINITY, Limit, may_access, with_file_locks
+from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.host.fork_marks import Limit
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
-from fakecgroup_mount.seccomp.process import Credentials, credentials, signed, thread_group
+from fakecgroup_mount.seccomp.process import credentials, signed, thread_group
 from fakecgroup_mount.seccomp.user_namespaces import lineage, namespace_of
 
 _RLIMIT = Struct("=QQ")  # struct rlimit64
-_INFINITY = 2**64 - 1
-_CAP_SYS_RESOURCE = 24
-_SHOWN = re.compile(rb"^Max file locks .*$", re.MULTILINE)
 
 
 class PrlimitCalls:
-    """Of processes of the sandbox, which have the user namespace of process `first` or one below it."""
+    """The limits of the sandbox's processes: their user namespace is that of process `first`, or one below it."""
 
     def __init__(self, tree: MountedTree, processes: HostProcesses, first: int) -> None:
         self._tree = tree
@@ -33,45 +32,50 @@ class PrlimitCalls:
         self._sandbox = namespace_of(first)
 
     def prlimit64(self, call: Call) -> Answer:
-        """Raises EFAULT, ESRCH, EPERM, EINVAL in the kernel's order (prlimit64, do_prlimit)."""
+        """Raises EFAULT, ESRCH, EPERM, EINVAL in the kernel's order (prlimit64, do_prlimit).
+
+        The kernel itself answers for a process that is not the sandbox's.
+        """
         pid, _, new, old = call.arguments[:4]
         wanted = _RLIMIT.unpack(call.memory.read(call.tid, new, _RLIMIT.size)) if new else None
         number = signed(pid)
-        tid = pid_namespace_of(call.tid).tid(number) if number > 0 else 0 if number else call.tid
+        tid = call.tid if number == 0 else pid_namespace_of(call.tid).tid(number) if number > 0 else 0
+        if not tid:
+            return -ESRCH
         try:
-            if tid != call.tid and not (tid and _may_limit(credentials(call.tid), credentials(tid))):
-                return -EPERM if tid else -ESRCH
-            if self._is_strange(tid):
+            if tid != call.tid and not _may_access(call.tid, tid):
+                return -EPERM
+            if self._is_outside(tid):
                 return CONTINUE
         except OSError:
             return -ESRCH
         return self._limit(call, tid, wanted, old)
 
-    def _is_strange(self, tid: int) -> bool:
-        """Whether a process is neither of the sandbox nor in one of its cgroups. Raises OSError."""
+    def _is_outside(self, tid: int) -> bool:
+        """Whether a process is neither of the sandbox nor in a cgroup of the tree. Raises OSError."""
         try:
             return self._processes.child_places(tid) is None and self._sandbox not in lineage(tid)
-        except PermissionError:  # it is in a user namespace above
+        except PermissionError:  # its user namespace is above ours
             return True
 
     def setrlimit(self, call: Call) -> Answer:
+        """Raises EFAULT, EINVAL, EPERM in the kernel's order (setrlimit, do_prlimit)."""
         wanted = _RLIMIT.unpack(call.memory.read(call.tid, call.arguments[1], _RLIMIT.size))
         return self._limit(call, call.tid, wanted, 0)
 
     def getrlimit(self, call: Call) -> Answer:
+        """Raises EFAULT."""
         return self._limit(call, call.tid, None, call.arguments[1])
 
     def _limit(self, call: Call, tid: int, wanted: Limit | None, old: int) -> Answer:
+        """Sets a thread's limit to `wanted` unless that is None, and writes the former one to the address `old`."""
         with self._tree.lock:
-            before = self._own(tid)
+            before = self._limit_of(tid)
             if wanted is not None:
-                if wanted[0] > wanted[1]:
-                    return -EINVAL
-                if wanted[1] > before[1]:
-                    return -EPERM
+                resource_limits.check(before, wanted)
                 if not call.waits():
                     return CONTINUE
-                self._tree.kernel.membership.adopt_forked()  # it may not be known yet
+                self._tree.kernel.membership.adopt_forked()  # the process may not be known yet
                 self._processes.set_own_limit(thread_group(tid), (_signed(wanted[0]), _signed(wanted[1])))
         if old:
             if not call.waits():
@@ -79,25 +83,25 @@ class PrlimitCalls:
             call.memory.write(call.tid, old, _RLIMIT.pack(*before))
         return 0
 
-    def _own(self, tid: int) -> Limit:
+    def _limit_of(self, tid: int) -> Limit:
         soft, hard = self._processes.own_limit(tid)
-        return soft & _INFINITY, hard & _INFINITY
+        return soft & INFINITY, hard & INFINITY
 
     def text(self, pid: int, reader: int) -> bytes:
-        """/proc/PID/limits (proc_pid_limits). Raises OSError."""
+        """/proc/PID/limits, the same for every reader. Raises OSError."""
         text = Path(f"/proc/{pid}/limits").read_bytes()
         with self._tree.lock:
-            limit = self._own(pid)
-        soft, hard = ("unlimited" if value == _INFINITY else str(value) for value in limit)
-        return _SHOWN.sub(f"{'Max file locks':25} {soft:20} {hard:20} locks     ".encode(), text)
+            limit = self._limit_of(pid)
+        return with_file_locks(text, limit)
+
+
+def _may_access(caller: int, target: int) -> bool:
+    """Whether one thread may see and set the limits of another. Raises OSError: no such thread."""
+    own, other = credentials(caller), credentials(target)
+    capable = is_capable(caller, Capability.SYS_RESOURCE, target)
+    return may_access(own.uids[0], own.gids[0], other.uids[:3], other.gids[:3], capable=capable)
 
 
 def _signed(value: int) -> int:
-    """A limit as Python's own functions have it, to which the largest is -1."""
+    """A limit for Python's functions, where the largest is -1."""
     return value - (1 << 64) if value >> 63 else value
-
-
-def _may_limit(caller: Credentials, target: Credentials) -> bool:
-    """Whether it may see and set the other's limits (check_prlimit_permission)."""
-    same = {caller.uids[0]} == {*target.uids[:3]} and {caller.gids[0]} == {*target.gids[:3]}
-    return same or bool(caller.capabilities >> _CAP_SYS_RESOURCE & 1)

@@ -1,4 +1,4 @@
-"""The files of /proc that tell of cgroups, for processes of the sandbox."""
+"""The files of /proc that tell of cgroups, mounts and limits, for processes of the sandbox."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fakecgroup_mount.host.mountinfo import parse
 
 
 class AbsentError(Exception):
-    """The kernel that is played has no such file."""
+    """The kernel of the tree has no such file."""
 
 
 class ProcFiles:
-    """Makes the text of each file for the thread `reader`; `pid` is whose file it is.
+    """Makes the text of each file of process `pid` for the thread `reader`.
 
-    Raises FileNotFoundError for a process that is gone, AbsentError.
+    Raises FileNotFoundError for a process that is gone, AbsentError for a file that the tree's kernel does not have.
     """
 
     def __init__(self, tree: MountedTree, namespaces: CgroupNamespaces, limits: PrlimitCalls) -> None:
@@ -74,21 +74,21 @@ class ProcFiles:
             return cgroups_text(kernel.hierarchies, kernel.personality).encode()
 
     def filesystems(self) -> bytes:
-        """/proc/filesystems: the machine's, with both kinds of cgroup file system."""
+        """/proc/filesystems: the machine's text, with both cgroup file systems."""
         text = Path("/proc/filesystems").read_bytes()
         for name in (b"nodev\tcgroup\n", b"nodev\tcgroup2\n"):
             text += b"" if name in text else name
         return text
 
     def mountinfo(self, real: bytes, reader: int) -> bytes:
-        """/proc/PID/mountinfo: the tree as what it plays, without the machine's own cgroup mounts.
+        """/proc/PID/mountinfo: the tree is shown as a cgroup file system, the machine's own cgroup mounts are left out.
 
         `real` is the machine's text.
         """
         return b"".join(self._mounts(real, reader))
 
     def mounts(self, real: bytes, reader: int) -> bytes:
-        """/proc/PID/mounts likewise; `real` is the machine's mountinfo."""
+        """/proc/PID/mounts, with the same mounts; `real` is the machine's mountinfo."""
         return b"".join(map(mounts_line, self._mounts(real, reader)))
 
     def mountstats(self, pid: int, reader: int) -> bytes:
@@ -97,30 +97,29 @@ class ProcFiles:
         return b"".join(map(mountstats_line, self._mounts(real, reader)))
 
     def _mounts(self, real: bytes, reader: int) -> list[bytes]:
-        """The lines of mountinfo to show: no covers, and no mounts that lie below one."""
+        """The lines of mountinfo to show: neither masks nor what they hide. Parents are those that are shown."""
         lines = real.splitlines(keepends=True)
         table = list(map(parse, lines))
-        covered = masked(self._tree.covers, table)
+        hidden = masked(self._tree.masks, table)
         parents = {mount.number: mount.parent for mount in table}
         device = self._tree.device.decode()
         root = self._namespaces.root(reader)
         shown = []
         for mount, line in zip(table, lines, strict=True):
-            if mount.fstype in ("cgroup", "cgroup2") or mount.number in covered:
+            if mount.fstype in ("cgroup", "cgroup2") or mount.number in hidden:
                 continue
             fields = line.split(b" ")
             parent = mount.parent
-            while parent in covered and parent in parents:
+            while parent in hidden and parent in parents:
                 parent = parents[parent]
             fields[1] = b"%d" % parent
-            played = self._played(fields, root) if mount.ours and mount.device == device else b" ".join(fields)
-            if played:
-                shown.append(played)
-        return shown
+            of_tree = mount.ours and mount.device == device
+            shown.append(self._line_of_tree(fields, root) if of_tree else b" ".join(fields))
+        return list(filter(None, shown))
 
-    def _played(self, fields: list[bytes], root: Places) -> bytes:
-        """A line of the tree's as the kernel would show it; empty for the top of v1, which is a tmpfs there."""
-        directory = fields[3].removesuffix(b"//deleted")  # of a directory that is gone, which kernfs does not say
+    def _line_of_tree(self, fields: list[bytes], root: Places) -> bytes:
+        """The line for a mount of the tree, as the tree's kernel shows it; empty for the top of v1, a tmpfs."""
+        directory = fields[3].removesuffix(b"//deleted")  # kernfs does not add it
         kernel = self._tree.kernel
         hierarchy = kernel.hierarchies[0]
         if self._tree.hierarchies:
@@ -130,7 +129,7 @@ class ProcFiles:
                 return b""
             hierarchy, directory = found, b"/" + directory
         fields[3] = shown_root(root[kernel.hierarchies.index(hierarchy)], directory)
-        named = self._tree.sources.of(fields)
+        given = self._tree.sources.of(fields)
         kind = file_system(hierarchy)
-        source = kind if named is None else escape(named)
+        source = kind if given is None else escape(given)
         return b" ".join([*fields[: fields.index(b"-") + 1], kind, source, options(hierarchy).encode()]) + b"\n"

@@ -1,4 +1,4 @@
-"""statfs(2) and fstatfs(2): the tree is of the type that it plays."""
+"""statfs(2) and fstatfs(2): a file of the tree is on a cgroup file system, a file of /proc on procfs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import signed, statfs
 
-_MEMORY_FILE = "/memfd:proc"  # what `opening` has made
+_MEMORY_FILE = "/memfd:proc"  # a file of /proc that `calls.open` has made
 
 
 class StatfsCalls:
-    """Asks the file system below, and puts the type right."""
+    """Asks the file system that has the file, and corrects the type."""
 
     def __init__(self, tree: MountedTree, vfs: Vfs, mounts: MountinfoFiles) -> None:
         self._tree = tree
@@ -25,6 +25,7 @@ class StatfsCalls:
         self._mounts = mounts
 
     def statfs(self, call: Call) -> Answer:
+        """The kernel itself answers for files of other file systems, and where there is no file."""
         try:
             fd = lookup(call.tid, syscalls.AT_FDCWD, call.memory.read_text(call.tid, call.arguments[0]))
         except OSError:
@@ -35,13 +36,14 @@ class StatfsCalls:
             os.close(fd)
 
     def fstatfs(self, call: Call) -> Answer:
+        """The kernel itself answers for files of other file systems, and where there is no file."""
         return self._answer(call, fd_path(call.tid, signed(call.arguments[0])))
 
     def _answer(self, call: Call, path: str) -> Answer:
         try:
             kind = None
             if self._tree.has(path):
-                kind = self._played(path)
+                kind = self._type(path)
             elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
                 path = f"/proc/{call.tid}/root/proc"
             else:
@@ -60,6 +62,7 @@ class StatfsCalls:
         call.memory.write(call.tid, call.arguments[1], bytes(shown))
         return 0
 
-    def _played(self, path: str) -> int:
+    def _type(self, path: str) -> int:
+        """The type of the file system that the tree's kernel has at a path of the daemon's (f_type)."""
         inode = self._tree.inode(path)
         return self._vfs.statfs(self._tree.kernel.root if inode is None else inode).type

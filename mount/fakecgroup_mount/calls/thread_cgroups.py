@@ -1,4 +1,4 @@
-"""Threads that are in another cgroup than their leader: what they make starts where they are."""
+"""Forks of a thread that is in another cgroup than its process's leader: its children start in its own cgroup."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from fakecgroup_mount.seccomp.syscalls import CLONE_THREAD
 
 
 class ThreadCgroups:
-    """A process has the mark of its leader's place. So while such a thread forks it is lent another; and a new thread
-    of the process that is seen meanwhile is the one that it has made.
+    """Forks of such threads. The mark of their process stands for the leader's cgroup, so they need more.
+
+    For a new process, the process has another mark during the call. A new thread has no mark; the one that appears
+    during the call is taken for it.
     """
 
     def __init__(self, tree: MountedTree, child_marks: ChildMarks) -> None:
@@ -19,20 +21,21 @@ class ThreadCgroups:
         self._child_marks = child_marks
 
     def has(self, tid: int) -> bool:
+        """Whether a thread is in another cgroup than its leader."""
         return tid in self._tree.kernel.membership.moved_threads
 
     def start(self, call: Call, flags: int) -> Answer:
-        """Lets the call of such a thread go on. Raises OSError."""
+        """Lets the fork of such a thread go on. Raises OSError."""
         tgid = thread_group(call.tid)
         self._child_marks.begin(tgid, call.tid)
-        goes = CONTINUE
+        answer = CONTINUE
         try:
             if call.waits():
-                goes = self._thread(call, tgid) if flags & CLONE_THREAD else self._process(call, tgid)
+                answer = self._thread(call, tgid) if flags & CLONE_THREAD else self._process(call, tgid)
         finally:
-            if goes is CONTINUE:
+            if answer is CONTINUE:
                 self._child_marks.end(tgid)
-        return goes
+        return answer
 
     def _thread(self, call: Call, tgid: int) -> Continue:
         membership = self._tree.kernel.membership
@@ -47,11 +50,11 @@ class ThreadCgroups:
             with self._tree.lock:
                 membership.expect_no_thread(tgid)
 
-        return self._child_marks.goes(call, tgid, has_come, expect_no_more)
+        return self._child_marks.continue_and_wait(call, tgid, has_come, expect_no_more)
 
     def _process(self, call: Call, tgid: int) -> Continue:
         membership = self._tree.kernel.membership
         with self._tree.lock:
             membership.adopt_forked()
-            away = membership.places(call.tid, tgid)
-        return self._child_marks.goes_for_child(call, tgid, away)
+            places = membership.places(call.tid, tgid)
+        return self._child_marks.continue_with_child_in(call, tgid, places)
