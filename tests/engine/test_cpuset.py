@@ -22,7 +22,7 @@ from fakecgroup import Kernel, KernelFs
 
 
 @pytest.fixture
-def machine() -> Callable[..., Any]:
+def machine() -> Callable[..., tuple[KernelFs, Callable[..., Any]]]:
     """A kernel with 4 CPUs and 2 NUMA nodes, and the engine's found tree there."""
 
     def machine(layout: str, version: str) -> tuple[KernelFs, Callable[..., Any]]:
@@ -45,7 +45,10 @@ def _apply(node: NodeConfig, pods: list[Pod], found: Callable[..., Any]) -> list
 
 @pytest.mark.parametrize("minor", [31, 32, 36])
 def test_kubepods_has_all_cpus_on_v2_since_1_32(
-    machine: Callable[..., Any], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], minor: int
+    machine: Callable[..., tuple[KernelFs, Callable[..., Any]]],
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    minor: int,
 ) -> None:
     fs, found = machine("v2", "6.12")
     node = _on(make_node(minor=minor), found)
@@ -56,7 +59,7 @@ def test_kubepods_has_all_cpus_on_v2_since_1_32(
 
 
 def test_with_a_cpu_manager_the_list_is_not_the_node_levels(
-    machine: Callable[..., Any], make_node: Callable[..., NodeConfig]
+    machine: Callable[..., tuple[KernelFs, Callable[..., Any]]], make_node: Callable[..., NodeConfig]
 ) -> None:
     fs, found = machine("v2", "6.12")
     _apply(_on(make_node(cpuManagerPolicy="static"), found), [], found)
@@ -64,7 +67,9 @@ def test_with_a_cpu_manager_the_list_is_not_the_node_levels(
 
 
 def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(
-    machine: Callable[..., Any], make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+    machine: Callable[..., tuple[KernelFs, Callable[..., Any]]],
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
 ) -> None:
     fs, found = machine("v1", "6.1")
     node = _on(make_node(minor=30, cgroupRoot="/a"), found)
@@ -79,7 +84,9 @@ def test_every_cgroup_is_filled_on_v1_so_that_tasks_get_in(
     assert _apply(node, pods, found) == []
 
 
-def test_kubepods_has_all_cpus_on_v1_too(machine: Callable[..., Any], make_node: Callable[..., NodeConfig]) -> None:
+def test_kubepods_has_all_cpus_on_v1_too(
+    machine: Callable[..., tuple[KernelFs, Callable[..., Any]]], make_node: Callable[..., NodeConfig]
+) -> None:
     fs, found = machine("v1", "6.1")
     node = _on(make_node(), found)
     _apply(node, [], found)
@@ -88,7 +95,7 @@ def test_kubepods_has_all_cpus_on_v1_too(machine: Callable[..., Any], make_node:
 
 
 def test_a_reserved_cgroup_gets_its_default_back_on_v2(
-    machine: Callable[..., Any], make_node: Callable[..., NodeConfig]
+    machine: Callable[..., tuple[KernelFs, Callable[..., Any]]], make_node: Callable[..., NodeConfig]
 ) -> None:
     fs, found = machine("v2", "6.12")
     fs.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids +hugetlb")

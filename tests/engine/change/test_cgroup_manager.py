@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from errno import EBUSY, EINVAL
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,7 @@ TARGETS = [
 
 
 @pytest.fixture(scope="module")
-def mounted(cgroupfs_factory: CgroupfsFactory) -> Callable[..., Any]:
+def mounted(cgroupfs_factory: CgroupfsFactory) -> Callable[..., OsFs]:
     """Mounts a fake once per kernel."""
     made = {}
 
@@ -49,7 +48,7 @@ def driver(request: pytest.FixtureRequest) -> Driver:
 
 
 @pytest.fixture(params=TARGETS)
-def manager(request: pytest.FixtureRequest, mounted: Callable[..., Any], driver: Driver) -> CgroupManager:
+def manager(request: pytest.FixtureRequest, mounted: Callable[..., OsFs], driver: Driver) -> CgroupManager:
     where, *kernel = request.param.split()
     if where == "host":
         return CgroupManager(OsFs(str(HOST)), driver)

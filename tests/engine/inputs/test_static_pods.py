@@ -29,7 +29,7 @@ FULL = {"1.32.10": 32, "1.36.2": 36}
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., Any]:
+def read(tmp_path: Path) -> Callable[..., Pod]:
     """Reads one manifest, given as an object, from a file."""
 
     def read(
@@ -43,7 +43,7 @@ def read(tmp_path: Path) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def make_manifest(make_object: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+def make_manifest(make_object: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """An object without metadata.uid."""
 
     def make(**spec: int | dict[str, Any] | list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def make_manifest(make_object: Callable[..., dict[str, Any]]) -> Callable[..., A
 
 
 @pytest.mark.parametrize("release", RECORDED[0]["uids"])
-def test_the_uid_is_that_of_every_kubelet(read: Callable[..., Any], release: str) -> None:
+def test_the_uid_is_that_of_every_kubelet(read: Callable[..., Pod], release: str) -> None:
     version = KubeletVersion(int(release.partition(".")[2]))
     for row in RECORDED:
         directory, name = row["path"].rsplit("/", 1)
@@ -65,7 +65,7 @@ def test_the_uid_is_that_of_every_kubelet(read: Callable[..., Any], release: str
 
 @pytest.mark.skipif(outside_directory() is None, reason=f"{OUTSIDE} names no directory with the full tables")
 @pytest.mark.parametrize("tag", FULL)
-def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read: Callable[..., Any], tag: str) -> None:
+def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read: Callable[..., Pod], tag: str) -> None:
     directory = outside_directory()
     assert directory is not None
     pods = {row["id"]: row["pod"] for row in rows_of(directory / "pods.jsonl.gz")}
@@ -84,7 +84,7 @@ def test_all_recorded_static_pods_without_a_uid_have_the_kubelets(read: Callable
 
 
 def test_the_pod_is_static_and_named_after_its_node(
-    read: Callable[..., Any], make_manifest: Callable[..., Any]
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
 ) -> None:
     pod = read(make_manifest())
     assert pod.name.endswith("-n1")
@@ -92,7 +92,9 @@ def test_the_pod_is_static_and_named_after_its_node(
     assert pod.annotations["kubernetes.io/config.hash"] == pod.uid
 
 
-def test_node_path_and_manifest_make_the_uid(read: Callable[..., Any], make_manifest: Callable[..., Any]) -> None:
+def test_node_path_and_manifest_make_the_uid(
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
+) -> None:
     first = read(make_manifest()).uid
     assert read(make_manifest()).uid == first
     assert read(make_manifest(), name="b.json").uid != first
@@ -116,7 +118,7 @@ def test_without_a_static_pod_path_the_files_own_path_counts(tmp_path: Path) -> 
     ],
 )
 def test_a_manifest_that_is_not_covered_is_refused(
-    read: Callable[..., Any], make_manifest: Callable[..., Any], spec: dict[str, Any], message: str
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]], spec: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(PodError) as caught:
         read(make_manifest(**spec))
@@ -124,7 +126,7 @@ def test_a_manifest_that_is_not_covered_is_refused(
 
 
 def test_in_yaml_a_number_that_may_have_had_quotes_is_refused(
-    read: Callable[..., Any], make_manifest: Callable[..., Any]
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
 ) -> None:
     assert read(make_manifest(overhead={"cpu": "1e3"})).uid
     with pytest.raises(PodError, match="depending on quotes"):
@@ -152,7 +154,7 @@ def test_aliases_that_repeat_one_object_very_often_are_refused(tmp_path: Path) -
         read_pods([path], NEW, ON_NODE)
 
 
-def test_a_pod_among_others_needs_its_uid(tmp_path: Path, make_manifest: Callable[..., Any]) -> None:
+def test_a_pod_among_others_needs_its_uid(tmp_path: Path, make_manifest: Callable[..., dict[str, Any]]) -> None:
     path = tmp_path / "list.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [make_manifest()]}))
     with pytest.raises(PodError, match=r"metadata\.uid: is missing"):
@@ -167,7 +169,7 @@ def test_a_relative_static_pod_path_is_beside_the_configuration() -> None:
 
 
 def test_the_command_line_says_which_uid_it_took(
-    tmp_path: Path, make_manifest: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, make_manifest: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(make_manifest()))

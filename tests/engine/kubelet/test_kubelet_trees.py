@@ -36,7 +36,9 @@ def _wanted(row: dict[str, Any], minor: int) -> tuple[WantedCgroup, ...]:
 
 
 @pytest.mark.parametrize(("kubelet", "minor"), [("1.20.2", 24), ("1.36.2", 36)])
-def test_every_value_is_what_the_kubelet_wrote(recorded: Callable[..., Any], kubelet: str, minor: int) -> None:
+def test_every_value_is_what_the_kubelet_wrote(
+    recorded: Callable[[str], list[dict[str, Any]]], kubelet: str, minor: int
+) -> None:
     row = next(row for row in recorded("trees") if row["kubelet"] == kubelet)
     seen = set()
     for cgroup in _wanted(row, minor):
@@ -48,7 +50,9 @@ def test_every_value_is_what_the_kubelet_wrote(recorded: Callable[..., Any], kub
     assert seen == set(row["files"])
 
 
-def test_after_apply_every_writable_file_is_as_the_kubelet_left_it(recorded: Callable[..., Any]) -> None:
+def test_after_apply_every_writable_file_is_as_the_kubelet_left_it(
+    recorded: Callable[[str], list[dict[str, Any]]],
+) -> None:
     row = next(row for row in recorded("trees") if row["kubelet"] == "1.36.2")
     fs = KernelFs(Kernel(layout="v2", kernel="6.1", cpus=row["cpus"], memory=row["memory"]))
     assert execute(make_plan(_wanted(row, 36), FoundTree(fs, detect(fs, "model")), "cgroupfs"), fs).failed == []
@@ -56,7 +60,7 @@ def test_after_apply_every_writable_file_is_as_the_kubelet_left_it(recorded: Cal
     assert ours == row["left"]
 
 
-def test_every_oom_score_is_what_the_kubelet_asked_for(recorded: Callable[..., Any]) -> None:
+def test_every_oom_score_is_what_the_kubelet_asked_for(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     row = next(row for row in recorded("trees") if row["kubelet"] == "1.36.2")
     scores = {cgroup.path: cgroup.oom_score_adj for cgroup in _wanted(row, 36) if cgroup.container is not None}
     # the recorded ones have a finished init container too, which has no cgroup any more

@@ -51,7 +51,7 @@ def check_conversion(row: dict[str, Any], container_weight: Callable[..., Any] =
         assert row["fn"] in NAMES, row
 
 
-def test_every_recorded_conversion_is_the_kubelets(recorded: Callable[..., Any]) -> None:
+def test_every_recorded_conversion_is_the_kubelets(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     rows = recorded("conversions")
     assert {"MilliCPUToShares", "MilliCPUToQuota", "cpu_weight", *INVERSES, *NAMES} == {row["fn"] for row in rows}
     for row in rows:

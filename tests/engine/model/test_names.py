@@ -16,7 +16,9 @@ from cgroup_engine.model.names import Driver, QosClass, Runtime
 QOS: dict[str, QosClass] = {"guaranteed": "Guaranteed", "burstable": "Burstable", "besteffort": "BestEffort"}
 
 
-def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded: Callable[..., Any]) -> None:
+def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(
+    recorded: Callable[[str], list[dict[str, Any]]],
+) -> None:
     same = refused = 0
     for row in recorded("conversions"):
         if row["fn"] != "pod_cgroup_name":
@@ -39,14 +41,16 @@ def test_every_recorded_pod_cgroup_has_the_kubelets_name_or_is_refused(recorded:
     assert refused > 0
 
 
-def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded: Callable[..., Any]) -> None:
+def test_every_recorded_node_allocatable_root_is_the_kubelets(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     for row in recorded("conversions"):
         if row["fn"] == "NodeAllocatableRoot" and row["cgroups_per_qos"] and "out" in row:
             root = names.kubepods_name(names.parse_cgroupfs(row["cgroup_root"]))
             assert "/" + names.directory(root, row["driver"]) == row["out"], row
 
 
-def test_every_recorded_slice_name_is_expanded_or_refused_as_by_libcontainer(recorded: Callable[..., Any]) -> None:
+def test_every_recorded_slice_name_is_expanded_or_refused_as_by_libcontainer(
+    recorded: Callable[[str], list[dict[str, Any]]],
+) -> None:
     rows = [row for row in recorded("conversions") if row["fn"] == "systemd_ExpandSlice"]
     assert {"error" in row for row in rows} == {True, False}
     for row in rows:

@@ -31,7 +31,7 @@ def check_text(row: dict[str, Any]) -> None:
     assert str(rounded) == row["roundup_milli"], row
 
 
-def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded: Callable[..., Any]) -> None:
+def test_every_recorded_text_is_read_as_the_kubelet_reads_it(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     for row in recorded("quantities"):
         check_text(row)
 

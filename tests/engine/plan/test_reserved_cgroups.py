@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from ..conftest import StubKernel
 
 
 @pytest.fixture
-def plan(make_node: Callable[..., NodeConfig]) -> Callable[..., Any]:
+def plan(make_node: Callable[..., NodeConfig]) -> Callable[..., Plan]:
     """The plan for a node that enforces kube-reserved in a cgroup, on a kernel."""
 
     def plan(kernel: StubKernel, path: str, **fields: str) -> Plan:
@@ -45,7 +44,7 @@ def _v1(stub: type[StubKernel], *others: str) -> StubKernel:
 
 
 def test_on_v1_it_is_wanted_in_every_hierarchy_of_the_kubelets_list(
-    stub: type[StubKernel], plan: Callable[..., Any]
+    stub: type[StubKernel], plan: Callable[..., Plan]
 ) -> None:
     assert plan(_v1(stub, "blkio"), "/kube").steps
     for tree in ("cpuset", "systemd"):
@@ -53,20 +52,20 @@ def test_on_v1_it_is_wanted_in_every_hierarchy_of_the_kubelets_list(
             plan(_v1(stub, tree), "/kube")
 
 
-def test_on_v2_one_below_the_root_is_enough(stub: type[StubKernel], plan: Callable[..., Any]) -> None:
+def test_on_v2_one_below_the_root_is_enough(stub: type[StubKernel], plan: Callable[..., Plan]) -> None:
     kernel = stub(2)
     kernel.mkdir("kube")
     assert plan(kernel, "/kube").steps
 
 
-def test_on_v2_one_beside_kubepods_is_enough(stub: type[StubKernel], plan: Callable[..., Any]) -> None:
+def test_on_v2_one_beside_kubepods_is_enough(stub: type[StubKernel], plan: Callable[..., Plan]) -> None:
     kernel = stub(2)
     kernel.mkdir("a")
     kernel.mkdir("a/kube")
     assert plan(kernel, "/a/kube", cgroupRoot="/a").steps
 
 
-def test_on_v2_a_deeper_one_needs_the_controllers(stub: type[StubKernel], plan: Callable[..., Any]) -> None:
+def test_on_v2_a_deeper_one_needs_the_controllers(stub: type[StubKernel], plan: Callable[..., Plan]) -> None:
     kernel = stub(2)
     kernel.write("cgroup.subtree_control", "+cpu +memory +pids")
     kernel.mkdir("system")

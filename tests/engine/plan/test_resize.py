@@ -30,7 +30,7 @@ RESTART = {"resizePolicy": [{"resourceName": "memory", "restartPolicy": "Restart
 
 
 @pytest.fixture
-def two(make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+def two(make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]) -> Callable[..., Pod]:
     """A pod of two containers a and b."""
 
     def make(
@@ -42,7 +42,7 @@ def two(make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, An
 
 
 @pytest.fixture
-def resized(make_node: Callable[..., NodeConfig]) -> Callable[..., Any]:
+def resized(make_node: Callable[..., NodeConfig]) -> Callable[..., list[tuple[str, str, str]]]:
     """The steps from one pod to another as (whose, file, text), of the pod and its containers."""
 
     def steps(
@@ -59,7 +59,9 @@ def resized(make_node: Callable[..., NodeConfig]) -> Callable[..., Any]:
     return steps
 
 
-def test_what_grows_grows_from_the_pod_down_memory_first(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
+def test_what_grows_grows_from_the_pod_down_memory_first(
+    resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]
+) -> None:
     assert resized(two(SMALL, SMALL), two(LARGE, SMALL)) == [
         ("pod", "memory.max", str(1536 << 20)),
         ("a", "memory.max", str(1 << 30)),
@@ -70,7 +72,9 @@ def test_what_grows_grows_from_the_pod_down_memory_first(resized: Callable[..., 
     ]
 
 
-def test_what_shrinks_shrinks_from_the_containers_up(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
+def test_what_shrinks_shrinks_from_the_containers_up(
+    resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]
+) -> None:
     assert resized(two(LARGE, SMALL), two(SMALL, SMALL)) == [
         ("a", "memory.max", str(512 << 20)),
         ("pod", "memory.max", str(1 << 30)),
@@ -82,7 +86,7 @@ def test_what_shrinks_shrinks_from_the_containers_up(resized: Callable[..., Any]
 
 
 def test_a_container_that_shrinks_comes_before_one_that_grows(
-    resized: Callable[..., Any], two: Callable[..., Any]
+    resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]
 ) -> None:
     steps = resized(two(SMALL, LARGE), two(LARGE, SMALL))
     assert [owner for owner, file, _ in steps if file == "memory.max"] == ["b", "a"]
@@ -90,7 +94,7 @@ def test_a_container_that_shrinks_comes_before_one_that_grows(
 
 
 def test_the_classes_grow_before_the_pod_and_shrink_after_it(
-    resized: Callable[..., Any], two: Callable[..., Any]
+    resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]
 ) -> None:
     growing = resized(two(SMALL, SMALL), two(LARGE, SMALL), every=True)
     assert growing[0] == ("Burstable", "cpu.weight", "59")
@@ -130,7 +134,7 @@ KUBELETS = [
 @pytest.mark.parametrize(("layout", "old", "new", "writes"), KUBELETS)
 def test_the_writes_are_those_of_a_kubelet_and_its_runtime(
     make_node: Callable[..., NodeConfig],
-    two: Callable[..., Any],
+    two: Callable[..., Pod],
     layout: str,
     old: tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]],
     new: tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]],
@@ -144,12 +148,12 @@ def test_the_writes_are_those_of_a_kubelet_and_its_runtime(
     assert shown == writes.split()
 
 
-def test_the_same_is_no_step(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
+def test_the_same_is_no_step(resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]) -> None:
     assert resized(two(SMALL, LARGE), two(SMALL, LARGE), every=True) == []
 
 
 def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(
-    make_node: Callable[..., NodeConfig], two: Callable[..., Any]
+    make_node: Callable[..., NodeConfig], two: Callable[..., Pod]
 ) -> None:
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
     old, new = two(SMALL, SMALL), two(LARGE, SMALL)
@@ -159,7 +163,9 @@ def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(
     assert "a kubelet leaves it as it was" in step.why
 
 
-def test_a_container_that_is_to_restart_is_made_anew_last(resized: Callable[..., Any], two: Callable[..., Any]) -> None:
+def test_a_container_that_is_to_restart_is_made_anew_last(
+    resized: Callable[..., list[tuple[str, str, str]]], two: Callable[..., Pod]
+) -> None:
     steps = resized(two(SMALL | RESTART, SMALL), two(LARGE | RESTART, SMALL))
     owners = [owner for owner, _, _ in steps]
     assert owners.index("a") > max(n for n, owner in enumerate(owners) if owner == "pod")
@@ -167,7 +173,9 @@ def test_a_container_that_is_to_restart_is_made_anew_last(resized: Callable[...,
 
 
 def test_a_pods_own_limit_moves_the_containers_without_one(
-    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+    resized: Callable[..., list[tuple[str, str, str]]],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
 ) -> None:
     old, new = (
         make_pod(make_container("a"), resources={"limits": {"cpu": cpu, "memory": "1Gi"}}) for cpu in ("1", "2")
@@ -193,8 +201,8 @@ def test_a_pods_own_limit_moves_the_containers_without_one(
     ],
 )
 def test_what_is_refused(
-    resized: Callable[..., Any],
-    two: Callable[..., Any],
+    resized: Callable[..., list[tuple[str, str, str]]],
+    two: Callable[..., Pod],
     old: dict[str, dict[str, str]],
     new: dict[str, dict[str, str]],
     minor: int,
@@ -207,14 +215,18 @@ def test_what_is_refused(
 
 
 def test_containers_stay_the_same(
-    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+    resized: Callable[..., list[tuple[str, str, str]]],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
 ) -> None:
     with pytest.raises(ResizeRefusedError, match="cannot be added, removed, renamed or moved"):
         resized(make_pod(make_container("a", **SMALL)), make_pod(make_container("b", **LARGE)))
 
 
 def test_guaranteed_pods_with_cpus_of_their_own_are_refused(
-    resized: Callable[..., Any], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+    resized: Callable[..., list[tuple[str, str, str]]],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
 ) -> None:
     old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"})) for cpu in ("1", "2"))
     with pytest.raises(ResizeRefusedError, match="cpuManagerPolicy static"):
@@ -243,7 +255,7 @@ def _applied(fs: InUse | KernelFs, node: NodeConfig, pods: list[Pod]) -> FoundTr
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
 def test_a_limit_below_what_is_in_use_is_refused(
-    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str
+    make_node: Callable[..., NodeConfig], two: Callable[..., Pod], layout: str
 ) -> None:
     node, old = make_node(), two(LARGE, LARGE)
     found = _applied(InUse(Kernel(layout, "6.1")), node, [old])
@@ -253,7 +265,7 @@ def test_a_limit_below_what_is_in_use_is_refused(
 
 @pytest.mark.parametrize("layout", ["v1", "v2"])
 def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(
-    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str
+    make_node: Callable[..., NodeConfig], two: Callable[..., Pod], layout: str
 ) -> None:
     node = make_node(32, featureGates={"InPlacePodVerticalScaling": True})
     old = two(LARGE, LARGE, 32)
@@ -266,7 +278,7 @@ def test_before_1_34_only_the_pods_limit_is_compared_with_what_is_in_use(
 
 @pytest.mark.parametrize(("layout", "version"), [("v1", "5.10"), ("v1", "6.1"), ("v2", "6.12"), ("v2", "7.2")])
 def test_every_step_is_legal_and_the_result_is_as_wanted(
-    make_node: Callable[..., NodeConfig], two: Callable[..., Any], layout: str, version: str
+    make_node: Callable[..., NodeConfig], two: Callable[..., Pod], layout: str, version: str
 ) -> None:
     node = make_node(featureGates={"MemoryQoS": True}, memoryReservationPolicy="TieredReservation")
     fs = KernelFs(Kernel(layout, version))

@@ -52,7 +52,7 @@ def follow(server: ApiServer) -> Iterator[Follow]:
 
 
 @pytest.fixture
-def pod(make_object: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+def pod(make_object: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """A pod as the API server has it: bound to the node."""
 
     def make(n: int, node: str = NODE, **metadata: str | dict[str, str]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def lists(server: ApiServer) -> int:
     return sum("watch" not in query for query in server.requests)
 
 
-def test_pods_are_listed_then_watched(server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]) -> None:
+def test_pods_are_listed_then_watched(server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]) -> None:
     server.put(pod(1))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
@@ -86,8 +86,8 @@ def test_pods_are_listed_then_watched(server: ApiServer, follow: Callable[..., A
 
 def test_a_pod_that_changes_is_seen_with_what_it_is_now(
     server: ApiServer,
-    follow: Callable[..., Any],
-    pod: Callable[..., Any],
+    follow: Follow,
+    pod: Callable[..., dict[str, Any]],
     make_container: Callable[..., dict[str, Any]],
 ) -> None:
     server.put(pod(1))
@@ -96,19 +96,17 @@ def test_a_pod_that_changes_is_seen_with_what_it_is_now(
     changed = pod(1)
     changed["status"] = {"phase": "Succeeded"}
     server.put(changed)
-    watching.until(lambda: watching.seen.pods[0].ended)
+    watching.until(lambda: watching.pods[0].ended)
 
 
-def test_there_are_no_pods_rather_than_unknown_ones_once_they_were_listed(
-    server: ApiServer, follow: Callable[..., Any]
-) -> None:
+def test_there_are_no_pods_rather_than_unknown_ones_once_they_were_listed(server: ApiServer, follow: Follow) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
     assert watching.seen.complete
 
 
 def test_until_the_first_list_nothing_is_known(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.lists = [Request.hang]
     server.put(pod(1))
@@ -117,7 +115,7 @@ def test_until_the_first_list_nothing_is_known(
 
 
 def test_nothing_but_list_and_watch_of_the_nodes_pods_is_asked_for(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
@@ -129,7 +127,7 @@ def test_nothing_but_list_and_watch_of_the_nodes_pods_is_asked_for(
 
 
 def test_a_long_list_comes_in_pages(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pod_api, "_PAGE", 2)
     for n in range(1, 6):
@@ -141,7 +139,7 @@ def test_a_long_list_comes_in_pages(
 
 
 def test_a_list_that_becomes_too_old_between_two_pages_is_asked_for_in_one(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pod_api, "_PAGE", 2)
     for n in range(1, 6):
@@ -150,13 +148,13 @@ def test_a_list_that_becomes_too_old_between_two_pages_is_asked_for_in_one(
     server.lists = [first, lambda request: request.refuse(410, "The provided continue parameter is too old")]
     watching = follow()
     watching.until(lambda: watching.names is not None)
-    assert len(watching.names) == 5
+    assert len(watching.pods) == 5
     assert "limit" not in server.requests[2]
     assert watching.complaints == []
 
 
 def test_a_list_without_end_is_given_up(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pod_api, "_MAX_PAGES", 3)
     endless = {"kind": "PodList", "metadata": {"resourceVersion": "1", "continue": "again"}, "items": []}
@@ -166,7 +164,7 @@ def test_a_list_without_end_is_given_up(
 
 
 def test_a_watch_that_ends_is_resumed_where_it_was(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
@@ -181,7 +179,7 @@ def test_a_watch_that_ends_is_resumed_where_it_was(
 
 
 def test_a_bookmark_moves_the_version_that_a_watch_is_resumed_from(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     watching = follow()
     watching.until(lambda: watching.names == [])
@@ -196,7 +194,7 @@ def test_a_bookmark_moves_the_version_that_a_watch_is_resumed_from(
 
 
 def test_a_server_that_dies_leaves_the_pods_in_force_and_is_followed_when_it_is_back(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.put(pod(1))
     watching = follow()
@@ -215,7 +213,7 @@ def test_a_server_that_dies_leaves_the_pods_in_force_and_is_followed_when_it_is_
 
 @pytest.mark.parametrize("how", ["as an event", "as the status"])
 def test_a_version_that_is_too_old_has_everything_listed_again(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], how: str
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], how: str
 ) -> None:
     server.put(pod(1))
     server.put(pod(2))
@@ -234,7 +232,7 @@ def test_a_version_that_is_too_old_has_everything_listed_again(
 
 
 def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.watches = [lambda request: request.refuse(410, "Expired")] * 1000
     watching = follow(ApiTimeouts(first=0.2, most=0.4))
@@ -244,9 +242,7 @@ def test_a_server_that_always_says_410_is_not_asked_in_a_hot_loop(
     assert watching.names == []
 
 
-def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(
-    server: ApiServer, follow: Callable[..., Any]
-) -> None:
+def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(server: ApiServer, follow: Follow) -> None:
     times: list[float] = []
 
     def end_at_once(request: Request) -> None:
@@ -262,7 +258,7 @@ def test_a_server_that_ends_every_watch_at_once_is_asked_less_and_less(
 
 
 def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_listed(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
 
     def begin_and_hang(request: Request) -> None:
@@ -279,7 +275,7 @@ def test_a_watch_that_is_silent_for_too_long_is_asked_again_and_everything_liste
 
 
 def test_a_server_that_accepts_and_says_nothing_is_complained_about(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.lists = [Request.hang]
     server.put(pod(1))
@@ -289,7 +285,7 @@ def test_a_server_that_accepts_and_says_nothing_is_complained_about(
 
 
 def test_an_answer_that_drips_is_given_up(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     def drip(request: Request) -> None:
         request.begin_chunks()
@@ -325,7 +321,7 @@ def no_chunk(request: Request) -> None:
 
 @pytest.mark.parametrize("answer", [broken_off, ended_in_an_event, no_chunk])
 def test_a_watch_that_breaks_off_is_resumed_where_it_was(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], answer: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], answer: Callable[..., Any]
 ) -> None:
     server.watches = [answer]
     watching = follow()
@@ -354,8 +350,8 @@ def test_a_watch_that_breaks_off_is_resumed_where_it_was(
 )
 def test_an_event_that_is_none_is_complained_about_and_everything_listed_again(
     server: ApiServer,
-    follow: Callable[..., Any],
-    pod: Callable[..., Any],
+    follow: Follow,
+    pod: Callable[..., dict[str, Any]],
     event: dict[str, Any] | bytes | list[int],
     message: str,
 ) -> None:
@@ -385,7 +381,7 @@ def test_an_event_that_is_none_is_complained_about_and_everything_listed_again(
     ],
 )
 def test_a_list_that_is_none_is_complained_about_and_asked_for_again(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], body: dict[str, Any] | bytes, message: str
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], body: dict[str, Any] | bytes, message: str
 ) -> None:
     server.lists = [lambda request: request.answer(200, body)]
     server.put(pod(1))
@@ -404,7 +400,7 @@ def test_a_list_that_is_none_is_complained_about_and_asked_for_again(
     ],
 )
 def test_a_refusal_is_one_clear_line_and_told_once(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], code: int, message: str
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], code: int, message: str
 ) -> None:
     server.lists = [lambda request: request.refuse(code, "no", Location="http://127.0.0.1:1/")] * 3
     server.put(pod(1))
@@ -414,7 +410,7 @@ def test_a_refusal_is_one_clear_line_and_told_once(
 
 
 def test_a_server_that_asks_for_time_gets_it(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.lists = [lambda request: request.refuse(429, "too many requests", Retry_After="1")]
     began = time.monotonic()
@@ -446,7 +442,7 @@ def test_a_server_cannot_ask_for_too_much_time() -> None:
     ],
 )
 def test_a_pod_that_cannot_be_used_is_one_line_and_the_others_count(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], change: Callable[..., Any], message: str
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], change: Callable[..., Any], message: str
 ) -> None:
     bad = pod(1)
     change(bad)
@@ -463,9 +459,9 @@ def test_a_pod_that_cannot_be_used_is_one_line_and_the_others_count(
 
 
 def test_objects_that_are_none_at_all_are_one_line_each(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
-    items = [None, 5, [], {"metadata": "x"}, pod(1)]
+    items: list[Any] = [None, 5, [], {"metadata": "x"}, pod(1)]
     body = {"kind": "PodList", "metadata": {"resourceVersion": "100"}, "items": items}
     server.lists = [lambda request: request.answer(200, body)]
     watching = follow()
@@ -474,7 +470,7 @@ def test_objects_that_are_none_at_all_are_one_line_each(
 
 
 def test_a_pod_that_goes_bad_keeps_what_it_had(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.put(pod(1))
     watching = follow()
@@ -490,7 +486,7 @@ def test_a_pod_that_goes_bad_keeps_what_it_had(
 
 
 def test_a_pod_that_was_never_good_leaves_the_picture_incomplete(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     bad = pod(1)
     bad["spec"]["containers"] = []
@@ -503,7 +499,7 @@ def test_a_pod_that_was_never_good_leaves_the_picture_incomplete(
 
 
 def test_of_two_pods_with_one_uid_the_one_in_force_stays(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
 ) -> None:
     server.put(pod(2))
     watching = follow()
@@ -515,12 +511,12 @@ def test_of_two_pods_with_one_uid_the_one_in_force_stays(
     watching.until(lambda: watching.names == ["a-first"])
 
 
-def test_a_mirror_pod_is_its_static_pod(server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any]) -> None:
+def test_a_mirror_pod_is_its_static_pod(server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]) -> None:
     uid = "0123456789abcdef" * 2
     server.put(pod(1, annotations={"kubernetes.io/config.mirror": uid}))
     watching = follow()
     watching.until(lambda: watching.names == ["p1"])
-    assert watching.seen.pods[0].uid == uid
+    assert watching.pods[0].uid == uid
 
 
 def spoilt(raw: bytes, random: Random) -> bytes:
@@ -542,7 +538,7 @@ def spoilt(raw: bytes, random: Random) -> bytes:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(
-    server: ApiServer, follow: Callable[..., Any], pod: Callable[..., Any], seed: int
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]], seed: int
 ) -> None:
     random = Random(seed)
 
@@ -570,7 +566,7 @@ def test_after_any_bad_answers_what_is_in_force_is_what_the_server_has(
 
 
 def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(
-    server: ApiServer, follow: Callable[..., Any]
+    server: ApiServer, follow: Follow
 ) -> None:
     source = apiserver_source(server.kubeconfig(), NODE, NEW, SOON)
     watching = Watching(source)
@@ -596,14 +592,16 @@ def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path: Path
         server.stop()
 
 
-def test_listed_once_the_pods_are_a_list(server: ApiServer, pod: Callable[..., Any]) -> None:
+def test_listed_once_the_pods_are_a_list(server: ApiServer, pod: Callable[..., dict[str, Any]]) -> None:
     server.put(pod(1))
     server.put(pod(2))
     assert [each.name for each in apiserver_pods(server.kubeconfig(), NODE, NEW, SOON)] == ["p1", "p2"]
     assert versions(server) == []
 
 
-def test_listed_once_a_server_that_cannot_be_used_is_an_error(server: ApiServer, pod: Callable[..., Any]) -> None:
+def test_listed_once_a_server_that_cannot_be_used_is_an_error(
+    server: ApiServer, pod: Callable[..., dict[str, Any]]
+) -> None:
     server.lists = [lambda request: request.refuse(403, "no")]
     with pytest.raises(ApiServerError, match=r"403 Forbidden") as caught:
         apiserver_pods(server.kubeconfig(), NODE, NEW, SOON)
@@ -617,7 +615,9 @@ def test_listed_once_a_server_that_cannot_be_used_is_an_error(server: ApiServer,
         apiserver_pods(kubeconfig, NODE, NEW, SOON)
 
 
-def test_listed_once_a_pod_that_cannot_be_used_is_an_error(server: ApiServer, pod: Callable[..., Any]) -> None:
+def test_listed_once_a_pod_that_cannot_be_used_is_an_error(
+    server: ApiServer, pod: Callable[..., dict[str, Any]]
+) -> None:
     server.put(pod(1))
     server.put(pod(1, name="other"))
     with pytest.raises(PodError, match="is also that of"):
@@ -653,7 +653,7 @@ def test_without_the_client_library_it_is_said_what_to_install(monkeypatch: pyte
         apiserver_source(tmp_path / "kubeconfig", NODE, NEW)
 
 
-def test_no_message_has_a_secret_in_it(server: ApiServer, follow: Callable[..., Any]) -> None:
+def test_no_message_has_a_secret_in_it(server: ApiServer, follow: Follow) -> None:
     kubeconfig = server.kubeconfig(token="wrong-token")
     text = kubeconfig.read_text().replace("http://", "http://user:word@")
     kubeconfig.write_text(text)

@@ -58,16 +58,16 @@ def put(make_object: Callable[..., dict[str, Any]]) -> Callable[..., None]:
     return write
 
 
-def test_pods_are_there_at_the_first_look(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
+def test_pods_are_there_at_the_first_look(pods: Path, put: Callable[..., None], follow: Follow) -> None:
     put(pods / "a.yaml", 1, 2)
     put(pods / "b.json", 3)
     seen = follow(pods).seen
-    assert [pod.name for pod in seen.pods] == ["p1", "p2", "p3"]
+    assert [pod.name for pod in seen.pods or ()] == ["p1", "p2", "p3"]
     assert (seen.complaints, seen.complete) == ((), True)
 
 
 def test_a_file_that_comes_brings_its_pods_and_one_that_goes_takes_them(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     watching = follow(pods)
     put(pods / "a.yaml", 1)
@@ -80,7 +80,7 @@ def test_a_file_that_comes_brings_its_pods_and_one_that_goes_takes_them(
 
 
 def test_a_file_that_is_named_itself_is_followed_through_renames(
-    tmp_path: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    tmp_path: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     file = tmp_path / "pod.yaml"
     put(file, 1)
@@ -97,7 +97,7 @@ def test_a_file_that_is_named_itself_is_followed_through_renames(
     watching.until(lambda: watching.names == ["p1"])
 
 
-def test_nothing_to_read_means_nothing_new(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
+def test_nothing_to_read_means_nothing_new(pods: Path, put: Callable[..., None], follow: Follow) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
     assert select.select([watching.source], [], [], 0.1)[0] == []
@@ -108,7 +108,7 @@ def test_nothing_to_read_means_nothing_new(pods: Path, put: Callable[..., Any], 
 
 
 def test_a_bad_file_keeps_the_pods_it_had_and_is_told_once(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1, 2)
     put(pods / "b.yaml", 3)
@@ -129,7 +129,7 @@ def test_a_bad_file_keeps_the_pods_it_had_and_is_told_once(
 
 
 def test_a_file_that_was_never_good_leaves_the_picture_incomplete(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     (pods / "b.yaml").write_text("apiVersion: v1\nkind: Po")
@@ -143,7 +143,7 @@ def test_a_file_that_was_never_good_leaves_the_picture_incomplete(
 
 
 def test_a_half_written_file_is_not_complained_about(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+    pods: Path, put: Callable[..., None], follow: Follow, make_object: Callable[..., dict[str, Any]]
 ) -> None:
     text = yaml.safe_dump_all([make_object(n=1), make_object(n=2)])
     put(pods / "a.yaml", 1, 2)
@@ -155,14 +155,14 @@ def test_a_half_written_file_is_not_complained_about(
             file.flush()
             time.sleep(0.01)
             watching.look()
-            shown.add(tuple(watching.names))
+            shown.add(tuple(watching.names or ()))
     watching.until(lambda: not select.select([watching.source], [], [], 2 * QUIET)[0])
     assert shown == {("p1", "p2")}
     assert watching.complaints == []
 
 
 def test_a_file_that_is_open_for_writing_is_not_believed_for_a_while(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+    pods: Path, put: Callable[..., None], follow: Follow, make_object: Callable[..., dict[str, Any]]
 ) -> None:
     put(pods / "a.yaml", 1, 2)
     watching = follow(pods)
@@ -175,7 +175,7 @@ def test_a_file_that_is_open_for_writing_is_not_believed_for_a_while(
 
 
 def test_a_file_that_is_removed_and_written_again_keeps_its_pods(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
@@ -187,7 +187,7 @@ def test_a_file_that_is_removed_and_written_again_keeps_its_pods(
 
 
 def test_a_directory_that_vanishes_keeps_everything_in_force_until_it_is_back(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     put(pods / "b.yaml", 2)
@@ -203,7 +203,7 @@ def test_a_directory_that_vanishes_keeps_everything_in_force_until_it_is_back(
 
 
 def test_a_directory_that_is_removed_with_its_files_keeps_them_in_force(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
@@ -218,9 +218,7 @@ def test_a_directory_that_is_removed_with_its_files_keeps_them_in_force(
     watching.until(lambda: watching.names == ["p2"])
 
 
-def test_a_config_map_is_followed_through_its_links(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
-) -> None:
+def test_a_config_map_is_followed_through_its_links(pods: Path, put: Callable[..., None], follow: Follow) -> None:
     def publish(name: str, *numbers: int) -> None:
         (pods / name).mkdir()
         put(pods / name / "pod.yaml", *numbers)
@@ -237,7 +235,7 @@ def test_a_config_map_is_followed_through_its_links(
 
 
 def test_a_directory_behind_a_link_is_followed_when_the_link_is_swapped(
-    tmp_path: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    tmp_path: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     for name, n in (("one", 1), ("two", 2)):
         (tmp_path / name).mkdir()
@@ -251,7 +249,7 @@ def test_a_directory_behind_a_link_is_followed_when_the_link_is_swapped(
 
 
 def test_a_link_that_leads_out_is_not_followed(
-    tmp_path: Path, pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    tmp_path: Path, pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(tmp_path / "outside.yaml", 1)
     (pods / "a.yaml").symlink_to("../outside.yaml")
@@ -268,7 +266,7 @@ def test_a_link_that_leads_out_is_not_followed(
 
 
 def test_a_good_file_that_becomes_a_link_out_keeps_its_pods(
-    tmp_path: Path, pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    tmp_path: Path, pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     put(tmp_path / "outside.yaml", 2)
@@ -280,7 +278,7 @@ def test_a_good_file_that_becomes_a_link_out_keeps_its_pods(
 
 
 def test_what_is_no_file_is_complained_about_and_never_blocks(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any]
+    pods: Path, put: Callable[..., None], follow: Follow
 ) -> None:
     put(pods / "a.yaml", 1)
     os.mkfifo(pods / "fifo.yaml")
@@ -318,7 +316,7 @@ def test_what_is_no_file_is_complained_about_and_never_blocks(
     ],
 )
 def test_bombs_and_rubbish_are_one_line_each(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], content: str, message: str
+    pods: Path, put: Callable[..., None], follow: Follow, content: str, message: str
 ) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
@@ -327,7 +325,7 @@ def test_bombs_and_rubbish_are_one_line_each(
     assert watching.names == ["p1"]
 
 
-def test_a_sparse_file_is_not_read_whole(pods: Path, put: Callable[..., Any], follow: Callable[..., Any]) -> None:
+def test_a_sparse_file_is_not_read_whole(pods: Path, put: Callable[..., None], follow: Follow) -> None:
     put(pods / "a.yaml", 1)
     with (pods / "b.yaml").open("wb") as file:
         file.truncate(1 << 40)
@@ -337,7 +335,7 @@ def test_a_sparse_file_is_not_read_whole(pods: Path, put: Callable[..., Any], fo
 
 
 def test_of_two_pods_with_one_uid_the_one_in_force_stays(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+    pods: Path, put: Callable[..., None], follow: Follow, make_object: Callable[..., dict[str, Any]]
 ) -> None:
     put(pods / "b.yaml", 1)
     watching = follow(pods)
@@ -355,7 +353,7 @@ def test_of_two_pods_with_one_uid_the_one_in_force_stays(
 
 
 def test_a_pod_keeps_its_uid_in_a_file_with_two_of_it(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+    pods: Path, put: Callable[..., None], follow: Follow, make_object: Callable[..., dict[str, Any]]
 ) -> None:
     put(pods / "a.yaml", 1)
     watching = follow(pods)
@@ -367,16 +365,16 @@ def test_a_pod_keeps_its_uid_in_a_file_with_two_of_it(
 
 
 def test_a_static_pod_has_the_uid_of_its_path(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], make_object: Callable[..., dict[str, Any]]
+    pods: Path, put: Callable[..., None], follow: Follow, make_object: Callable[..., dict[str, Any]]
 ) -> None:
     item = make_object()
     del item["metadata"]["uid"]
     (pods / "a.yaml").write_text(yaml.safe_dump(item))
     watching = follow(pods, manifests=Manifests("node", "/etc/kubernetes/manifests"))
     assert watching.names == ["p1-node"]
-    uid = watching.seen.pods[0].uid
+    uid = watching.pods[0].uid
     (pods / "a.yaml").rename(pods / "b.yaml")
-    watching.until(lambda: watching.seen.pods[0].uid != uid)
+    watching.until(lambda: watching.pods[0].uid != uid)
     assert watching.names == ["p1-node"]
 
 
@@ -393,7 +391,7 @@ def test_a_path_that_is_no_file_at_the_start_is_an_error(tmp_path: Path) -> None
 
 
 def test_without_inotify_files_are_looked_at_now_and_then(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    pods: Path, put: Callable[..., None], follow: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(24, "Too many open files")
@@ -409,7 +407,7 @@ def test_without_inotify_files_are_looked_at_now_and_then(
 
 @pytest.mark.parametrize("seed", range(2))
 def test_after_any_history_what_is_in_force_is_what_each_file_said_last(
-    pods: Path, put: Callable[..., Any], follow: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, seed: int
+    pods: Path, put: Callable[..., None], follow: Follow, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr("cgroup_engine.sources.files.QUIET", 0.02)
     random = Random(seed)

@@ -47,7 +47,7 @@ EVENTS: list[Event] = [
 
 
 @pytest.fixture
-def logged() -> Callable[..., Any]:
+def logged() -> Callable[..., list[str]]:
     """The lines that some events leave."""
 
     def lines(*events: Any, **options: Any) -> list[str]:
@@ -60,7 +60,7 @@ def logged() -> Callable[..., Any]:
     return lines
 
 
-def test_json_is_one_object_per_line_with_time_level_and_event_first(logged: Callable[..., Any]) -> None:
+def test_json_is_one_object_per_line_with_time_level_and_event_first(logged: Callable[..., list[str]]) -> None:
     rows = [json.loads(line) for line in logged(*EVENTS, form="json")]
     assert [row["event"] for row in rows] == [
         "started", "listening", "reconciled", "drift", "killed", "failed", "kept", "reconciled", "complaint",
@@ -70,7 +70,7 @@ def test_json_is_one_object_per_line_with_time_level_and_event_first(logged: Cal
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", row["time"]) for row in rows)
 
 
-def test_a_failed_write_has_path_value_errno_and_what_to_do(logged: Callable[..., Any]) -> None:
+def test_a_failed_write_has_path_value_errno_and_what_to_do(logged: Callable[..., list[str]]) -> None:
     [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "failed"]
     assert row["level"] == "error"
     assert (row["path"], row["value"], row["errno"], row["todo"]) == (
@@ -81,14 +81,14 @@ def test_a_failed_write_has_path_value_errno_and_what_to_do(logged: Callable[...
     )
 
 
-def test_a_drift_has_path_owner_wanted_found_and_by(logged: Callable[..., Any]) -> None:
+def test_a_drift_has_path_owner_wanted_found_and_by(logged: Callable[..., list[str]]) -> None:
     [row] = [row for row in map(json.loads, logged(*EVENTS, form="json")) if row["event"] == "drift"]
     assert row["level"] == "warning"
     assert (row["path"], row["owner"]) == (f"{POD}/pids.max", "default/p")
     assert (row["wanted"], row["found"], row["by"]) == ("100", "max", "bash (pid 4711)")
 
 
-def test_text_says_it_in_words(logged: Callable[..., Any]) -> None:
+def test_text_says_it_in_words(logged: Callable[..., list[str]]) -> None:
     lines = logged(*EVENTS)
     assert any(
         line.endswith(f"{POD}/pids.max: wanted 100, found max, by bash (pid 4711); of default/p") for line in lines
@@ -97,13 +97,13 @@ def test_text_says_it_in_words(logged: Callable[..., Any]) -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_a_look_that_changed_nothing_is_no_line_unless_verbose(logged: Callable[..., Any]) -> None:
+def test_a_look_that_changed_nothing_is_no_line_unless_verbose(logged: Callable[..., list[str]]) -> None:
     idle = Reconciled("interval", 0.02, {})
     assert logged(idle, idle) == []
     assert len(logged(idle, idle, verbose=True)) == 2
 
 
-def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged: Callable[..., Any]) -> None:
+def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged: Callable[..., list[str]]) -> None:
     kept = Reconciled("interval", 0.02, {}, kept=("/x: a process lives in it",))
     assert len(logged(kept, kept, kept)) == 1
     planned = Reconciled("interval", 0.02, {}, planned=3, dry_run=True)
@@ -111,7 +111,7 @@ def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged: Callable[
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_stranger_forges_no_line(logged: Callable[..., Any], form: str) -> None:
+def test_a_stranger_forges_no_line(logged: Callable[..., list[str]], form: str) -> None:
     text = "x\n2026-01-01T00:00:00Z info started \x1b[2J\x9b\u2028\ud800"
     [line] = logged(Complaint(text), form=form)
     assert line.isascii()
@@ -119,7 +119,7 @@ def test_a_stranger_forges_no_line(logged: Callable[..., Any], form: str) -> Non
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_lines_are_bounded(logged: Callable[..., Any], form: str) -> None:
+def test_lines_are_bounded(logged: Callable[..., list[str]], form: str) -> None:
     long = "x" * 100_000
     drift = tuple(Drift(long, long, long, long, long) for _ in range(1))
     event = Reconciled("drift", 0.1, {}, drift=drift, killed={long: tuple(range(100_000))}, kept=(long,))
@@ -149,6 +149,6 @@ def test_in_the_journal_a_line_has_a_priority_and_no_time(tmp_path: Path, monkey
         assert stream.read() == "<4>warning complaint a.yaml: is not YAML\n"
 
 
-def test_another_address_than_loopback_is_a_warning(logged: Callable[..., Any]) -> None:
+def test_another_address_than_loopback_is_a_warning(logged: Callable[..., list[str]]) -> None:
     [line] = logged(Listening("http://0.0.0.0:9753", loopback=False))
     assert "warning listening" in line

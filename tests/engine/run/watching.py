@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.source import PodSource, Seen
 
 DEADLINE = 20.0  # seconds; only a test that fails takes as long
@@ -28,6 +29,12 @@ class Watching:
     @property
     def names(self) -> list[str] | None:
         return None if self.seen.pods is None else sorted(pod.name for pod in self.seen.pods)
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods that the source has shown last."""
+        assert self.seen.pods is not None
+        return self.seen.pods
 
     def until(self, condition: Callable[[], Any], seconds: float = DEADLINE) -> None:
         """Looks whenever the source can be read, until the condition holds."""

@@ -26,7 +26,7 @@ def _value(entry: dict[str, Any], what: str) -> dict[str, Any]:
 @pytest.fixture
 def explained(
     make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
-) -> Callable[..., Any]:
+) -> Callable[..., dict[str, Any]]:
     def explain(
         *containers: dict[str, Any],
         pod: dict[str, dict[str, dict[str, str]]] | None = None,
@@ -68,7 +68,7 @@ def test_every_value_is_cited(
 
 
 def test_a_pods_values_come_from_its_containers(
-    explained: Callable[..., Any], make_container: Callable[..., dict[str, Any]]
+    explained: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
 ) -> None:
     [pod] = explained(make_container("a", **ALL), make_container("b", **ALL), podPidsLimit=100)["pods"]
     shares = _value(pod, "shares")
@@ -83,7 +83,7 @@ def test_a_pods_values_come_from_its_containers(
 
 
 def test_a_containers_quota_comes_from_its_limit_or_the_pods(
-    explained: Callable[..., Any], make_container: Callable[..., dict[str, Any]]
+    explained: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
 ) -> None:
     [pod] = explained(make_container("a"), pod={"resources": {"limits": {"cpu": "3"}}})["pods"]
     assert _value(pod["containers"][0], "quota")["inputs"] == {
@@ -93,20 +93,20 @@ def test_a_containers_quota_comes_from_its_limit_or_the_pods(
     }
 
 
-def test_kubepods_comes_from_capacity_and_reservations(explained: Callable[..., Any]) -> None:
+def test_kubepods_comes_from_capacity_and_reservations(explained: Callable[..., dict[str, Any]]) -> None:
     data = explained(kubeReserved={"cpu": "1"}, systemReserved={"memory": "1Gi"})
     kubepods = next(entry for entry in data["cgroups"] if entry["owner"] == "node")
     assert _value(kubepods, "shares")["inputs"] == {"capacity.cpu": "4", "kubeReserved.cpu": "1"}
     assert _value(kubepods, "memory")["inputs"] == {"capacity.memory": "8Gi", "systemReserved.memory": "1Gi"}
 
 
-def test_a_class_comes_from_the_requests_of_its_pods(explained: Callable[..., Any]) -> None:
+def test_a_class_comes_from_the_requests_of_its_pods(explained: Callable[..., dict[str, Any]]) -> None:
     data = explained()
     burstable = next(entry for entry in data["cgroups"] if entry["owner"] == "Burstable")
     assert _value(burstable, "shares")["inputs"] == {"default/p1 requests.cpu": "500m"}
 
 
-def test_an_oom_score_comes_from_request_and_node(explained: Callable[..., Any]) -> None:
+def test_an_oom_score_comes_from_request_and_node(explained: Callable[..., dict[str, Any]]) -> None:
     [pod] = explained()["pods"]
     container = pod["containers"][0]
     assert container["oom_inputs"] == {"requests.memory": "512Mi", "node's memory": "8Gi"}

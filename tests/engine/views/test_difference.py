@@ -21,7 +21,7 @@ NODE = ["--cpus", "3", "--memory", "8Gi", "--max-pids", "32768", "--hugepages", 
 @pytest.fixture
 def rows(
     make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
-) -> Callable[..., Any]:
+) -> Callable[..., dict[tuple[str, str], tuple[Any, Any]]]:
     """The differences of a pod under other fields, as (whose, what) -> (from, to)."""
 
     def compare(pod: None = None, **fields: Any) -> dict[tuple[str, str], tuple[Any, Any]]:
@@ -32,23 +32,27 @@ def rows(
     return compare
 
 
-def test_the_same_is_no_difference(rows: Callable[..., Any]) -> None:
+def test_the_same_is_no_difference(rows: Callable[..., dict[tuple[str, str], tuple[Any, Any]]]) -> None:
     assert rows() == {}
 
 
-def test_a_limit_that_comes_is_shown_with_both_layouts_and_its_rule(rows: Callable[..., Any]) -> None:
+def test_a_limit_that_comes_is_shown_with_both_layouts_and_its_rule(
+    rows: Callable[..., dict[tuple[str, str], tuple[Any, Any]]],
+) -> None:
     [(key, (before, after))] = rows(podPidsLimit=100).items()
     assert key == ("default/p1", "pids")
     assert (before["v1"], after["v1"], after["v2"]) == ({"pids.max": "max"}, {"pids.max": "100"}, {"pids.max": "100"})
     assert after["rule"] == "podPidsLimit = 100 tasks"
 
 
-def test_a_quota_that_goes_is_shown(rows: Callable[..., Any]) -> None:
+def test_a_quota_that_goes_is_shown(rows: Callable[..., dict[tuple[str, str], tuple[Any, Any]]]) -> None:
     changed = rows(cpuCFSQuota=False)
     assert changed["default/p1", "quota"][1]["v2"] == {"cpu.max": "max 100000"}
 
 
-def test_another_driver_moves_every_cgroup_and_changes_no_value(rows: Callable[..., Any]) -> None:
+def test_another_driver_moves_every_cgroup_and_changes_no_value(
+    rows: Callable[..., dict[tuple[str, str], tuple[Any, Any]]],
+) -> None:
     changed = rows(driver="systemd")
     assert {what for _, what in changed} == {"cgroup"}
     assert changed["Burstable", "cgroup"] == ("kubepods/burstable", "kubepods.slice/kubepods-burstable.slice")

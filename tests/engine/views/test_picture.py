@@ -21,37 +21,43 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def drawn(
     make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
-) -> Callable[..., Any]:
+) -> Callable[..., tuple[dict[str, float], list[str]]]:
     """The titles of a picture's boxes -> width, and its texts."""
 
-    def draw(number: int = 1, **resources: dict[str, str]) -> tuple[dict[str | None, float], list[str | None]]:
+    def draw(number: int = 1, **resources: dict[str, str]) -> tuple[dict[str, float], list[str]]:
         node = make_node()
         pods = [make_pod(make_container(**resources), n=n) for n in range(1, number + 1)]
         root = ElementTree.fromstring(picture(node, wanted_tree(node, pods)))
         boxes = {
-            title.text: float(box.attrib["width"])
+            title.text or "": float(box.attrib["width"])
             for box in root.iter(f"{SVG}rect")
             if (title := box.find(f"{SVG}title")) is not None
         }
-        return boxes, [text.text for text in root.iter(f"{SVG}text")]
+        return boxes, [text.text or "" for text in root.iter(f"{SVG}text")]
 
     return draw
 
 
-def test_a_box_is_as_wide_as_its_part_of_the_cpus(drawn: Callable[..., Any]) -> None:
+def test_a_box_is_as_wide_as_its_part_of_the_cpus(
+    drawn: Callable[..., tuple[dict[str, float], list[str]]],
+) -> None:
     boxes, _ = drawn(2, requests={"cpu": "1"})
     widths = {title.split(" CPUs")[0]: width for title, width in boxes.items() if " CPUs" in title}
     assert widths["node: 4.000"] == pytest.approx(2 * widths["default/p1: 2.000"], abs=0.2)
     assert widths["default/p1: 2.000"] == widths["default/p1/c: 2.000"]
 
 
-def test_a_container_can_have_no_more_memory_than_what_it_is_in(drawn: Callable[..., Any]) -> None:
+def test_a_container_can_have_no_more_memory_than_what_it_is_in(
+    drawn: Callable[..., tuple[dict[str, float], list[str]]],
+) -> None:
     boxes, texts = drawn(requests={"memory": "512Mi"})
     assert "default/p1/c: requests 536870912 bytes, may have 8589934592 bytes" in boxes
     assert "512Mi → 8Gi, 938" in texts
 
 
-def test_many_containers_are_counted_not_drawn(drawn: Callable[..., Any]) -> None:
+def test_many_containers_are_counted_not_drawn(
+    drawn: Callable[..., tuple[dict[str, float], list[str]]],
+) -> None:
     _, texts = drawn(45)
     assert "and 5 more containers" in texts
 

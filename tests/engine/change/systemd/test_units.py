@@ -387,7 +387,7 @@ def test_a_bus_that_cannot_be_reached_is_one_line(
 
 
 @pytest.fixture
-def command(machine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def command(machine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """The command line on a machine's own root."""
     node = machine()
     monkeypatch.setattr(root, "MACHINE_ROOT", "/own")
@@ -400,7 +400,7 @@ def command(machine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Cal
 
 
 def test_the_commands_from_plan_to_down(
-    command: Callable[..., Any], example: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., int], example: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pods = str(example / "three-pods.yaml")
     assert command("plan", "-o", "json", pods) == 0
@@ -424,7 +424,7 @@ def test_the_commands_from_plan_to_down(
 
 
 def test_systemds_names_only_makes_directories_without_asking_systemd(
-    command: Callable[..., Any], example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., int], example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bus, "_BOOTED", "/nonexistent")
     pods = str(example / "three-pods.yaml")
