@@ -34,4 +34,7 @@ def _default(kernel: str) -> str:
 def _controllers(layout: str, kernel: str) -> str:
     if (layout, kernel) not in personalities():
         return "–"
-    return " ".join(name for hierarchy in machine(layout, kernel).hierarchies for name in hierarchy.controllers)
+    found = [
+        controller for hierarchy in machine(layout, kernel).hierarchies for controller in hierarchy.controllers.values()
+    ]
+    return " ".join((layout == "v1" and controller.legacy_name) or controller.name for controller in found)
