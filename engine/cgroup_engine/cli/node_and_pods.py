@@ -15,6 +15,7 @@ from cgroup_engine.inputs.config import feature_gates, node_config, read_config,
 from cgroup_engine.inputs.pod_checks import overflows
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.inputs.static_pods.manifest import Manifests, node_name_of_machine
+from cgroup_engine.kubelet.allocation import allocation_note
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.hugepages import huge_pages_of_machine
 from cgroup_engine.model.kubelet_version import KubeletVersion
@@ -69,6 +70,7 @@ def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tupl
         [f"{pod.source}: no metadata.uid: read as the static pod {pod}, UID {pod.uid}" for pod in pods if pod.hashed]
     )
     warn_of([line for pod in pods for line in overflows(pod)])
+    warn_of([f"{pod.source}: pod {pod}: {note}" for pod in pods if (note := allocation_note(pod))])
     return node, pods
 
 

@@ -50,7 +50,7 @@ def run_command(options: argparse.Namespace) -> int:
         options.wrong("--root is required, but for --from")
     node, pods = node_and_pods(options, options.pods)
     if options.resized_from is not None:
-        return _resize(options, node, pods)
+        return _resize(options, node, [pod.asked or pod for pod in pods])
     found, node = found_at_root(options, node)
     wanted = wanted_tree(node, pods)
     with systemd_of(options, node) as systemd:

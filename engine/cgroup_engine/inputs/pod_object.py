@@ -9,9 +9,10 @@ from typing import Any
 from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, quoted
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.kubelet.allocation import with_allocation
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import QosClass, check_container_id, check_uid
-from cgroup_engine.model.pod import Container, Pod, Resources
+from cgroup_engine.model.pod import Allocation, Container, Pod, Resources, StatusResources
 from cgroup_engine.model.quantity import Quantity, parse
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
@@ -23,11 +24,13 @@ _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable
 def pod_from_object(item: Any, where: str, version: KubeletVersion, *, kind_needed: bool = True) -> Pod:
     """A pod from one Pod object, with defaults and checked; ``where`` begins every message.
 
+    The resources are those that its kubelet has allocated, if the status tells them.
+
     :raises PodError: it cannot be used.
     """
     pod = defaulted(decoded(item, where, version, kind_needed=kind_needed), version)
     check_pod(pod, version)
-    return pod
+    return with_allocation(pod, version)
 
 
 def decoded(
@@ -97,6 +100,7 @@ class _Reader:
             status_qos_class=self.status_qos(status),
             ended=status.get("phase") in ("Succeeded", "Failed"),
             source=source,
+            allocation=self.allocation(status),
         )
 
     def pod_level(self, spec: Mapping[str, Any], gate: bool) -> tuple[Resources, Resources]:
@@ -180,6 +184,43 @@ class _Reader:
             if container.id is not None and container.id in ids:
                 raise self.error("status", f"two containers have the id {container.id}", "give each its own id")
             ids.add(container.id or "")
+
+    def allocation(self, status: Mapping[str, Any]) -> Allocation | None:
+        """The allocated resources and the state of a resize; None if the status tells nothing of them."""
+        containers = {}
+        for key in ("containerStatuses", "initContainerStatuses"):
+            for n, item in enumerate(status.get(key) or []):
+                resources = self.status_resources(item, f"status.{key}[{n}]")
+                if resources is not None:
+                    containers[self.text(item, f"status.{key}[{n}].name")] = resources
+        pod = self.status_resources(status, "status")
+        if not containers and pod is None:
+            return None
+        pending, in_progress = self.resize_state(status)
+        return Allocation(containers, pod, pending, in_progress)
+
+    def status_resources(self, status: Mapping[str, Any], spot: str) -> StatusResources | None:
+        allocated, resources = status.get("allocatedResources"), status.get("resources")
+        if allocated is None and resources is None:
+            return None
+        limits = None
+        if resources is not None:
+            limits = self.amounts(self.mapping(status, f"{spot}.resources"), f"{spot}.resources.limits")
+        return StatusResources(self.amounts(status, f"{spot}.allocatedResources"), limits)
+
+    def resize_state(self, status: Mapping[str, Any]) -> tuple[str, bool]:
+        """Why a resize is pending, and whether one is in progress: conditions since 1.33, status.resize before."""
+        old = self.text(status, "status.resize", "")
+        pending, in_progress = ("" if old == "InProgress" else old), old == "InProgress"
+        listed = status.get("conditions") or []
+        if not isinstance(listed, list):
+            raise self.error("status.conditions", "is not a list")
+        for condition in listed:
+            if isinstance(condition, dict) and condition.get("status") == "True":
+                if condition.get("type") == "PodResizePending":
+                    pending = self.text(condition, "status.conditions.reason", "pending")
+                in_progress = in_progress or condition.get("type") == "PodResizeInProgress"
+        return pending if pending.isalnum() else quoted(pending)[1:-1], in_progress
 
     def container_ids(self, status: Mapping[str, Any]) -> dict[str, str]:
         """Container name -> id, from ``containerd://<id>`` and the like."""

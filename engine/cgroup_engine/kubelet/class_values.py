@@ -111,5 +111,5 @@ def _requests(node: NodeConfig, pods: Sequence[Pod], classes: Collection[QosClas
     inputs: Inputs = {}
     for pod in pods:
         if qos_class(pod, node.version) in classes:
-            inputs |= amounts(f"{pod} requests", pod_requests(pod, node.version), name)
+            inputs |= amounts(f"{pod} requests", pod_requests(pod.asked or pod, node.version), name)
     return inputs

@@ -31,11 +31,12 @@ class RequestSums:
 def request_sums(pods: Sequence[Pod], version: KubeletVersion) -> RequestSums:
     """The sums of setCPUCgroupConfig and getQoSMemoryRequests; each pod is rounded up by itself.
 
-    The sum of memory counts spec.resources even with the gate PodLevelResources off (since 1.32).
+    The sum of memory counts spec.resources even with the gate PodLevelResources off (since 1.32). The specs count, even
+    if the kubelet has allocated other resources (GetActivePods).
     """
     cpu: dict[QosClass, int] = {"Guaranteed": 0, "Burstable": 0, "BestEffort": 0}
     memory = dict(cpu)
-    for pod in pods:
+    for pod in (pod.asked or pod for pod in pods):
         qos, requests = qos_class(pod, version), pod_requests(pod, version)
         if qos != "BestEffort":
             cpu[qos] = wrapped(cpu[qos] + requests.get("cpu", ZERO).milli_value())

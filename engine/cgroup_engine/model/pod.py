@@ -29,11 +29,37 @@ class Container:
 
 
 @dataclass(frozen=True)
+class StatusResources:
+    """The resources of a container or of a pod in the pod's status.
+
+    ``requests`` are allocatedResources. ``limits`` are resources.limits; None if the status has no resources.
+    """
+
+    requests: Resources
+    limits: Resources | None
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The resources that the pod's status tells of, by container, and the state of a resize.
+
+    ``pending``: why a resize is not allocated (Deferred, Infeasible, Proposed), or "". ``in_progress``: an allocated
+    resize is not in force everywhere.
+    """
+
+    containers: Mapping[str, StatusResources] = field(default_factory=dict)
+    pod: StatusResources | None = None
+    pending: str = ""
+    in_progress: bool = False
+
+
+@dataclass(frozen=True)
 class Pod:
     """A pod: the fields that its cgroups depend on.
 
     ``requests`` and ``limits`` are spec.resources. ``gated_requests`` are spec.resources.requests for a kubelet with
-    the gate PodLevelResources off.
+    the gate PodLevelResources off. ``allocation`` is the status's. ``asked``: the pod as its spec asks for it, if the
+    kubelet has allocated other resources to it.
     """
 
     uid: str
@@ -52,6 +78,8 @@ class Pod:
     ended: bool = False  # status.phase Succeeded or Failed
     source: str = ""
     hashed: bool = False  # the UID is the kubelet's hash of a static pod's manifest
+    allocation: Allocation | None = None
+    asked: Pod | None = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cgroup_engine.kubelet.allocation import allocation_note
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.qos import qos_reason
 from cgroup_engine.model.pod import Pod
@@ -94,6 +95,8 @@ def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | Non
                 "qos_rule": qos.why,
                 "qos_source": _source(qos.source, node),
             }
+            if note := allocation_note(cgroup.pod):
+                head["resize"] = note
             pods[cgroup.pod.uid] = {**head, **entry, "containers": []}
             tree["pods"].append(pods[cgroup.pod.uid])
         else:

@@ -214,6 +214,8 @@ def print_explanation(printer: Printer, data: dict[str, Any], output: Output) ->
         printer.line(printer.paint(f"pod {pod['pod']}  {pod['qos_class']}", _BOLD))
         printer.line(f"  {pod['qos_rule']}")
         _print_source(printer, pod["qos_source"], {}, "  ")
+        if "resize" in pod:
+            printer.line(f"  {pod['resize']}")
         _print_cgroup(printer, "pod", pod, "  ")
         for container in pod["containers"]:
             _print_cgroup(printer, f"container {container['container']}", container, "  ")
