@@ -16,36 +16,21 @@ names. On the tree that a running systemd manages this is refused: systemd would
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import replace
-from errno import EBUSY, EEXIST, ENODEV, ENOENT
 from typing import Literal
 
-from cgroup_engine.change.apply import execute
+from cgroup_engine.change.cgroup_writer import CgroupWriter, text_of, unreadable
 from cgroup_engine.change.systemd.bus import Systemd, is_booted
-from cgroup_engine.errors import CgroupMissingError, RootError, StepFailedError, UnsafeNameError, errno_name, quoted
-from cgroup_engine.kubelet.cpu_weight import with_weight
+from cgroup_engine.errors import CgroupMissingError, RootError, UnsafeNameError, errno_name, quoted
 from cgroup_engine.kubelet.shares import weight_to_shares
-from cgroup_engine.model.hugepages import page_size_of_file
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import CgroupName, Driver, components, directory, parse_cgroupfs, parse_reserved
-from cgroup_engine.model.wanted_cgroup import written
-from cgroup_engine.plan.removal import remove_steps, who_lives
-from cgroup_engine.plan.step import Plan, Step
-from cgroup_engine.plan.systemd.properties import slice_properties
-from cgroup_engine.plan.systemd.translation import Translation
-from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import MACHINE_ROOT, CgroupFs, OsFs
-from cgroup_engine.tree.knobs import CPUS, MEMS, knobs_of
-from cgroup_engine.tree.layout import Controller, detect
+from cgroup_engine.tree.layout import V2_CONTROLLERS, Controller, detect
 
 Resource = Literal["cpu", "memory"]
-V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")  # getSupportedUnifiedControllers
-_TRIES = 10  # of rmdir while an ending process keeps a cgroup busy; 1 s in sum, as libcontainer's rmdir
-_FIRST_DELAY_S = 0.001
 
 
 class CgroupManager:
@@ -75,11 +60,11 @@ class CgroupManager:
                 path=shown_root,
                 todo="give systemd=connect(...) of cgroup_engine.change.systemd.bus, or use the cgroupfs driver",
             )
-        self.systemd = systemd if driver == "systemd" else None
         self.fs = fs
         self.driver = driver
-        self.kubelet = kubelet or KubeletVersion()
         self.layout = detect(fs, shown_root)
+        by_dbus = systemd if driver == "systemd" else None
+        self._writer = CgroupWriter(fs, self.layout, kubelet or KubeletVersion(), by_dbus)
 
     @property
     def version(self) -> Literal[1, 2]:
@@ -104,26 +89,18 @@ class CgroupManager:
         """Makes a cgroup with the values of ``limits``, and its missing ancestors (Create). It may exist already.
 
         v1: in every hierarchy that ``validate`` checks; an empty cpuset.cpus or cpuset.mems is copied from the parent.
-        v2: all controllers of the root are enabled from the root down. Sizes of huge pages that ``limits``
-        does not name are set to 0.
+        v2: all controllers of the root are enabled from the root down. Sizes of huge pages that ``limits`` does not
+        name are set to 0.
 
         :raises StepFailedError: the kernel refused a step or kept another value; earlier steps stay done.
         :raises UnsafeNameError: the name cannot become a directory.
         """
         parts = self._parts(name)
-        if self.systemd is not None:
-            self._start(parts, self.systemd)
-        for depth in range(1, len(parts) + 1):
-            path = "/".join(parts[:depth])
-            if self.version == 2:
-                self._enable("/".join(parts[: depth - 1]))
-            for hierarchy in self.layout.hierarchies:
-                self._take(Step("mkdir", self.layout.directory(hierarchy, path), path, "", ""))
-            if self.version == 1 and "cpuset" in self.layout.hierarchy_of:
-                self._fill_cpuset(path)
         path = "/".join(parts)
+        self._writer.make(parts)
         limits = limits or CgroupLimits()
-        self._set(path, replace(limits, hugepages={**dict.fromkeys(self._page_sizes(path), 0), **limits.hugepages}))
+        unnamed = dict.fromkeys(self._writer.page_sizes(path), 0)
+        self._writer.set(path, replace(limits, hugepages={**unnamed, **limits.hugepages}))
 
     def update(self, name: CgroupName, limits: CgroupLimits) -> None:
         """Sets the values that ``limits`` names and leaves all others (Update). A quota or memory of 0 is "not set".
@@ -134,7 +111,7 @@ class CgroupManager:
         path = "/".join(self._parts(name))
         if FoundTree(self.fs, self.layout, sparse=True).get(path) is None:
             raise CgroupMissingError(f"/{path}: does not exist", path=path, todo="create it")
-        self._set(path, limits)
+        self._writer.set(path, limits)
 
     def set_config(self, name: CgroupName, limits: CgroupLimits) -> None:
         """The same as ``update`` (SetCgroupConfig); it takes the result of ``get_config``."""
@@ -179,11 +156,9 @@ class CgroupManager:
 
         :raises RootError: they cannot be read.
         """
-        path = self._directory(name)
         found: set[int] = set()
-        for hierarchy in self._all_hierarchies():
-            for child in self._below(self.layout.directory(hierarchy, path)):
-                found.update(int(line) for line in self._text(f"{child}/cgroup.procs".lstrip("/")).split())
+        for each in self._writer.directories(self._directory(name)):
+            found.update(int(line) for line in text_of(self.fs, f"{each}/cgroup.procs".lstrip("/")).split())
         return sorted(found)
 
     def destroy(self, name: CgroupName) -> None:
@@ -196,12 +171,7 @@ class CgroupManager:
             transient, so it is not this engine's to stop.
         :raises UnsafeNameError: the name is the root.
         """
-        path = "/".join(self._parts(name))
-        if self.systemd is not None:
-            self._stop(name, path, self.systemd)
-        for hierarchy in self._all_hierarchies():
-            for child in reversed(list(self._below(self.layout.directory(hierarchy, path)))):
-                self._rmdir(child)
+        self._writer.remove("/".join(self._parts(name)), lambda: self.pids(name))
 
     def validate(self, name: CgroupName) -> None:
         """Returns if a cgroup exists as a kubelet demands it (Validate).
@@ -232,7 +202,8 @@ class CgroupManager:
                 errno=failed.errno,
                 todo="create it",
             ) from None
-        lacking = [controller for controller in self._v2_controllers() if controller not in enabled]
+        demanded = [name for name in V2_CONTROLLERS if name in self.layout.available]
+        lacking = [controller for controller in demanded if controller not in enabled]
         if lacking:
             raise CgroupMissingError(
                 f"/{path}: lacks the controllers {', '.join(sorted(lacking))}",
@@ -257,144 +228,15 @@ class CgroupManager:
             raise UnsafeNameError("the root cgroup cannot be changed", todo="name a cgroup below it")
         return components(_checked(name), self.driver)
 
-    def _v2_controllers(self) -> list[str]:
-        return [name for name in V2_CONTROLLERS if name in self.layout.available]
-
-    def _all_hierarchies(self) -> list[str]:
-        """Every hierarchy of the root, also those in which only runtimes make cgroups."""
-        if self.version == 2:
-            return [""]
-        return sorted({*self.layout.hierarchies, *self.fs.subdirectories("")})
-
-    def _enable(self, path: str) -> None:
-        file = f"{path}/cgroup.subtree_control".lstrip("/")
-        enabled = self._text(file).split()
-        missing = [name for name in self.layout.available if name not in enabled]
-        if missing:
-            self._take(Step("write", file, path, "", "", " ".join(f"+{name}" for name in missing)))
-
-    def _fill_cpuset(self, path: str) -> None:
-        """Copies empty lists from the parent (cpusetCopyIfNeeded): no process enters a cgroup without CPUs or nodes."""
-        for knob in (CPUS, MEMS):
-            file = self.layout.file("cpuset", path, knob.files[0])
-            if self._text(file).strip() == "":
-                text = self._text(self.layout.file("cpuset", path.rpartition("/")[0], knob.files[0])).strip()
-                self._take(Step("write", file, path, "", "", text, knob=knob))
-
-    def _set(self, path: str, limits: CgroupLimits) -> None:
-        limits = with_weight(written(limits, self.kubelet))
-        found = FoundTree(self.fs, self.layout, sparse=True)
-        there = found.get(path)
-        steps: list[Step] = []
-        for knob in knobs_of(self.layout, limits):
-            new = knob.setting(limits) if knob.given(limits) else None
-            if new is None:
-                continue
-            old = (there.setting(knob) if there is not None else None) or knob.default
-            for file, text in knob.writes(old, new):
-                steps.append(
-                    Step("write", self.layout.file(knob.controller, path, file), path, "", "", text, knob=knob)
-                )
-        for step in steps if self.systemd is None else Translation(found, self.systemd).changed(path, steps):
-            self._take(step)
-
-    def _start(self, parts: tuple[str, ...], systemd: Systemd) -> None:
-        """Starts the missing units down to a slice (startUnit)."""
-        translation = Translation(FoundTree(self.fs, self.layout, sparse=True), systemd)
-        for depth, unit in enumerate(parts):
-            path = "/".join(parts[: depth + 1])
-            if translation.unit_of(path) is None:
-                properties = slice_properties(unit, parts[depth - 1] if depth else "-.slice", self.layout)
-                self._take(UnitStep("start", unit, path, "", "", properties=tuple(properties)))
-
-    def _stop(self, name: CgroupName, path: str, systemd: Systemd) -> None:
-        delay = _FIRST_DELAY_S
-        for _ in range(_TRIES):
-            if not self.pids(name):
-                break
-            time.sleep(delay)
-            delay *= 2
-        pids = self.pids(name)
-        if pids:
-            raise StepFailedError(
-                f"{path}: {who_lives(pids)} there", path=path, errno=EBUSY, todo="end them first, as systemd would"
-            )
-        found = FoundTree(self.fs, self.layout, sparse=True)
-        translation = Translation(found, systemd)
-        for cgroup in reversed(list(found.below(path))):
-            steps = list(remove_steps([cgroup], self.layout, ""))
-            for step in translation.removed(cgroup.path, steps):
-                self._take(step)
-        if translation.kept:
-            raise StepFailedError(translation.kept[0].lstrip("/"), path=path)
-
-    def _take(self, step: Step) -> None:
-        if step.action == "mkdir" and self.fs.is_dir(step.path):
-            return
-        for failure in execute(Plan(self.layout, (step,)), self.fs, systemd=self.systemd).failed:
-            if step.action != "mkdir" or failure.errno != EEXIST or not self.fs.is_dir(step.path):
-                raise failure
-
-    def _rmdir(self, path: str) -> None:
-        step, delay = Step("rmdir", path, path, "", "", during="remove"), _FIRST_DELAY_S
-        for attempt in range(_TRIES + 1):
-            try:
-                self._take(step)
-                return
-            except StepFailedError as refused:
-                if refused.errno in (ENOENT, ENODEV):
-                    return
-                if refused.errno != EBUSY or attempt == _TRIES:
-                    raise
-            time.sleep(delay)
-            delay *= 2
-
-    def _below(self, path: str) -> Iterator[str]:
-        """A directory and all below it, parents before children; nothing if it is not there."""
-        if path and not self.fs.is_dir(path):
-            return
-        yield path
-        for name in self._names(path):
-            child = f"{path}/{name}" if path else name
-            if self.fs.is_dir(child):
-                yield from self._below(child)
-
-    def _page_sizes(self, path: str) -> list[int]:
-        hierarchy = self.layout.hierarchy_of.get("hugetlb")
-        names = self._names(self.layout.directory(hierarchy, path)) if hierarchy is not None else []
-        return [size for name in names if (size := page_size_of_file(name)) is not None]
-
-    def _names(self, path: str) -> list[str]:
-        try:
-            return self.fs.listdir(path)
-        except OSError as failed:
-            if failed.errno in (ENOENT, ENODEV):
-                return []
-            raise _unreadable(path, failed) from None
-
     def _read(self, name: CgroupName, controller: Controller, file: str) -> str:
         path = self.layout.file(controller, self._directory(name), file)
         try:
             return self.fs.read(path).strip()
         except OSError as failed:
-            raise _unreadable(path, failed) from None
-
-    def _text(self, file: str) -> str:
-        """The text of a file, "" if there is none."""
-        try:
-            return self.fs.read(file)
-        except OSError as failed:
-            if failed.errno in (ENOENT, ENODEV):
-                return ""
-            raise _unreadable(file, failed) from None
+            raise unreadable(path, failed) from None
 
 
 def _checked(name: CgroupName) -> CgroupName:
     if parse_cgroupfs("/".join(("", *name))) != tuple(name):
         raise UnsafeNameError(f"{quoted('/'.join(name))} is not a cgroup name", todo='give components without "/"')
     return tuple(name)
-
-
-def _unreadable(path: str, failed: OSError) -> RootError:
-    number = failed.errno or 0
-    return RootError(f"{path}: cannot be read: {errno_name(number)}", path=path, errno=number)

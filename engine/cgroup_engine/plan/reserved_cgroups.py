@@ -11,8 +11,7 @@ from collections.abc import Collection
 from cgroup_engine.errors import ReservedCgroupMissingError
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.tree.found import FoundTree
-
-_V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
+from cgroup_engine.tree.layout import V2_CONTROLLERS
 
 
 def check_reserved_cgroup(cgroup: WantedCgroup, found: FoundTree, enabled_by_us: Collection[str]) -> None:
@@ -39,7 +38,7 @@ def check_reserved_cgroup(cgroup: WantedCgroup, found: FoundTree, enabled_by_us:
     if found.layout.version == 2 and cgroup.parent not in enabled_by_us:
         parent = found.get(cgroup.parent)
         enabled = parent.enabled if parent is not None else frozenset()
-        lacking = [name for name in _V2_CONTROLLERS if name in found.layout.available and name not in enabled]
+        lacking = [name for name in V2_CONTROLLERS if name in found.layout.available and name not in enabled]
         if lacking:
             raise ReservedCgroupMissingError(
                 f"/{cgroup.path}: lacks {' '.join(lacking)}, which a kubelet wants where it enforces {cgroup.owner}",

@@ -15,6 +15,8 @@ from cgroup_engine.tree.fs import CgroupFs
 
 Controller = Literal["cpu", "memory", "pids", "hugetlb", "cpuset"]
 CONTROLLERS: tuple[Controller, ...] = ("cpu", "memory", "pids", "hugetlb", "cpuset")
+#: The controllers that a kubelet demands in its cgroups on v2 (getSupportedUnifiedControllers).
+V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
 _NEEDED: tuple[Controller, ...] = ("cpu", "memory")
 _V1_NAMES: dict[Controller, tuple[str, ...]] = {
     "cpu": ("cpu,cpuacct", "cpu"),

@@ -168,7 +168,7 @@ def test_processes_of_all_below_are_found_and_keep_it_from_being_destroyed(
 ) -> None:
     if isinstance(manager.fs, KernelFs):
         pytest.skip("has no processes")
-    monkeypatch.setattr("cgroup_engine.change.cgroup_manager._TRIES", 1)
+    monkeypatch.setattr("cgroup_engine.change.cgroup_writer._TRIES", 1)
     manager.create((*top, "pod"))
     tree = "" if manager.version == 2 else "memory"
     with subprocess.Popen(["sleep", "60"]) as sleeper:

@@ -52,7 +52,7 @@ step manager python3 -c "
 from contextlib import closing
 from cgroup_engine.change.cgroup_manager import CgroupManager
 from cgroup_engine.tree.fs import OsFs
-from cgroup_engine.kubelet.resources import CgroupLimits
+from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.change.systemd.bus import connect
 with closing(connect('/')) as systemd:
     manager = CgroupManager(OsFs('/sys/fs/cgroup'), 'systemd', systemd=systemd)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cgroup_engine.change import cgroup_manager
+from cgroup_engine.change import cgroup_manager, cgroup_writer
 from cgroup_engine.change.cgroup_manager import CgroupManager
 from cgroup_engine.change.systemd import bus
 from cgroup_engine.errors import RootError, StepFailedError
@@ -89,7 +89,7 @@ def test_destroy_stops_what_is_below_first_and_may_be_repeated(fake: FakeSystemd
 def test_destroy_stops_nothing_while_a_process_lives_there(
     fake: FakeSystemd, manager: CgroupManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroup_manager, "_TRIES", 1)
+    monkeypatch.setattr(cgroup_writer, "_TRIES", 1)
     manager.create(POD)
     monkeypatch.setattr(manager, "pids", lambda name: [7])
     with pytest.raises(StepFailedError, match="process 7 lives there") as failed:
