@@ -95,6 +95,7 @@ def refusing(errno: int) -> Callable[..., int]:
         (ENOENT, False, "as root: modprobe fuse"),
         (ENOENT, True, "Docker: --device /dev/fuse"),
         (EPERM, True, "Docker: --device /dev/fuse"),
+        (EPERM, False, "systemd: DeviceAllow=/dev/fuse rw"),
     ],
 )
 def test_a_device_that_cannot_be_opened_has_a_remedy(
@@ -108,7 +109,7 @@ def test_a_device_that_cannot_be_opened_has_a_remedy(
 
 
 def namespaces(monkeypatch: pytest.MonkeyPatch, trial: namespace_trial.Trial, device: str = YES) -> list[Check]:
-    monkeypatch.setattr(namespace_trial, "try_it", lambda directory: trial)
+    monkeypatch.setattr(namespace_trial, "try_namespace", lambda directory: trial)
     return list(machine_checks._namespaces(Check("/dev/fuse", device, "", "modprobe fuse")))
 
 
@@ -143,7 +144,7 @@ def test_a_mount_that_needs_the_device_has_the_devices_remedy(monkeypatch: pytes
 
 def test_other_users_need_a_range_that_nobody_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uids, gids = tmp_path / "subuid", tmp_path / "subgid"
-    uids.write_text("a:100000:65536\nbroken\nb:165536:1000\n")
+    uids.write_text("a:100000:65536\nbroken\nc::7\nb:165536:1000\n")
     monkeypatch.setattr(machine_checks, "_SUBIDS", (uids, gids))
     monkeypatch.setattr("shutil.which", lambda program: program)
     *_, users = namespaces(monkeypatch, namespace_trial.Trial(ids=1))

@@ -187,7 +187,8 @@ def test_a_directory_may_have_any_name(tmp_path: Path, transport: str, name: str
     try:
         done = run("mount", tmp_path / name, f"--transport={transport}")
         assert (done.returncode, done.stderr) == (0, "")
-        assert run("umount", tmp_path / name).returncode == 0
+        done = run("umount", "--force", tmp_path / name)  # others' sandboxes may have a copy of the mount
+        assert (done.returncode, done.stderr) == (0, "")
     finally:
         take_down(tmp_path / name)
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from errno import EACCES, EIO
+from errno import EACCES, EIO, EPERM
 from pathlib import Path
 
 from fakecgroup_mount.cli import namespace_trial
@@ -52,8 +52,8 @@ def machine_checks() -> Iterator[Check]:
     yield _system()
     yield from _namespaces(device)
     yield _seccomp()
-    yield _told(FORKS, fork_events.listen, "the kernel tells of each fork", "new processes are looked for in /proc")
-    yield _told(ENDS, exit_events.listen, "the kernel tells what each task used", "CPU time is read from /proc")
+    yield _heard(FORKS, fork_events.listen, "the kernel tells of each fork", "new processes are looked for in /proc")
+    yield _heard(ENDS, exit_events.listen, "the kernel tells what each task used", "CPU time is read from /proc")
 
 
 def _in_container() -> bool:
@@ -76,6 +76,8 @@ def _device() -> Check:
             remedy = f"as root: chmod 666 {DEVICE}"
         elif _in_container():
             remedy = f"Docker: --device {DEVICE}"
+        elif error.errno == EPERM:
+            remedy = f"systemd: DeviceAllow={DEVICE} rw"  # a device cgroup forbids it
         else:
             remedy = "as root: modprobe fuse"
         return Check(DEVICE, NO, os.strerror(error.errno or EIO), remedy)
@@ -102,11 +104,7 @@ def _libfuse2() -> Check:
 
 
 def _allow_other() -> Check:
-    try:
-        words = {line.strip() for line in _FUSE_CONF.read_text(errors="replace").splitlines()}
-    except OSError:
-        words = set()
-    if ALLOW_OTHER in words:
+    if ALLOW_OTHER in map(str.strip, _lines(_FUSE_CONF)):
         return Check(ALLOW_OTHER, YES, f"in {_FUSE_CONF}")
     if os.geteuid() == 0:
         return Check(ALLOW_OTHER, YES, f"not in {_FUSE_CONF}, and not needed: root's trees are open to all")
@@ -128,9 +126,9 @@ def _namespaces(device: Check) -> Iterator[Check]:
     values = [(name, userns_hints.sysctl(name)) for name in _SYSCTLS]
     sysctls = ", ".join(f"{name}={value}" for name, value in values if value)
     with tempfile.TemporaryDirectory(prefix="fakecgroup-doctor-") as directory:
-        trial = namespace_trial.try_it(directory)
+        trial = namespace_trial.try_namespace(directory)
     if trial.refused_to_make is not None or trial.refused_to_map is not None:
-        why, remedy = _parts(trial.refused_to_make or trial.refused_to_map or "")
+        why, remedy = _with_remedy(trial.refused_to_make or trial.refused_to_map or "")
         yield Check(NAMESPACES, NO, f"{why} ({sysctls})", remedy)
         yield Check(MOUNTS, NO, "needs a user namespace", remedy)
         yield Check(USERS, NO, "needs a user namespace", remedy)
@@ -141,11 +139,11 @@ def _namespaces(device: Check) -> Iterator[Check]:
     elif trial.refused_to_mount is None:
         yield Check(MOUNTS, YES, "tmpfs and FUSE")
     else:
-        yield Check(MOUNTS, NO, *_parts(trial.refused_to_mount))
+        yield Check(MOUNTS, NO, *_with_remedy(trial.refused_to_mount))
     yield _users(trial.ids)
 
 
-def _parts(message: str) -> tuple[str, str | None]:
+def _with_remedy(message: str) -> tuple[str, str | None]:
     """What was refused, and what mends it, which the messages of `run` have at their end."""
     if as_root := _AS_ROOT.search(message):
         return message[: as_root.start()], as_root[1]
@@ -167,10 +165,20 @@ def _users(ids: int) -> Check:
 def _first_free() -> int:
     """The first id from _LEAST on that is in no range of a subuid(5) or subgid(5)."""
     ends = [_LEAST]
-    for file in filter(Path.exists, _SUBIDS):
-        rows = (line.strip().split(":") for line in file.read_text(errors="replace").splitlines())
-        ends += [int(row[1]) + int(row[2]) for row in rows if len(row) == 3 and (row[1] + row[2]).isdecimal()]
+    for file in _SUBIDS:
+        for line in _lines(file):
+            _, *numbers = line.strip().split(":")
+            if len(numbers) == 2 and all(map(str.isdecimal, numbers)):
+                ends.append(sum(map(int, numbers)))
     return max(ends)
+
+
+def _lines(file: Path) -> list[str]:
+    """The lines of a file; none of one that cannot be read."""
+    try:
+        return file.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def _seccomp() -> Check:
@@ -181,7 +189,7 @@ def _seccomp() -> Check:
     if said is None:
         return Check(SECCOMP, NO, "the trial did not end")
     if said:
-        return Check(SECCOMP, NO, *_seccomp_parts(said.decode()))
+        return Check(SECCOMP, NO, said.decode(), _seccomp_remedy(said.decode()))
     return Check(SECCOMP, YES, "system calls can be trapped")
 
 
@@ -195,15 +203,15 @@ def _try_filter() -> bytes:
     return b""
 
 
-def _seccomp_parts(text: str) -> tuple[str, str | None]:
-    if "there can be only one" in text:
-        return text, "start it outside of the process that listens"
-    if "profile" in text:
-        return text, "Docker: --security-opt seccomp=unconfined"
-    return text, "a kernel with CONFIG_SECCOMP_FILTER"
+def _seccomp_remedy(refused: str) -> str:
+    if "there can be only one" in refused:
+        return "start it outside of the process that listens"
+    if "profile" in refused:
+        return "Docker: --security-opt seccomp=unconfined"
+    return "a kernel with CONFIG_SECCOMP_FILTER"
 
 
-def _told(
+def _heard(
     name: str, listen: Callable[[], fork_events.ForkEvents | exit_events.ExitEvents | None], yes: str, no: str
 ) -> Check:
     queue = listen()

@@ -31,7 +31,7 @@ class Trial(NamedTuple):
     ids: int = 0
 
 
-def try_it(directory: str) -> Trial:
+def try_namespace(directory: str) -> Trial:
     """Makes the namespace, maps its ids, and mounts at the directory, which nobody else sees."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
