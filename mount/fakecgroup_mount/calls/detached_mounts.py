@@ -8,12 +8,9 @@ from collections.abc import Callable
 from contextlib import closing
 from struct import pack
 
+from fakecgroup.outside.fs_context import ATIME, ATTRIBUTES
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
-
-_ATIME = 0x70
-ATTRIBUTES = 0x2000FF
-"""MOUNT_ATTR_*: read-only, nosuid, nodev, noexec, those of access times, nosymfollow."""
 
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _PRIVATE = 16384 | 1 << 18  # MS_REC, MS_PRIVATE
@@ -29,7 +26,7 @@ def detached_mount(home: int, path: str, attributes: int) -> int:
     def make() -> int:
         flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC
         tree = syscalls.syscall("open_tree", syscalls.AT_FDCWD, os.fsencode(path), flags)
-        change = pack("=QQQQ", attributes, ATTRIBUTES & ~attributes | _ATIME, 0, 0)
+        change = pack("=QQQQ", attributes, ATTRIBUTES & ~attributes | ATIME, 0, 0)
         try:
             syscalls.syscall("mount_setattr", tree, b"", syscalls.AT_EMPTY_PATH, change, len(change))
         except OSError:
