@@ -14,7 +14,7 @@ COMMANDS = {"create": 6, "exclusive": 8, "reconfigure": 7, "unknown": 99}
 
 
 class Context:
-    """A context that is configured and mounted by the words of tests/mount/run/context_probe.py."""
+    """A context that is configured and mounted by the words of tests/mount/calls/fsmount_probe.py."""
 
     def __init__(self, layout: str) -> None:
         kernel = Kernel(layout=layout, kernel="6.1")

@@ -1,4 +1,4 @@
-"""How long is waited for what a call makes."""
+"""How long the outcome of a call is waited for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sleeper(started: Callable[..., int]) -> tuple[int, int]:
 
 
 def looks_of(tid: int, number: int, *, is_over: bool = False) -> int:
-    """How often something is looked for that never comes."""
+    """How often an outcome that never comes is looked for."""
     looks: list[int] = []
 
     def has_come() -> bool:
@@ -57,17 +57,17 @@ def looks_of(tid: int, number: int, *, is_over: bool = False) -> int:
     return len(looks)
 
 
-def test_what_comes_late_is_waited_for(sleeper: tuple[int, int]) -> None:
+def test_an_outcome_that_comes_late_is_waited_for(sleeper: tuple[int, int]) -> None:
     looks = iter([False] * 20 + [True])
     wait_for_outcome(*sleeper, lambda: next(looks), lambda: False)
     assert list(looks) == []
 
 
-def test_it_is_looked_for_once_more_when_the_thread_has_left_the_call(sleeper: tuple[int, int]) -> None:
+def test_an_outcome_is_looked_for_once_more_when_the_thread_has_left_the_call(sleeper: tuple[int, int]) -> None:
     assert looks_of(sleeper[0], OTHER) == 1
 
 
-def test_who_asks_again_has_left_the_call(sleeper: tuple[int, int]) -> None:
+def test_a_thread_that_calls_again_has_left_the_call(sleeper: tuple[int, int]) -> None:
     assert looks_of(*sleeper, is_over=True) == 1
 
 

@@ -1,4 +1,4 @@
-"""A daemon that is killed while it waits for an answer of its own."""
+"""A daemon is killed while it waits for an answer of its own file system."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ files.open(b"mounts", 1, 0)
 """
 
 
-def test_who_waits_for_a_thread_of_the_same_process_can_be_killed(fuse: None) -> None:
+def test_a_process_that_waits_for_its_own_answer_can_be_killed(fuse: None) -> None:
     command = ["unshare", "-Urm", sys.executable, "-c", DAEMON]
     daemon = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert daemon.stdout is not None

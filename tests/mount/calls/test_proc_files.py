@@ -1,4 +1,4 @@
-"""What /proc tells of cgroups, as booted kernels tell it."""
+"""Files of /proc that tell of cgroups and mounts. The texts are those of booted kernels."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_file_of_this_name_elsewhere_is_itself(sandboxed: Sandboxed, tmp_path:
     assert said(sandboxed(script)) == "mine\n" * 12
 
 
-def test_who_is_not_there_has_no_file(sandboxed: Sandboxed) -> None:
+def test_a_process_that_is_not_there_has_no_file(sandboxed: Sandboxed) -> None:
     done = sandboxed("cat /proc/4194305/cgroup")
     assert (done.returncode, done.stderr) == (1, "cat: /proc/4194305/cgroup: No such file or directory\n")
 
@@ -152,7 +152,7 @@ def test_pids_are_those_of_the_readers_namespace(sandboxed: Sandboxed, layout: s
 @pytest.mark.parametrize(
     ("layout", "kernel", "place"), [("v2", "6.12", "."), ("v1", "6.1", "cpuset"), ("v1", "6.12", "pids")]
 )
-def test_the_cpuset_of_a_process_is_that_which_holds_for_it(
+def test_the_cpuset_of_a_process_is_the_one_that_holds_for_it(
     sandboxed: Sandboxed, layout: str, kernel: str, place: str
 ) -> None:
     enabled = "echo +cpuset >cgroup.subtree_control" if layout == "v2" else "echo 0 | tee a/*.cpus a/*.mems >/dev/null"
@@ -205,6 +205,6 @@ for name in ("cgroup", "mountinfo"):
 """
 
 
-def test_opened_as_a_path_and_by_who_has_too_many_files_open(sandboxed: Sandboxed) -> None:
+def test_opened_as_a_path_and_by_a_process_with_too_many_files(sandboxed: Sandboxed) -> None:
     shown = said(sandboxed(f"'{sys.executable}' -c '{PATHS_AND_TOO_MANY}'"))
     assert shown == "True\nTrue\n" + "Too many open files\n" * 2

@@ -1,7 +1,7 @@
-"""Mounts a file system by fsopen(2) and what follows, as its arguments say one after the other.
+"""Mounts a file system by fsopen(2), fsconfig(2), fsmount(2) and move_mount(2): `fsmount_probe.py TYPE STEP...`.
 
-Prints the errno of each that fails. A word is a flag, and NAME=TEXT a string; create, exclusive and reconfigure are the
-commands, mount:FLAGS is fsmount(2) with these attributes, and to:PATH is move_mount(2).
+Prints the errno of each step that fails. A step is a flag, NAME=TEXT for a string, create, exclusive or reconfigure for
+a command, mount:FLAGS for fsmount(2) with these attributes, or to:PATH for move_mount(2).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Workers that each start tasks which stay, at once: `storm.py KIND WORKERS TRIES`. Says how many there are in the end,
-how many starts were refused with EAGAIN, and how many failed otherwise.
+"""Starts tasks that stay, by several workers at once: `fork_storm.py KIND WORKERS TRIES`.
+
+Prints how many tasks there are in the end, how many starts failed with EAGAIN, and how many failed otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""System calls that Python and the shell have no word for, made by programs of the tests in front of a tree."""
+"""Makes system calls that neither Python nor the shell has a command for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device programs of cgroups, attached and found as on a booted kernel."""
+"""bpf(2) for device programs of cgroups. The answers are those of a booted kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .conftest import Sandboxed, said
 
-# What `device_probe.py` said as root in a cgroup of the unified hierarchy on Linux 6.18.
+# What `bpf_probe.py` said as root in a cgroup of the unified hierarchy on Linux 6.18.
 ANSWERS = """\
 load False E2BIG EINVAL 15 EINVAL
 queries (0, 0, 0, '') EBADF (0, 0, 0, '') EBADF EBADF EINVAL (0, 0, 0, '')
@@ -27,12 +27,12 @@ not root EPERM EPERM 15 EPERM
 """
 
 
-def test_programs_are_attached_and_found_as_a_kernel_does_it(sandboxed: Sandboxed) -> None:
-    probe = Path(__file__).with_name("device_probe.py")
+def test_programs_are_attached_and_queried_as_by_a_kernel(sandboxed: Sandboxed) -> None:
+    probe = Path(__file__).with_name("bpf_probe.py")
     assert said(sandboxed(f"'{sys.executable}' '{probe}' /sys/fs/cgroup")) == ANSWERS
 
 
-def test_in_an_inner_user_namespace_there_are_none(sandboxed: Sandboxed) -> None:
-    probe = f"'{sys.executable}' -c 'import device_probe; print(device_probe.load())'"
+def test_the_root_of_an_inner_user_namespace_may_load_none(sandboxed: Sandboxed) -> None:
+    probe = f"'{sys.executable}' -c 'import bpf_probe; print(bpf_probe.load())'"
     script = f"cd '{Path(__file__).parent}'; {probe}; unshare -Ur {probe}"
     assert said(sandboxed(script)).split()[1:] == ["EPERM"]

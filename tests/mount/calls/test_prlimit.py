@@ -1,4 +1,4 @@
-"""RLIMIT_LOCKS, which marks processes: a program sees its own, and setting it loses no child."""
+"""RLIMIT_LOCKS, which marks processes: a program sees its own value, and its children are followed when it sets it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_program_sets_its_own_limit_and_its_children_are_followed(sandboxed: S
     ]
 
 
-def test_the_shells_ulimit_and_the_files_text(sandboxed: Sandboxed) -> None:
+def test_ulimit_and_the_text_of_proc_show_the_same(sandboxed: Sandboxed) -> None:
     script = """
         cd /sys/fs/cgroup; mkdir a; echo 0 >a/cgroup.procs; echo $$ >a/cgroup.procs
         bash -c 'ulimit -x; ulimit -x 77; ulimit -x; sh -c "cat /proc/self/cgroup; grep locks /proc/self/limits"'

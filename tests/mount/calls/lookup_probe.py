@@ -1,4 +1,4 @@
-"""Asks for paths below a directory, in each way that `fakecgroup run` answers; prints what is told of each path.
+"""Asks for paths below a directory in each way that `fakecgroup run` answers, and prints the answers by path.
 
 Arguments: the directory, the user and group to become, the number of "user" namespaces to enter first, and names below.
 """

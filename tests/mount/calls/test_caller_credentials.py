@@ -1,4 +1,4 @@
-"""Paths are resolved with the rights of who asks, where the daemon may look everywhere."""
+"""Paths are looked up with the rights of the caller, where the daemon may search every directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import Sandboxed, said
 
-PROBE = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('oracle_probe.py')))}"
+PROBE = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('lookup_probe.py')))}"
 OTHER = "54321"
 BELOW = "there missing cgroup tree tree/cgroup.procs proc/self/cgroup proc/self/mounts link/cgroup"
 MAKE = """
@@ -28,7 +28,7 @@ def closed(script: str) -> str:
 
 @pytest.mark.hostile("another user asks what is below a directory of mode 0700, in eleven ways", times=88)
 @pytest.mark.parametrize("user", [OTHER, "00"])
-def test_who_may_not_search_a_directory_is_told_nothing_of_it(sandboxed: Sandboxed, user: str) -> None:
+def test_a_caller_that_may_not_search_a_directory_is_told_nothing_of_it(sandboxed: Sandboxed, user: str) -> None:
     owner = "chown 1:1 /run/fcg-closed" if user == "00" else ":"
     shown = said(sandboxed(closed(f"{owner}\n{PROBE} /run/fcg-closed {user} {BELOW}")))
     assert shown.splitlines() == BELOW.split()
@@ -40,7 +40,7 @@ def test_root_is_told_of_all_of_it(sandboxed: Sandboxed) -> None:
 
 
 @pytest.mark.parametrize("who", ["setpriv --reuid 54321 --regid 54321 --clear-groups", "unshare -U", "unshare -Ur"])
-def test_who_may_look_is_told_what_is_played(sandboxed: Sandboxed, tmp_path: Path, who: str) -> None:
+def test_a_caller_that_may_search_it_finds_the_tree(sandboxed: Sandboxed, tmp_path: Path, who: str) -> None:
     tmp_path.chmod(0o755)
     script = f"""
         chmod 755 {tmp_path}; mkdir {tmp_path}/tree; mount --bind /sys/fs/cgroup {tmp_path}/tree
@@ -51,7 +51,7 @@ def test_who_may_look_is_told_what_is_played(sandboxed: Sandboxed, tmp_path: Pat
     assert said(sandboxed(script)) == "cgroup2fs\n" * 3 + "0::/\n" * 3 + "1\n"
 
 
-def test_groups_count(sandboxed: Sandboxed) -> None:
+def test_groups_allow_a_search(sandboxed: Sandboxed) -> None:
     script = closed("""
         chgrp 777 /run/fcg-closed; chmod 750 /run/fcg-closed
         for groups in --clear-groups "--groups 777"; do

@@ -1,8 +1,10 @@
-"""mount(2) of cgroup file systems under `fakecgroup run`: the source, the options, what is mounted again."""
+"""mount(2) and umount2(2) of cgroup file systems: what is mounted, its source, its options."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 from .conftest import Sandboxed, said
 
@@ -65,3 +67,43 @@ def test_a_cgroup_namespace_is_a_boundary(sandboxed: Sandboxed) -> None:
     done = sandboxed(script)
     told = [line.rpartition(": ")[2] for line in done.stderr.splitlines()]
     assert (done.stdout, told) == ("6\n5\n", ["Operation not permitted", "No such file or directory"])
+
+
+def test_a_cgroup_file_system_is_mounted_as_the_tree(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    show = f"grep {tmp_path} /proc/self/mountinfo | cut -d\\  -f 4,6-"
+    inside = f"mount -t cgroup2 -o ro,nosuid none {tmp_path}; ls -d {tmp_path}/b; cat /proc/self/cgroup; {show}"
+    script = (
+        f"mkdir -p /sys/fs/cgroup/a/b; mount -t cgroup2 none {tmp_path}; ls -d {tmp_path}/a/b; {show}\n"
+        f"umount {tmp_path}; echo $$ >/sys/fs/cgroup/a/cgroup.procs; unshare -C sh -c '{inside}'"
+    )
+    assert said(sandboxed(script)).splitlines() == [
+        f"{tmp_path}/a/b",
+        "/ rw,relatime - cgroup2 none rw",
+        f"{tmp_path}/b",
+        "0::/",
+        "/ ro,nosuid,relatime - cgroup2 none rw",
+    ]
+
+
+def test_a_forced_unmount_leaves_the_tree_to_others(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    busy, gone = f"cd {tmp_path}; umount -f {tmp_path}", f"cd /; umount -f {tmp_path}; grep -c {tmp_path} /proc/mounts"
+    done = sandboxed(
+        f"mkdir /sys/fs/cgroup/a; mount -t cgroup2 none {tmp_path}; {busy}; ls -d a; {gone}; ls -d /sys/fs/cgroup/a"
+    )
+    assert (done.stdout, done.stderr.count("busy")) == ("a\n0\n/sys/fs/cgroup/a\n", 1)
+
+
+@pytest.mark.parametrize(("namespaces", "status"), [("-Urm", 32), ("-UrmC", 0)])
+def test_a_user_namespace_that_does_not_own_the_cgroup_namespace_mounts_nothing(
+    sandboxed: Sandboxed, tmp_path: Path, namespaces: str, status: int
+) -> None:
+    assert sandboxed(f"unshare {namespaces} mount -t cgroup2 none {tmp_path}").returncode == status
+
+
+def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    script = (
+        f"mount -t cgroup -o cpuacct,cpu xx {tmp_path} && ls {tmp_path}/cpu.shares && grep -c {tmp_path} /proc/mounts\n"
+        f"mount -t cgroup -o memory,cpu yy {tmp_path}"
+    )
+    done = sandboxed(script, layout="v1")
+    assert (done.stdout, "busy" in done.stderr) == (f"{tmp_path}/cpu.shares\n1\n", True)

@@ -1,4 +1,4 @@
-"""What a thread makes that is in another cgroup than its leader starts where the thread is."""
+"""A thread in another cgroup than its leader: its children start in the thread's cgroup."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize(("layout", "leaders"), [("v2", "s"), ("v1", "s"), ("v1", "")])
-def test_what_a_thread_makes_starts_where_it_is(sandboxed: Sandboxed, layout: str, leaders: str) -> None:
+def test_the_children_of_a_thread_start_in_its_cgroup(sandboxed: Sandboxed, layout: str, leaders: str) -> None:
     tasks = {"v2": "cgroup.threads", "v1": "tasks"}[layout]
     begin = f"{MAKE[layout]}; [ {layout} = v1 ] || echo $$ >cgroup.procs"
     told = said(

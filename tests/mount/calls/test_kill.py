@@ -1,6 +1,6 @@
-"""kill(2) of everybody.
+"""kill(2) of every process.
 
-With SIGURG, which nobody minds who does not wait for it: it would reach the whole machine if it left the sandbox.
+The signal is SIGURG, which processes ignore by default. It would reach the whole machine if it left the sandbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EVERYBODY = "sh -c 'kill -s URG -- -1'"
 
 @pytest.fixture
 def listens(tmp_path: Path) -> Callable[[str], str]:
-    """A command that says when it is heard and ends then; the file of that name is there once it listens."""
+    """A command that prints `heard` at the signal and ends. A file of the given name is there once it listens."""
     script = tmp_path / "listens"
     script.write_text("trap 'echo heard; exit' URG\necho listens\n: >\"$1\"\nwhile :; do sleep 0.1; done\n")
     tmp_path.chmod(0o777)
@@ -32,14 +32,14 @@ def listening(tmp_path: Path) -> Callable[..., str]:
     return lambda *names: f"until {' && '.join(f'[ -e {tmp_path / name} ]' for name in names)}; do sleep 0.1; done"
 
 
-def test_who_signals_everybody_reaches_all_of_the_sandbox_but_itself(
+def test_a_signal_to_every_process_reaches_all_of_the_sandbox_but_the_sender(
     sandboxed: Sandboxed, listens: Callable[[str], str], listening: Callable[..., str]
 ) -> None:
     script = f"{listens('a')} & unshare -U {listens('b')} & {listening('a', 'b')}; {EVERYBODY}; echo $?; wait"
     assert sorted(said(sandboxed(script)).split()) == ["0", "heard", "heard", "listens", "listens"]
 
 
-def test_who_signals_everybody_reaches_nobody_outside(
+def test_a_signal_to_every_process_reaches_none_outside(
     sandboxed: Sandboxed, tmp_path: Path, listens: Callable[[str], str]
 ) -> None:
     with subprocess.Popen(listens("outside").split(), stdout=subprocess.PIPE, text=True) as outside:

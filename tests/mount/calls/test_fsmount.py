@@ -1,4 +1,4 @@
-"""The new way to mount a cgroup file system: fsopen(2) and what follows. The answers are those of Linux 6.18."""
+"""fsopen(2), fsconfig(2), fsmount(2), move_mount(2) of cgroup file systems. The answers are those of Linux 6.18."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from .conftest import Sandboxed, said
 
-PROBE = f"'{sys.executable}' '{Path(__file__).with_name('context_probe.py')}'"
+PROBE = f"'{sys.executable}' '{Path(__file__).with_name('fsmount_probe.py')}'"
 
 
 def test_the_tree_is_mounted(sandboxed: Sandboxed, tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_the_tree_is_mounted(sandboxed: Sandboxed, tmp_path: Path) -> None:
     ]
 
 
-def test_in_a_cgroup_namespace_it_is_the_part_below_its_root(sandboxed: Sandboxed, tmp_path: Path) -> None:
+def test_in_a_cgroup_namespace_the_part_below_its_root_is_mounted(sandboxed: Sandboxed, tmp_path: Path) -> None:
     inside = f"{PROBE} cgroup2 create mount:0 to:{tmp_path}; ls -d {tmp_path}/b; umount {tmp_path}"
     script = f'mkdir -p /sys/fs/cgroup/a/b; echo $$ >/sys/fs/cgroup/a/cgroup.procs; unshare -Cm sh -c "{inside}"'
     assert said(sandboxed(script)) == f"{tmp_path}/b\n"
@@ -69,14 +69,14 @@ def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path
         ),
     ],
 )
-def test_what_cannot_be_is_refused_as_the_kernel_does(
+def test_each_step_is_taken_or_refused_as_by_the_kernel(
     sandboxed: Sandboxed, layout: str, steps: str, refused: list[str]
 ) -> None:
     kind = "cgroup2" if layout == "v2" else "cgroup"
     assert said(sandboxed(f"{PROBE} {kind} {steps}", layout=layout)).splitlines() == refused
 
 
-def test_who_may_not_mount_gets_no_context(sandboxed: Sandboxed) -> None:
+def test_a_caller_that_may_not_mount_gets_no_context(sandboxed: Sandboxed) -> None:
     assert said(sandboxed(f"setpriv --bounding-set=-all --inh-caps=-all {PROBE} cgroup2")) == "fsopen EPERM\n"
 
 

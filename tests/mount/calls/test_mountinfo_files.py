@@ -1,4 +1,4 @@
-"""/proc/self/mountinfo and /proc/mounts tell of mounts that come and go, as on Linux 6.18."""
+"""/proc/self/mountinfo and /proc/mounts can be polled for changes. The answers are those of Linux 6.18."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_changes_of_mounts_are_polled(sandboxed: Sandboxed, tmp_path: Path) -> N
     assert said(sandboxed(script)) == SEEN * 2
 
 
-def test_they_are_of_proc(sandboxed: Sandboxed) -> None:
+def test_the_files_are_on_procfs(sandboxed: Sandboxed) -> None:
     script = "exec 3</proc/self/mountinfo; stat -f -c '%t %s %l %b' /proc/self/fd/3; stat -f -c '%t %s %l %b' /proc"
     one, other = said(sandboxed(script)).splitlines()
     assert one == other
 
 
-def test_others_files_of_a_process_that_is_gone(sandboxed: Sandboxed) -> None:
+def test_the_open_files_of_a_process_that_is_gone(sandboxed: Sandboxed) -> None:
     script = "sleep 60 & exec 3</proc/$!/mountinfo; kill $!; wait; grep -c ' /sys/fs/cgroup ' <&3; cat /proc/$!/mounts"
     done = sandboxed(script)
     assert (done.returncode, done.stdout, "No such file" in done.stderr) == (1, "1\n", True)

@@ -1,4 +1,4 @@
-"""Attaches device programs to cgroups below the directory that it is given, and says what bpf(2) answers."""
+"""Attaches device programs to cgroups below a given directory, and prints what bpf(2) answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forks against pids.max, refused with EAGAIN as the kernel refuses them."""
+"""Forks fail with EAGAIN where pids.max is reached."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from .conftest import Sandboxed, said
 
-STORM = f"'{sys.executable}' '{Path(__file__).with_name('storm.py')}'"
+STORM = f"'{sys.executable}' '{Path(__file__).with_name('fork_storm.py')}'"
 MAKE = {
     "v2": "cd /sys/fs/cgroup; echo +pids >cgroup.subtree_control; mkdir a",
     "v1": "cd /sys/fs/cgroup/pids; mkdir a",
@@ -29,7 +29,7 @@ def test_forks_at_once_end_at_the_limit(sandboxed: Sandboxed, kind: str, layout:
     script = f"{MAKE[layout]}; echo 20 >a/pids.max; (echo 0 >a/cgroup.procs; exec {STORM} {kind} 4 10)\n" + (
         f"cat a/pids.current a/pids.events; {END}"
     )
-    # the storm's own end makes room for one: its workers stay
+    # the workers stay; the end of the storm's first process makes room for one
     told, current, events, left = said(sandboxed(script, layout=layout)).splitlines()
     assert told == "20 25 0"
     assert (int(current), events, left) in [(20, "max 25", "0"), (19, "max 25", "0")]
@@ -43,7 +43,7 @@ def test_a_fork_bomb_ends_and_leaves_nothing(sandboxed: Sandboxed) -> None:
     assert said(sandboxed(script)) == "fork:\nheld\n0\n"
 
 
-def test_a_full_cgroup_takes_who_is_moved_but_no_child(sandboxed: Sandboxed) -> None:
+def test_a_full_cgroup_takes_a_process_that_is_moved_but_no_child(sandboxed: Sandboxed) -> None:
     script = f"""{MAKE["v2"]}; mkdir a/b; echo 0 >a/pids.max; echo $$ >a/b/cgroup.procs
         echo moved; /bin/true; echo no"""
     done = sandboxed(script)
@@ -67,7 +67,7 @@ print(fork(), fork())
 """
 
 
-def test_who_was_refused_may_fork_once_there_is_room(sandboxed: Sandboxed) -> None:
+def test_a_process_that_was_refused_may_fork_once_there_is_room(sandboxed: Sandboxed) -> None:
     script = f"{MAKE['v2']}; '{sys.executable}' -c '{AGAIN}'; cat a/pids.events"
     again = "Resource temporarily unavailable"
     assert said(sandboxed(script)) == f"{again} {again}\n0 0\nmax 2\n"
