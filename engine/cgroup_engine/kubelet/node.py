@@ -21,6 +21,7 @@ from cgroup_engine.model.reason import Ruled
 from cgroup_engine.model.wanted_cgroup import Level
 
 CpuManagerPolicy = Literal["none", "static"]
+MemoryManagerPolicy = Literal["None", "Static"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class NodeConfig:
     pod_pids_limit: int | None = None
     cfs: CfsQuota = field(default_factory=CfsQuota)
     cpu_manager_policy: CpuManagerPolicy = "none"
+    memory_manager_policy: MemoryManagerPolicy = "None"
     swap: int = 0
     huge_pages: Mapping[int, int] = field(default_factory=dict)
     memory_reservation_policy: MemoryReservationPolicy = "None"

@@ -1,21 +1,24 @@
 """In-place resize: the changes that the API server or the kubelet refuses.
 
 Sources: ValidatePodResize of ``pkg/apis/core/v1/validation/validation.go``, podResizesAdmitHandler of
-``pkg/kubelet/allocation/handlers.go`` (canResizePod of ``pkg/kubelet/kubelet.go`` up to 1.32), and the check of memory
-in use before a resize in ``pkg/kubelet/kuberuntime/kuberuntime_manager.go``.
+``pkg/kubelet/allocation/handlers.go`` (canResizePod of ``pkg/kubelet/kubelet.go`` up to 1.32), predicateAdmitHandler of
+``pkg/kubelet/lifecycle/predicate.go``, and the check of memory in use before a resize in
+``pkg/kubelet/kuberuntime/kuberuntime_manager.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from cgroup_engine.errors import ResizeRefusedError
 from cgroup_engine.kubelet.node import NodeConfig
-from cgroup_engine.kubelet.qos import qos_class
-from cgroup_engine.kubelet.resources import pod_level_set
+from cgroup_engine.kubelet.qos import is_critical, qos_class
+from cgroup_engine.kubelet.resources import pod_level_set, pod_requests
+from cgroup_engine.kubelet.swap import may_swap
+from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Container, Pod, Resources
-from cgroup_engine.model.quantity import ZERO
+from cgroup_engine.model.quantity import ZERO, Quantity
 
 Pairs = list[tuple[Container, Container]]  # each container before and after
 Usage = Callable[[Container | None], int]  # bytes of memory in use: of a container, or of the pod with None
@@ -44,10 +47,80 @@ def check_resize(node: NodeConfig, old: Pod, new: Pod) -> None:
         _check_amounts(new, f"spec.resources.{name}", before, after)
     if old.overhead != new.overhead:
         raise _refused(new, "spec.overhead cannot be changed")
-    if qos_class(old, version) == "Guaranteed" and node.cpu_manager_policy == "static":
-        differs = not version.at_least(33) or any(not _same(a.requests, b.requests, "cpu") for a, b in pairs(old, new))
-        if differs and not version.enabled("InPlacePodVerticalScalingExclusiveCPUs"):
-            raise _refused(new, "Guaranteed pods are not resized with cpuManagerPolicy static")
+    _check_swap(node, old, new)
+    if qos_class(old, version) == "Guaranteed":
+        _check_managers(node, old, new)
+
+
+def _check_swap(node: NodeConfig, old: Pod, new: Pod) -> None:
+    """disallowResizeForSwappableContainers (1.33, change 130831): swap follows from the memory request."""
+    version = node.version
+    if not version.at_least(33) or node.cgroup_version == 1:
+        return
+    for a, b in zip(old.all_containers, new.all_containers, strict=True):
+        same = _same(a.requests, b.requests, "memory")
+        if same or "memory" in a.restart_on:
+            continue
+        for container, pod in ((a, old), (b, new)):
+            if may_swap(container, pod, qos_class(old, version), node.swap_behavior, version):
+                raise _refused(
+                    new,
+                    f"{b.name}: a container with swap keeps its memory request without resizePolicy RestartContainer",
+                )
+
+
+def _check_managers(node: NodeConfig, old: Pod, new: Pod) -> None:
+    """The static policies of the CPU and memory managers keep what they gave to Guaranteed pods.
+
+    Since 1.34 (change 132473) each refuses a change of its own resource, and has a gate of its own. Before, both refuse
+    every change.
+    """
+    version, each_its_own = node.version, node.version.at_least(34)
+    memory_gate = "InPlacePodVerticalScalingExclusive" + ("Memory" if each_its_own else "CPUs")
+    for resource, policy, gate in (
+        ("cpu", f"cpuManagerPolicy {node.cpu_manager_policy}", "InPlacePodVerticalScalingExclusiveCPUs"),
+        ("memory", f"memoryManagerPolicy {node.memory_manager_policy}", memory_gate),
+    ):
+        static = policy.lower().endswith(" static") and (resource == "cpu" or version.at_least(32))
+        differs = not each_its_own or any(
+            not _same(a.requests, b.requests, resource)
+            for a, b in zip(old.all_containers, new.all_containers, strict=True)
+            if _resizable(a, version)
+        )
+        if static and differs and not version.enabled(gate):
+            raise _refused(new, f"Guaranteed pods are not resized with {policy}")
+
+
+def check_fit(node: NodeConfig, new: Pod, others: Iterable[Pod]) -> None:
+    """Returns if the node has room for the pod's requests beside the other pods'.
+
+    Every amount is checked, even one that does not grow. A kubelet defers the resize until there is room. If a critical
+    pod fits on the node alone, the kubelet evicts others for it, so it is accepted.
+
+    :raises ResizeRefusedError: the requests exceed what the node reports as allocatable.
+    """
+    others = [] if is_critical(new) else list(others)
+    for name, unit in (("cpu", "millicores"), ("memory", "bytes")):
+        asked = _counted(name, pod_requests(new, node.version).get(name, ZERO))
+        room = _counted(name, node.reported[name])
+        used = sum(_counted(name, pod_requests(pod, node.version).get(name, ZERO)) for pod in others)
+        if asked > 0 and asked > room - used:
+            beside = f", of which other pods request {used}" if others else ""
+            raise _refused(new, f"it requests {asked} {unit} of {name}, and {room} are allocatable{beside}")
+
+
+def _counted(name: str, amount: Quantity) -> int:
+    """An amount as the scheduler counts it: millicores, or bytes."""
+    return amount.milli_value() if name == "cpu" else amount.value()
+
+
+def _resizable(container: Container, version: KubeletVersion) -> bool:
+    """IsResizableContainer: init containers that are no sidecars since 1.36, by gate."""
+    return (
+        not container.init
+        or (container.sidecar and version.at_least(33))
+        or version.enabled("InPlacePodVerticalScalingInitContainers")
+    )
 
 
 def pairs(old: Pod, new: Pod) -> Pairs:
@@ -67,8 +140,8 @@ def _check_containers(node: NodeConfig, old: Pod, new: Pod) -> None:
                 raise _refused(new, f"{b.name}: restartPolicy cannot be changed")
             _check_amounts(new, f"{b.name}: limits", a.limits, b.limits)
             _check_amounts(new, f"{b.name}: requests", a.requests, b.requests)
-            fixed = a.init and not (a.sidecar and node.version.at_least(33))
-            if fixed and not (_same(a.limits, b.limits, *_RESIZED) and _same(a.requests, b.requests, *_RESIZED)):
+            resized = not (_same(a.limits, b.limits, *_RESIZED) and _same(a.requests, b.requests, *_RESIZED))
+            if resized and not _resizable(a, node.version):
                 sidecar = " before kubelet 1.33" if a.sidecar else ""
                 raise _refused(new, f"{b.name}: init containers cannot be resized{sidecar}")
             if node.version.minor == 33 and "memory" not in b.restart_on and _memory(b.limits) < _memory(a.limits):

@@ -27,6 +27,19 @@ class NodeSwap:
     behavior: SwapBehavior | None
 
 
+def may_swap(
+    container: Container, pod: Pod, qos: QosClass, behavior: SwapBehavior | None, version: KubeletVersion
+) -> bool:
+    """Is the container's swap behavior LimitedSwap, since 1.28 and on cgroup v2 (GetContainerSwapBehavior)?"""
+    request, limit = container.requests.get("memory", ZERO), container.limits.get("memory", ZERO)
+    return (
+        behavior == "LimitedSwap"
+        and qos == "Burstable"
+        and request.nano != limit.nano  # they are the same if there are none
+        and not (version.at_least(31) and is_critical(pod))
+    )
+
+
 def swap_limit(
     container: Container, pod: Pod, qos: QosClass, memory_limit: int, node: NodeSwap, version: KubeletVersion
 ) -> int | None:
@@ -51,14 +64,8 @@ def swap_rule(
         return None, ""
     if not version.at_least(28):
         return (0 if memory_limit else None), none
-    request, limit = container.requests.get("memory", ZERO), container.limits.get("memory", ZERO)
-    if (
-        node.behavior == "NoSwap"
-        or qos != "Burstable"
-        or request.nano == limit.nano  # none of both, too
-        or (version.at_least(31) and is_critical(pod))
-        or request.value() > node.memory
-    ):
+    request = container.requests.get("memory", ZERO)
+    if not may_swap(container, pod, qos, node.behavior, version) or request.value() > node.memory:
         return 0, none
     swap = int(request.value() / node.memory * node.swap)
     formula = f"request {request.value()} / {node.memory} bytes of the node × {node.swap} bytes of swap = {swap} bytes"

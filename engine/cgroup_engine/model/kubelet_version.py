@@ -46,6 +46,7 @@ GATES: dict[str, dict[int, Gate]] = {
     "InPlacePodVerticalScaling": {27: _ALPHA, 33: _BETA, 35: _GA},
     "InPlacePodVerticalScalingExclusiveCPUs": {32: _ALPHA},
     "InPlacePodVerticalScalingExclusiveMemory": {34: _ALPHA},
+    "InPlacePodVerticalScalingInitContainers": {36: _BETA},
     "KubeletCgroupDriverFromCRI": {28: _ALPHA, 31: _BETA, 34: _GA},
     "KubeletInUserNamespace": {24: _ALPHA},
     "LocalStorageCapacityIsolation": {24: _BETA, 25: _GA, 27: _REMOVED},

@@ -28,7 +28,7 @@ from typing import Literal
 
 from cgroup_engine.errors import ResizeRefusedError, RootError, errno_name
 from cgroup_engine.kubelet.node import NodeConfig
-from cgroup_engine.kubelet.resize_checks import check_memory_in_use, check_resize, pairs
+from cgroup_engine.kubelet.resize_checks import check_fit, check_memory_in_use, check_resize, pairs
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
@@ -65,6 +65,7 @@ class _Resize:
     def __init__(self, node: NodeConfig, old: Sequence[Pod], new: Sequence[Pod], found: FoundTree) -> None:
         self.node = node
         self.found = found
+        self.old = old
         self.former = {
             cgroup.pod.uid: cgroup for cgroup in wanted_tree(node, old) if cgroup.level == "pod" and cgroup.pod
         }
@@ -88,8 +89,11 @@ class _Resize:
         self.pods = [(was, pod) for was, pod in resized if _resources(was) != _resources(pod)]
 
     def steps(self) -> Iterator[Step]:
+        now = {pod.uid: pod for pod in self.old if not pod.ended}
         for old, new in self.pods:
             check_resize(self.node, old, new)
+            check_fit(self.node, new, (pod for uid, pod in now.items() if uid != new.uid))
+            now[new.uid] = new
             if not isinstance(self.found.fs, NoFiles):
                 limits = (self.former[old.uid].limits.memory, self.of_pod[new.uid].limits.memory)
                 check_memory_in_use(self.node, old, new, limits, partial(self._usage, new))

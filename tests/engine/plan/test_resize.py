@@ -14,7 +14,9 @@ import pytest
 from cgroup_engine.change.apply import execute
 from cgroup_engine.cli import main
 from cgroup_engine.errors import ResizeRefusedError
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.kubelet.resize_checks import check_fit, check_resize
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.as_applied import TreeAsApplied
@@ -23,6 +25,8 @@ from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.layout import detect
 from fakecgroup import Kernel, KernelFs
+
+from ..resizes import recorded
 
 SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
 LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
@@ -231,6 +235,86 @@ def test_guaranteed_pods_with_cpus_of_their_own_are_refused(
     old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"})) for cpu in ("1", "2"))
     with pytest.raises(ResizeRefusedError, match="cpuManagerPolicy static"):
         resized(old, new, cpuManagerPolicy="static", systemReserved={"cpu": "1"})
+
+
+def _node_of(row: dict[str, Any], make_node: Callable[..., NodeConfig]) -> NodeConfig:
+    """The node of a recorded refusal: 4 CPUs and 8 GiB, all allocatable."""
+    fields: dict[str, Any] = {"featureGates": row.get("gates", {})}
+    if row.get("cpu_manager") == "static":
+        fields |= {"cpuManagerPolicy": "static", "systemReserved": {"cpu": "1"}}
+    if row.get("memory_manager"):
+        fields["memoryManagerPolicy"] = row["memory_manager"]
+    if row.get("swap"):
+        fields["memorySwap"] = {"swapBehavior": row["swap"]}
+    return replace(make_node(swap=4 << 30, **fields), cgroup_version=2 if row["v2"] else 1)
+
+
+@pytest.mark.parametrize("row", recorded("refusal"))
+def test_a_resize_is_refused_where_the_kubelet_refuses_it(
+    row: dict[str, Any], make_node: Callable[..., NodeConfig]
+) -> None:
+    """podResizesAdmitHandler and predicateAdmitHandler of 1.36.2 (Admit) were asked."""
+    node = _node_of(row, make_node)
+    pods = [row["allocated"], row["desired"], *(row.get("others") or [])]
+    old, new, *others = [pod_from_object(item, "test", node.version) for item in pods]
+    refused = ""
+    try:
+        check_resize(node, old, new)
+        if "allocatable" in row:
+            check_fit(node, new, others)
+    except ResizeRefusedError as error:
+        refused = str(error)
+    assert (refused == "") == row["answer"]["admit"], refused or row["answer"]["message"]
+
+
+def test_a_plan_refuses_what_the_node_has_no_room_for(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
+    small, large = (make_pod(make_container("a", requests={"cpu": cpu})) for cpu in ("1", "2"))
+    node, other = make_node(), make_pod(make_container("b", requests={"cpu": "2500m"}), n=2)
+    found = TreeAsApplied(wanted_tree(node, [small, other]))
+    with pytest.raises(ResizeRefusedError, match="requests 2000 millicores of cpu, and 4000 are allocatable, of which"):
+        resize_plan(node, [small, other], [large, other], found)
+    assert resize_plan(node, [small], [large], TreeAsApplied(wanted_tree(node, [small]))).steps
+
+
+def test_a_critical_pod_finds_room_by_eviction(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
+    node, other = make_node(), make_pod(make_container(requests={"cpu": "3"}), n=2)
+    critical = make_pod(make_container(requests={"cpu": "2"}), priority=2_000_000_000)
+    check_fit(node, critical, [other])
+    with pytest.raises(ResizeRefusedError, match="4000 are allocatable"):
+        check_fit(node, make_pod(make_container(requests={"cpu": "5"}), priority=2_000_000_000), [other])
+
+
+def test_up_to_1_33_a_static_manager_refuses_every_change(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
+    """From the pull requests: 132473 tells the managers' resources apart, in 1.34."""
+    old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"}), minor=33) for cpu in ("1", "2"))
+    with pytest.raises(ResizeRefusedError, match="memoryManagerPolicy Static"):
+        check_resize(make_node(33, memoryManagerPolicy="Static"), old, new)
+    check_resize(make_node(34, memoryManagerPolicy="Static"), old, new)
+
+
+@pytest.mark.parametrize("minor", [35, 36])
+def test_init_containers_can_be_resized_since_1_36(
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+    minor: int,
+) -> None:
+    """IsResizableContainer: the gate InPlacePodVerticalScalingInitContainers."""
+    old, new = (
+        make_pod(make_container(**SMALL), minor=minor, initContainers=[make_container("i", **resources)])
+        for resources in (SMALL, LARGE)
+    )
+    if minor >= 36:
+        check_resize(make_node(minor), old, new)
+    else:
+        with pytest.raises(ResizeRefusedError, match="init containers cannot be resized"):
+            check_resize(make_node(minor), old, new)
 
 
 def test_pods_that_are_only_in_one_are_refused(

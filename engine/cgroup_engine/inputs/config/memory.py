@@ -7,6 +7,7 @@ import re
 from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
+from cgroup_engine.kubelet.node import MemoryManagerPolicy
 from cgroup_engine.kubelet.swap import SwapBehavior
 
 
@@ -28,6 +29,13 @@ def qos_reserved_memory(config: ConfigFields) -> int | None:
         config.warnings.append(f"{config.where}: qosReserved: has no effect without featureGates.QOSReserved: true")
         return None
     return percent
+
+
+def memory_manager_policy(config: ConfigFields) -> MemoryManagerPolicy:
+    policy = config.text("memoryManagerPolicy", "")
+    if policy not in ("", "None", "Static"):
+        raise config.error("memoryManagerPolicy", f"{quoted(policy)} is not known", "use None or Static", policy)
+    return "Static" if policy == "Static" else "None"
 
 
 def memory_reservation_policy(config: ConfigFields) -> MemoryReservationPolicy:

@@ -17,6 +17,7 @@ from cgroup_engine.inputs.config.cpu import cfs_quota, cpu_manager_policy
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.inputs.config.memory import (
     kubelet_oom_score_adj,
+    memory_manager_policy,
     memory_reservation_policy,
     memory_throttling_factor,
     pod_pids_limit,
@@ -93,6 +94,7 @@ def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> Node
         pod_pids_limit=pod_pids_limit(config),
         cfs=cfs_quota(config),
         cpu_manager_policy=cpu_manager_policy(config),
+        memory_manager_policy=memory_manager_policy(config),
         memory_reservation_policy=memory_reservation_policy(config),
         memory_throttling_factor=memory_throttling_factor(config),
         swap_behavior=swap_behavior(config),
