@@ -1,7 +1,7 @@
-"""Who asks: the ids, the capabilities and the view of the machine of a thread (proc_pid_status(5), namespaces(7)).
+"""The ids, capabilities and namespaces of a thread (proc_pid_status(5), namespaces(7)).
 
-All that is asked of one thread is asked of one descriptor of its directory in /proc, so that it is never another's who
-got the same number. Who made a FUSE request cannot go away, nor can its number be another's, until it is answered.
+All files of a thread are opened through one descriptor of its directory in /proc, so they never belong to a later
+thread with the same number. The caller of a FUSE request keeps its number until the request is answered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEEN = ("ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts")
 
 
 class View(NamedTuple):
-    """What a process sees of the machine, and how it may speak to the kernel."""
+    """The part of the machine that a process sees: its root directory, namespaces and seccomp filters."""
 
     root: Namespace
     namespaces: tuple[Namespace, ...]
@@ -27,7 +27,7 @@ class View(NamedTuple):
 
 
 class Ids:
-    """The ids of a user namespace, as lines of its map show them to us; `shown` leads from the model's ids to these."""
+    """The ids of a user namespace, from its uid_map or gid_map. `shown` translates the model's ids to the map's."""
 
     def __init__(self, text: bytes, shown: dict[int, int]) -> None:
         self._ranges = [tuple(map(int, line.split())) for line in text.splitlines()]
@@ -41,12 +41,12 @@ class Ids:
 
     @property
     def root(self) -> int | None:
-        """The id that is 0 there."""
+        """The id of the namespace's root, as we see it; None if it has none."""
         return next((first for inside, first, _ in self._ranges if inside == 0), None)
 
 
 class Credentials(Privileges):
-    """Of a thread, as our user namespace has the ids; made for one answer."""
+    """The credentials of a thread, with ids as our user namespace has them. Made for one request."""
 
     __slots__ = ("_status", "pid", "root", "view")
 
@@ -55,11 +55,11 @@ class Credentials(Privileges):
         self.pid = pid
         self._status = status
         self.root: int | None = None
-        """Who is 0 in the user namespace; None where it cannot be seen."""
+        """The uid of the user namespace's root; None if it cannot be read."""
         self.view: View | None = None
 
     def to_keep(self) -> Credentials:
-        """With its view, which is looked at now."""
+        """These credentials with the thread's present view."""
         self.view = view_of(self.pid)
         return self
 
@@ -79,12 +79,12 @@ class Credentials(Privileges):
 
     @property
     def held(self) -> int:
-        """The capabilities that count now, also where the mounter plays root."""
+        """The effective capabilities, also where the mounter plays root."""
         return _capabilities(self._status, b"\nCapEff:")
 
     @property
     def bounding(self) -> int:
-        """The most that it could have after execve(2)."""
+        """The bounding set: the most capabilities after execve(2)."""
         return _capabilities(self._status, b"\nCapBnd:")
 
     @property
@@ -93,7 +93,7 @@ class Credentials(Privileges):
 
 
 def view_of(pid: int | str) -> View | None:
-    """None where it cannot be seen."""
+    """The view of a process; None if it cannot be read."""
     try:
         directory = os.open(f"/proc/{pid}", os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -109,7 +109,7 @@ def view_of(pid: int | str) -> View | None:
 
 
 def groups_of(pid: int) -> list[int]:
-    """The supplementary groups of a thread; none once it is gone."""
+    """The supplementary groups of a thread; empty once it is gone."""
     try:
         return _groups(_read(None, f"/proc/{pid}/status"))
     except (FileNotFoundError, ProcessLookupError):
@@ -117,15 +117,17 @@ def groups_of(pid: int) -> list[int]:
 
 
 class Mounter:
-    """Whoever mounted a tree: us. In our user namespace the mounter is root with all capabilities, and so is who has
-    our uid and the capabilities that we have, or our uid where /proc tells of others than ours. `shown_uid` and
-    `shown_gid` lead from the model's ids to those of programs.
+    """The mounter of a tree: the user of this process.
+
+    In our user namespace the mounter counts as root with all capabilities. So does each thread with our uid and our
+    capabilities; if /proc is another pid namespace's, each with our uid. `shown_uid` and `shown_gid` translate the
+    model's ids to those of programs.
     """
 
     def __init__(self, uid: int, shown_uid: dict[int, int], shown_gid: dict[int, int]) -> None:
         self._uid = uid
         self._shown_uid, self._shown_gid = shown_uid, shown_gid
-        # /proc is another pid namespace's, and so are its numbers
+        # whether /proc is another pid namespace's
         self._blind = os.readlink("/proc/self") != str(os.getpid())
         found = os.stat("/proc/self/ns/user")
         self._namespace = found.st_dev, found.st_ino
@@ -133,8 +135,8 @@ class Mounter:
             self._held = _capabilities(file.read(), b"\nCapEff:")
 
     def privileges(self, pid: int, uid: int | None = None) -> Privileges:
-        """What the thread is privileged to; nothing where it cannot be seen, or where it acts for `uid`, another's file
-        system uid (setfsuid(2)), which a kernel thread does for its clients.
+        """The privileges of a thread; none if it cannot be read, or if its file system uid is not `uid` (a kernel
+        thread acts for its clients, setfsuid(2)).
         """
         found = self._credentials(pid)
         if found is None or uid not in (None, found.uid):
@@ -142,7 +144,9 @@ class Mounter:
         return found
 
     def by_real_ids(self, pid: int, uid: int) -> Privileges:
-        """What counts for access(2), which asks for the real uid: root has what it is permitted, others nothing."""
+        """The privileges for access(2), which uses the real uid: root has its permitted capabilities, others
+        have none.
+        """
         found = self._credentials(pid)
         if found is None:
             return self.privileges(pid, uid)
@@ -159,7 +163,7 @@ class Mounter:
         try:
             return self._read(pid, directory)
         except OSError:
-            return None  # it has ended
+            return None  # the thread has ended
         finally:
             os.close(directory)
 
@@ -168,7 +172,7 @@ class Mounter:
         found = Credentials(pid, _read(directory, "status"))
         try:
             namespace = _identity(directory, "ns/user")
-        except PermissionError:  # another's, which we may not look at
+        except PermissionError:  # a user namespace that we may not read
             found.effective = found.permitted = 0
             found.namespace = None
             return found
@@ -193,7 +197,7 @@ def _read(directory: int | None, name: str) -> bytes:
     file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
     try:
         text = part = os.read(file, _MUCH)
-        while part:  # as a list of groups or a map may be long
+        while part:  # a list of groups or a map may be long
             part = os.read(file, _MUCH)
             text += part
         return text
@@ -202,7 +206,7 @@ def _read(directory: int | None, name: str) -> bytes:
 
 
 def _line(status: bytes, name: bytes) -> bytes:
-    """What follows a name; nothing where the kernel has no such line."""
+    """The rest of the line that begins with `name`; empty if there is none."""
     start = status.find(name)
     return status[start + len(name) : status.find(b"\n", start + 1)].strip() if start >= 0 else b""
 

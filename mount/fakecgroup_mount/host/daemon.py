@@ -1,4 +1,4 @@
-"""A process that stays behind. Whoever starts it learns whether it works, and then waits for nothing."""
+"""Starts a daemon and reports whether it works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READY = b"+"
 
 
 def log_path() -> Path:
-    """Where daemons write what should not happen: $XDG_STATE_HOME/fakecgroup/daemon.log, or below ~/.local/state."""
+    """The daemons' log of failures: $XDG_STATE_HOME/fakecgroup/daemon.log, by default below ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Path(state) / "fakecgroup" / "daemon.log"
 
@@ -26,9 +26,8 @@ def log_path() -> Path:
 def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None) -> int:
     """Runs `run(ready)` in a daemon; returns its pid once it has called `ready`.
 
-    The daemon has a session of its own, / as its directory, /dev/null for input and output and no other file of ours
-    but the descriptor `keep`, so that nobody waits for it. Raises MountError with the daemon's own message where it
-    fails before it is ready.
+    The daemon has its own session, / as working directory and /dev/null as standard files. Of our descriptors it keeps
+    only `keep`, so that nobody waits for it. Raises MountError with the daemon's message if it fails before `ready`.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -58,7 +57,7 @@ def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None)
 
 
 def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int | None) -> int:
-    """The life of the daemon; returns its exit status."""
+    """Runs the daemon; returns its exit status."""
     heard = False
 
     def say(text: bytes) -> None:
@@ -79,7 +78,7 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
                 try:
                     os.close(fd)
                 except OSError:
-                    pass  # the one that listed the others
+                    pass  # the descriptor of the listing itself
         run(lambda: say(_READY + b"%d" % os.getpid()))
     except BaseException as error:
         why = error if isinstance(error, MountError) else explained(error)

@@ -1,4 +1,4 @@
-"""What the open files of a caller are: for v1's cgroup.event_control, which is given two descriptors by number."""
+"""The open files of a caller, for v1's cgroup.event_control, which takes two descriptor numbers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Descriptors:
-    """The open files of the programs that use a mount; `ours` gives what is open of the model, `device` the mount's
-    device ("0:42") or None where it is gone.
+    """The open files of programs that use a mount. `ours` gives the model's open files, `device` the mount's device
+    ("0:42") or None once it is unmounted.
 
-    Nothing here asks the mount itself, whose only server waits for the answer. A file of the mount is known by its
-    mount and inode number in /proc/PID/fdinfo (Linux 5.14).
+    Nothing here uses the mount itself, whose only server waits for the result. /proc/PID/fdinfo identifies a file of
+    the mount by its mount and inode number (Linux 5.14).
     """
 
     def __init__(self, device: Callable[[], str | None], ours: Callable[[], Iterable[OpenFile]]) -> None:
@@ -36,9 +36,10 @@ class Descriptors:
         return lambda descriptor: self._find(tid, descriptor)
 
     def _find(self, tid: int, descriptor: int) -> object:
-        """None too for the file of a process whose files the mounter may not see (ptrace(2), access mode checking).
+        """The model's inode, an EventFd, or the link's text for any other file. None if it is not open, or if the
+        mounter may not see the process's files (ptrace(2), access mode checking).
 
-        Raises ENOMEM where there may be no more open files.
+        Raises ENOMEM at the limit of open files.
         """
         try:
             link = os.readlink(f"/proc/{tid}/fd/{descriptor}")
@@ -52,7 +53,7 @@ class Descriptors:
         return link if inode is None else inode
 
     def _inode(self, tid: int, descriptor: int) -> object:
-        """The model's inode; None for a file that is not of this mount. Raises OSError for one that is not open."""
+        """The model's inode; None for a file of another file system. Raises OSError if it is not open."""
         with open(f"/proc/{tid}/fdinfo/{descriptor}") as file:
             fields = dict(line.split(":", 1) for line in file if ":" in line)
         if int(fields["flags"], 8) & os.O_PATH:
@@ -68,7 +69,7 @@ class Descriptors:
 
 
 class _Signal:
-    """Adds 1 to an eventfd, and closes it when nobody needs it any more."""
+    """Adds 1 to an eventfd when called. Closes it when it is garbage."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -76,7 +77,7 @@ class _Signal:
     def __call__(self) -> None:
         ready = select.poll()
         ready.register(self._fd, select.POLLOUT)
-        if ready.poll(0):  # a full counter stays as it is (fs/eventfd.c, eventfd_signal)
+        if ready.poll(0):  # a full counter does not change (fs/eventfd.c, eventfd_signal)
             os.eventfd_write(self._fd, 1)
 
     def __del__(self) -> None:
@@ -89,7 +90,7 @@ def _tgid(tid: int) -> int:
 
 
 def duplicate(tgid: int, descriptor: int) -> int:
-    """A descriptor of ours for another process' open file (pidfd_getfd(2)). Raises OSError."""
+    """A duplicate of another process's descriptor (pidfd_getfd(2)). Raises OSError."""
     pidfd = os.pidfd_open(tgid)
     try:
         fd = int(_libc.syscall(_PIDFD_GETFD, pidfd, descriptor, 0))

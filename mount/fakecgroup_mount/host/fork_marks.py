@@ -1,8 +1,8 @@
-"""The mark that a process passes on to its children: its soft RLIMIT_LOCKS, which Linux has not enforced since 2.4.25.
+"""Marks that children inherit: a value of ours as the soft RLIMIT_LOCKS, which Linux does not enforce since 2.4.25.
 
-Each process has one of its own, so a child's says who made it, and since when that one had been where it was. A child
-has the mark of its maker until it gets its own. A mark that nobody has any more is known a while longer, as a fork that
-was under way may still bring it.
+Each process in a cgroup gets a mark of its own, at each move a new one. So the mark of a new child identifies its
+parent and the parent's places at the fork. The child keeps that mark until it gets its own. A mark that no process has
+any more stays known for a second, as a fork under way may still bring a child with it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
 UNLIMITED = resource.RLIM_INFINITY
-_COMING = 1.0  # seconds after which no fork brings a mark that its maker has no more
+_COMING = 1.0  # seconds for a fork under way to bring a child with its parent's old mark
 
 Limit = tuple[int, int]  # soft and hard; resource.RLIM_INFINITY is none
 
 
 class ForkMark(NamedTuple):
-    """What a soft limit of ours stands for: whom it was given to, where that one was, None being the roots, since when
-    (ns since boot), and the limit that it has itself, of which the hard one may be lower than what the kernel knows.
+    """The meaning of a soft limit of ours: the process that got it, its places (None: the roots) and since when (ns
+    since boot).
+
+    `limit` is the RLIMIT_LOCKS that the process has set itself. Its hard limit may be lower than the kernel's.
     """
 
     owner: int
@@ -35,15 +37,15 @@ class ForkMark(NamedTuple):
 
 
 class ForkMarks:
-    """Who has which mark, as far as we gave it; a program that sets the limit itself passes on that one."""
+    """The marks that we have given. A program that sets the limit itself loses its mark."""
 
     def __init__(self) -> None:
         self._marks: dict[int, ForkMark] = {}
-        self._next = count(secrets.randbits(61) + 1)  # so that two daemons do not take each other's
-        self.now: dict[int, int] = {}  # tgid -> the mark that it has; also of those that have still their maker's
-        self._carried: dict[int, set[int]] = {}  # tgid -> those that its children may have
+        self._next = count(secrets.randbits(61) + 1)  # two daemons hardly ever use the same
+        self.now: dict[int, int] = {}  # tgid -> its mark, which may still be its parent's
+        self._carried: dict[int, set[int]] = {}  # tgid -> the marks that its children may have
         self._holders: dict[int, int] = {}  # mark -> how many processes have it
-        self._left: dict[int, tuple[float, int]] = {}  # marks that nobody has, since when, and who had it last
+        self._left: dict[int, tuple[float, int]] = {}  # marks without a process: since when, and who had it last
 
     def __bool__(self) -> bool:
         return bool(self._marks)
@@ -52,7 +54,7 @@ class ForkMarks:
         return self._marks.get(value)
 
     def read(self, tid: int) -> ForkMark | None:
-        """The mark of a thread's process, if it is one of ours. Raises OSError."""
+        """The mark of a thread's process; None if it has none of ours. Raises OSError."""
         return self._marks.get(resource.prlimit(tid, LOCKS)[0])
 
     def passes_on(self, tgid: int, value: int) -> bool:
@@ -60,9 +62,9 @@ class ForkMarks:
         return value in self._carried.get(tgid, ())
 
     def give(self, tgid: int, places: Places | None) -> None:
-        """The process is in these places from now on: it gets a mark that nobody has, or with None its own limit back.
+        """Gives the process a new mark for these places, or with None its own limit back.
 
-        One that may not have a mark goes without.
+        A process whose limits we may not set, or with a low hard limit, gets none.
         """
         try:
             soft, hard = resource.prlimit(tgid, LOCKS)
@@ -73,9 +75,9 @@ class ForkMarks:
             return
 
     def put(self, tgid: int, places: Places | None, limit: Limit, hard: int) -> None:
-        """As `give`, to a process with this limit of its own, of which the kernel knows `hard`.
+        """As `give`, to a process that has set itself `limit`. `hard` is the kernel's hard limit.
 
-        Raises OSError, ValueError.
+        Raises OSError, and ValueError if the hard limit was lowered meanwhile.
         """
         if places is None and limit[1] == hard:
             resource.prlimit(tgid, LOCKS, (at_most(limit[0], hard), hard))
@@ -89,16 +91,16 @@ class ForkMarks:
             self._has(tgid, value)
 
     def inherit(self, tgid: int, value: int) -> None:
-        """A process was forked with this mark of its maker."""
+        """A process was forked with this mark of its parent."""
         self._has(tgid, value)
 
     def forget(self, tgid: int) -> None:
-        """The process is gone, or nobody wants to know of it."""
+        """The process is gone or no longer followed."""
         self._take(tgid)
         self._carried.pop(tgid, None)
 
     def forget_old(self) -> bool:
-        """Drops marks that can come no more; False where there are none."""
+        """Drops marks that no fork can bring any more. Returns whether there were any."""
         end = time.monotonic() - _COMING
         old = [(value, tgid) for value, (since, tgid) in self._left.items() if since < end]
         for value, tgid in old:
@@ -111,7 +113,7 @@ class ForkMarks:
         return bool(old)
 
     def places(self) -> set[Places]:
-        """All that a mark stands for."""
+        """The places of all known marks."""
         return {mark.places for mark in self._marks.values() if mark.places is not None}
 
     def _has(self, tgid: int, value: int) -> None:
@@ -132,7 +134,7 @@ class ForkMarks:
 
 
 def at_most(limit: int, hard: int) -> int:
-    """A soft limit, or the hard one where that is lower."""
+    """The lower of a soft and a hard limit; RLIM_INFINITY is the highest."""
     if hard == UNLIMITED or 0 <= limit <= hard:
         return limit
     return hard

@@ -1,4 +1,4 @@
-"""Starts a file of ours as a process of its own, with none of the daemon's descriptors and imports."""
+"""Runs a file of ours as a process with none of the daemon's descriptors and imports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def start(script: Path) -> socket.socket:
-    """The connection to the process, whose standard input is the other end; it ends when that is closed. Raises
+    """Starts the process and returns a connection to its standard input. Closing it ends the process. Raises
     OSError.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

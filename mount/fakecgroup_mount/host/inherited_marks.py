@@ -1,8 +1,8 @@
-"""Which new processes were forked in a cgroup, judged by the marks that they were born with.
+"""Decides which new processes were forked in a cgroup, by the marks that they inherited.
 
-Anyone may see another's mark and give it to himself (proc_pid_limits, prlimit(2)). So a mark counts only with a process
-that has not been seen before, and whose parent passes that mark on. One whose maker has ended has another parent by
-then; it counts if it started since the mark was given, by somebody whose processes were in that cgroup.
+Any process can read another's mark and set it for itself (proc_pid_limits(5), prlimit(2)). So a mark counts only for a
+process that was not seen before, and if its parent passes that mark on. A process whose maker has ended has another
+parent by then. Its mark counts if it started after the mark was given, and has the uid of a process in that cgroup.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _PARENT, _START = 1, 19  # in what `stat_of` gives: the 3rd, 4th and 22nd field 
 
 
 class ForkedProcess(NamedTuple):
-    """A process that was forked in these places; those of the roots are of interest for their limit alone."""
+    """A process that was forked in these places. None is the roots: it only needs its own limit back."""
 
     tgid: int
     places: Places | None
 
 
 class _Born(NamedTuple):
-    """A new process as it was found: its mark, its parent, when it started (ticks since boot), its real uid."""
+    """A new process: its mark, its parent, its start (ticks since boot), its real uid."""
 
     mark: int
     parent: int
@@ -39,14 +39,14 @@ class _Born(NamedTuple):
 
 
 class InheritedMarks:
-    """Judges; `marks` says who has which. A process for which `inside` says so can neither set nor see marks: it has
-    the one of its maker.
+    """Judges new processes by `marks`. A process for which `inside` is true can neither see nor set marks, so it has
+    its maker's.
     """
 
     def __init__(self, marks: ForkMarks, inside: Callable[[int], bool] = lambda tgid: False) -> None:
         self._marks = marks
         self._inside = inside
-        self._uids: dict[Places, set[int]] = {}  # whose processes were there
+        self._uids: dict[Places, set[int]] = {}  # the uids of the processes there
 
     def note(self, tgid: int, places: Places) -> None:
         """A process is in these places."""
@@ -55,11 +55,11 @@ class InheritedMarks:
             self._uids.setdefault(places, set()).add(uid)
 
     def judge(self, found: Iterable[tuple[int, int]], *, siblings: bool = False) -> list[ForkedProcess]:
-        """Those of the new processes, each with the mark that it was born with, that were forked in a cgroup.
+        """The processes in `found` that were forked in a cgroup. `found` has each new process and its mark.
 
-        The oldest come first, and those of one tick as they are given. They pass on what they were born with, until
-        they are given a mark of their own. Where nobody's parent has changed since, those whose mark is not their
-        parent's can only be `siblings` of their maker (clone(2), CLONE_PARENT).
+        The oldest come first; of the same tick, in the order of `found`. They pass their mark on until they get their
+        own. `siblings` says that no parent has ended since: then a mark that is not the parent's can only be the mark
+        of a sibling (clone(2), CLONE_PARENT).
         """
         born = {tgid: _born(tgid, mark) for tgid, mark in found}
         order = sorted((one.start, number, tgid) for number, (tgid, one) in enumerate(born.items()) if one is not None)
@@ -75,7 +75,7 @@ class InheritedMarks:
     def _judge(
         self, first: int, born: dict[int, _Born | None], judged: dict[int, ForkedProcess | None], siblings: bool
     ) -> None:
-        line = []  # from the child to the parents that are as new
+        line = []  # the child, then its new ancestors
         tgid = first
         while tgid not in judged and tgid not in line and (one := born.get(tgid)) is not None:
             line.append(tgid)
@@ -98,7 +98,9 @@ class InheritedMarks:
         return ForkedProcess(tgid, mark.places)
 
     def _may_be_left(self, one: _Born, mark: ForkMark, siblings: bool) -> bool:
-        """Whether its maker may have ended, or made it a sibling: nobody of those in the cgroup is told from them."""
+        """Whether the maker may have ended, or made it a sibling. Processes of the cgroup's users cannot be
+        told apart.
+        """
         if mark.places is None or (one.start + 1) * _TICK < mark.since:
             return False
         owner = stat_of(mark.owner)
@@ -106,14 +108,14 @@ class InheritedMarks:
             return False
         if one.uid not in self._uids.get(mark.places, ()) and one.uid != _uid(mark.owner):
             return False
-        try:  # whoever has taken the mark for himself is no heir, and nor is his child
+        try:  # a process that has set itself a mark has not inherited it, and neither has its child
             return self._marks.read(one.parent) is None
         except OSError:
             return True
 
 
 def _born(tgid: int, mark: int) -> _Born | None:
-    """None where it has gone."""
+    """None if the process is gone."""
     stat, uid = stat_of(tgid), _uid(tgid)
     if not stat or uid is None:
         return None
@@ -121,7 +123,7 @@ def _born(tgid: int, mark: int) -> _Born | None:
 
 
 def _uid(tgid: int) -> int | None:
-    """The real uid; None where the process is gone."""
+    """The real uid; None if the process is gone."""
     try:
         with open(f"/proc/{tgid}/status", "rb", buffering=0) as file:
             status = file.read(4096)
@@ -131,7 +133,7 @@ def _uid(tgid: int) -> int | None:
 
 
 def born_with(tid: int) -> int | None:
-    """The soft limit of a thread's process; None where that may not be known. Raises ProcessLookupError."""
+    """The soft RLIMIT_LOCKS of a thread's process; None if we may not read it. Raises ProcessLookupError."""
     try:
         return resource.prlimit(tid, LOCKS)[0]
     except PermissionError:

@@ -1,4 +1,4 @@
-"""What goes wrong in a daemon, written down: never an error itself, and the same thing not again and again."""
+"""The log of a daemon. Logging never fails, and repeated messages are thinned out."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import threading
 from pathlib import Path
 
 _FORMAT = "%(asctime)s %(process)d %(name)s: %(message)s"
-_KINDS = 200  # of messages that are told apart
+_KINDS = 200  # different messages that are counted
 
 
 def log_to(path: Path) -> None:
-    """Errors go to `path`, which is made when there is something to say; a full or missing disk is no error.
-
-    So do those that end a thread.
+    """Logs to the file `path`, also exceptions that end a thread. The file is made with the first message. A full or
+    missing disk is no error.
     """
     _log_with(File(path))
 
 
 def log_to_stderr() -> None:
-    """As `log_to`, for a process that somebody watches."""
+    """Logs to stderr, for a daemon in the foreground."""
     _log_with(_Stderr())
 
 
@@ -32,13 +31,13 @@ def _log_with(handler: logging.Handler) -> None:
 
 
 class Repeats:
-    """Lets a message pass the first time, the tenth, the hundredth and so on, with their number."""
+    """Passes a message the first, tenth, hundredth time and so on, with the count."""
 
     def __init__(self) -> None:
         self._times: dict[tuple[object, ...], int] = {}
 
     def passes(self, record: logging.LogRecord) -> bool:
-        """Whether the message is to be written, which says then how often it came."""
+        """Whether to write the message. Adds the count to it."""
         kind: tuple[object, ...] = (record.pathname, record.lineno, _cause(record))
         if kind not in self._times and len(self._times) == _KINDS:
             kind = ()
@@ -52,7 +51,7 @@ class Repeats:
 
 
 def _cause(record: logging.LogRecord) -> tuple[object, ...]:
-    """The kind of the exception that is told, and where it was raised."""
+    """The kind of a record's exception and the place where it was raised."""
     if not record.exc_info or record.exc_info[1] is None:
         return ()
     error, trace = record.exc_info[1:]
@@ -63,7 +62,7 @@ def _cause(record: logging.LogRecord) -> tuple[object, ...]:
 
 
 class Quiet(logging.Handler):
-    """What cannot be said is not said: there may be no memory, no descriptor and no disk."""
+    """Drops what it cannot write: there may be no memory, no descriptor and no disk."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +80,7 @@ class Quiet(logging.Handler):
 
 
 class File(Quiet):
-    """Opened for each message: threads do not all have the same table of files (`calls.fuse_opener`)."""
+    """Opens the file for each message, as some threads have descriptor tables of their own (`calls.fuse_opener`)."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is mounted where: /proc/self/mountinfo (proc_pid_mountinfo(5))."""
+"""The mounts of a process (/proc/PID/mountinfo, proc_pid_mountinfo(5))."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """One line: the mount's number and that of the mount it is on, its device ("0:42"), the mount point's path, file
-    system type and source.
-    """
+    """A line of mountinfo: mount id, parent's mount id, device ("0:42"), mount point, file system type and source."""
 
     number: int
     parent: int
@@ -32,13 +30,13 @@ class Mount(NamedTuple):
 
 
 def mounts(pid: int | str = "self") -> Iterator[Mount]:
-    """Every mount of a process' namespace; of those on one mount point the uppermost comes last. Raises OSError."""
+    """The mounts of a process's namespace. Of several on one mount point the top one comes last. Raises OSError."""
     with open(f"/proc/{pid}/mountinfo", "rb") as file:
         yield from map(parse, file)
 
 
 def parse(line: bytes) -> Mount:
-    """A line of mountinfo."""
+    """Parses a line of mountinfo."""
     fields = line.rstrip(b"\n").split(b" ")
     fstype, source = fields[fields.index(b"-") + 1 :][:2]
     return Mount(
@@ -47,13 +45,13 @@ def parse(line: bytes) -> Mount:
 
 
 def mount_of(fd: int, pid: int | str = "self") -> int:
-    """The number of the mount that a descriptor of a process is on. Raises OSError."""
+    """The mount id of a process's descriptor. Raises OSError."""
     with open(f"/proc/{pid}/fdinfo/{fd}", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"mnt_id:"))
 
 
 def mount_at(path: str) -> Mount | None:
-    """The uppermost mount on `path`, which is absolute and without links; None where there is none."""
+    """The top mount on `path` (absolute, without links); None without one."""
     found = None
     for mount in mounts():
         if mount.point == path:
@@ -62,13 +60,13 @@ def mount_at(path: str) -> Mount | None:
 
 
 def device_at(path: str) -> str | None:
-    """The device of the uppermost mount on `path`; None where there is none."""
+    """The device of the top mount on `path`; None without one."""
     found = mount_at(path)
     return None if found is None else found.device
 
 
 def real_path(path: str) -> str:
-    """As os.path.realpath, but no tree of ours is asked, whose daemon may not answer: there are no links in one."""
+    """os.path.realpath without using trees of ours, whose daemon may not answer. They contain no links to follow."""
     trees = {mount.point for mount in mounts() if mount.ours}
     real, left = "/", os.path.join(os.getcwd(), path).split("/")[::-1]
     links = 0

@@ -1,8 +1,8 @@
-"""Which tasks have come since the last look, without a look at all that there are.
+"""Finds the tasks that are new since the last look, without listing all of /proc.
 
-A pid namespace gives its numbers out one after the other, and says which was the last (/proc/loadavg, proc(5)). So who
-is new is among the numbers between two looks. A number may be given out a while before its task is there
-(kernel/fork.c, copy_process: alloc_pid comes before attach_pid); such numbers are looked at again.
+A pid namespace gives out its pids in ascending order and shows the latest (/proc/loadavg, proc(5)). So new tasks have
+the pids between two looks. A pid may be given out some time before its task is visible (kernel/fork.c, copy_process:
+alloc_pid comes before attach_pid). Such pids are looked at again.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from __future__ import annotations
 import os
 import time
 
-_MOST = 8192  # numbers that are looked at one by one; more are found in a listing of /proc sooner
-_COMING = 0.25  # seconds for which a number without a task may yet get one
-_LISTED = 1.0  # seconds between two listings, while there are new numbers
-_FORK = 20e-6  # seconds that a fork takes at least, per CPU: so long has nobody been round all numbers
+_MOST = 8192  # pids that are looked at one by one; for more, a listing of /proc is faster
+_COMING = 0.25  # seconds in which a pid without a task may still get one
+_LISTED = 1.0  # seconds between two listings, while there are new pids
+_FORK = 20e-6  # seconds of CPU that a fork takes at least: sooner the pids cannot have wrapped around
 _DEFAULT_MAX = 32768
 
 
 class NewPids:
-    """The numbers that were given out after `start`."""
+    """The pids that were given out after `start`."""
 
     def __init__(self) -> None:
         self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
-        self._lost = False  # whether what was given out since has to be found in a listing
+        self._lost = False  # whether the next look must list /proc
         self._last = 0
         self._looked = 0.0
         self._listed = 0.0
-        self._quiet = True  # whether nothing is new since the last listing
+        self._quiet = True  # whether there was no new pid since the last listing
         self._max = _pid_max()
         self._round = self._max * _FORK / (os.cpu_count() or 1)
-        self._forks = 0  # of the machine, when they were asked for last
-        self._coming: dict[int, float] = {}  # number -> until when it may get a task
-        self._over: set[int] = set()  # those that are looked at for the last time
+        self._forks = 0  # of the machine, at the last look
+        self._coming: dict[int, float] = {}  # pid -> until when it may get a task
+        self._over: set[int] = set()  # pids of `_coming` at their last look
 
     def start(self) -> None:
-        """Who is there now is not new."""
+        """Begins: tasks that exist now are not new."""
         self._last = self._newest()
         self._forks = _forks()
         self._looked = self._listed = time.monotonic()
@@ -43,13 +43,14 @@ class NewPids:
         self._over.clear()
 
     def start_anew(self) -> None:
-        """What `take` gave could not be looked at."""
+        """The pids of the last `take` could not be looked at. The next one lists /proc."""
         self._lost = True
 
     def take(self) -> tuple[list[int], bool]:
-        """Numbers among which the new tasks are, as they were given out, and whether each new thread is among them too.
+        """The pids that may be new tasks, in the order in which they were given out; and whether new threads are among
+        them.
 
-        What has no task, or one that cannot be judged yet, is `put_back`.
+        The caller gives a pid without a task to `put_back`, and one with a task to `settle`.
         """
         now = time.monotonic()
         newest = self._newest()
@@ -79,19 +80,19 @@ class NewPids:
         return self._in_order(numbers.union(*spans)), True
 
     def put_back(self, number: int) -> None:
-        """This one shall be among those that `take` gives next, for a while."""
+        """Has the next `take` give this pid again, for a short time."""
         if number not in self._over:
             self._coming.setdefault(number, time.monotonic() + _COMING)
 
     def settle(self, number: int) -> None:
-        """The number has its task."""
+        """The pid has its task."""
         self._coming.pop(number, None)
 
     def _in_order(self, numbers: set[int]) -> list[int]:
         return sorted(numbers, key=lambda number: (number - self._last - 1) % self._max)
 
     def _has_been_round(self) -> bool:
-        """Whether so many tasks were made since this was asked last, or `start`, that each number was given out."""
+        """Whether enough tasks were made since the last call or `start` for the pids to wrap around."""
         before, self._forks = self._forks, _forks()
         return self._forks - before >= self._max or not self._forks
 
@@ -104,7 +105,7 @@ class NewPids:
 
 
 def _forks() -> int:
-    """How many tasks were ever made on the machine; 0 where that is not said."""
+    """The tasks made since boot (/proc/stat, processes); 0 if the file does not tell."""
     try:
         with open("/proc/stat", "rb") as file:
             return next((int(line.split()[1]) for line in file if line.startswith(b"processes ")), 0)

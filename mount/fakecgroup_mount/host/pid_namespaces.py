@@ -1,4 +1,4 @@
-"""The numbers that a process sees for others: those of its pid namespace (pid_namespaces(7))."""
+"""Translates thread numbers between pid namespaces (pid_namespaces(7))."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11
 
 
 def pid_namespace_of(tid: int) -> Numbers:
-    """Those that a thread sees; our own where it is in our namespace, or where that may not be known."""
+    """The numbers that a thread sees; our own if it is in our namespace or that cannot be read."""
     try:
         theirs = os.stat(f"/proc/{tid}/ns/pid").st_ino
     except OSError:
@@ -21,8 +21,8 @@ def pid_namespace_of(tid: int) -> Numbers:
 
 
 def pid_namespace_of_proc(proc: str, tid: int) -> Numbers:
-    """Those that another mount of /proc has, at a path of ours, for a thread in its namespace or in one below; else
-    those that the thread sees.
+    """The numbers in another mount of /proc, at a path of ours, for a thread in its namespace or one below. For any
+    other thread, the numbers that the thread sees.
     """
     own = nspid(tid)
     for depth, number in enumerate(own):
@@ -33,7 +33,7 @@ def pid_namespace_of_proc(proc: str, tid: int) -> Numbers:
 
 
 class PidNamespace:
-    """What is seen in the namespace of a thread, or that many `levels` above it; `namespace` is its inode number."""
+    """The pid namespace of a thread, or the one `levels` above it. `namespace` is its inode number."""
 
     def __init__(self, reader: int, levels: int = 0) -> None:
         self.namespace = _above(reader, levels)
@@ -42,12 +42,14 @@ class PidNamespace:
         self._depth = len(nspid(reader)) - levels
 
     def number(self, tid: int) -> int:
+        """The number that a thread of ours has in this namespace; 0 if it has none."""
         found = nspid(tid)
         if len(found) < self._depth or _above(tid, len(found) - self._depth) != self.namespace:
             return 0
         return found[self._depth - 1]
 
     def tid(self, number: int) -> int:
+        """Our number of the thread with this number in the namespace; 0 without one."""
         try:
             fd = _open_above(self._reader, self._levels)
         except OSError:
@@ -62,7 +64,7 @@ class PidNamespace:
             os.close(fd)
 
     def search(self, number: int) -> int:
-        """`tid` as any kernel allows it."""
+        """`tid` on a kernel before 6.11, by reading all of /proc."""
         for name in os.listdir("/proc"):
             if name.isdecimal() and self.number(int(name)) == number:
                 return int(name)
@@ -70,7 +72,7 @@ class PidNamespace:
 
 
 def nspid(tid: int, proc: str = "/proc") -> list[int]:
-    """A thread's numbers, from the namespace of `proc` inwards (proc_pid_status(5), NSpid); none where it is gone."""
+    """A thread's numbers from the namespace of `proc` inwards (proc_pid_status(5), NSpid); empty if it is gone."""
     try:
         with open(f"{proc}/{tid}/status", "rb") as file:
             return next(list(map(int, line.split()[1:])) for line in file if line.startswith(b"NSpid:"))
@@ -79,7 +81,7 @@ def nspid(tid: int, proc: str = "/proc") -> list[int]:
 
 
 def _above(tid: int, levels: int) -> int:
-    """The inode number of the pid namespace that many levels above a thread's; 0 where that may not be known."""
+    """The inode number of the pid namespace `levels` above a thread's; 0 if it cannot be opened."""
     try:
         fd = _open_above(tid, levels)
     except OSError:
@@ -91,7 +93,7 @@ def _above(tid: int, levels: int) -> int:
 
 
 def _open_above(tid: int, levels: int) -> int:
-    """A descriptor of that namespace. Raises OSError."""
+    """Opens that namespace. Raises OSError."""
     fd = os.open(f"/proc/{tid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         for _ in range(levels):

@@ -1,4 +1,4 @@
-"""Processes that live in the memory of another: what vfork(2) and CLONE_VM make."""
+"""Processes that share an address space, as after vfork(2) and with CLONE_VM."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ctypes
 import platform
 
 _KCMP_VM = 1
-_NUMBER = {"x86_64": 312, "aarch64": 272}.get(platform.machine())  # of kcmp(2), which the C library lacks
+_NUMBER = {"x86_64": 312, "aarch64": 272}.get(platform.machine())  # of kcmp(2), for which the C library has no function
 _libc = ctypes.CDLL(None)
 
 
 def shares_memory(pid: int, other: int) -> bool:
-    """Whether two processes have one memory; False where that may not be known (kcmp(2), ptrace(2))."""
+    """Whether two processes share their memory; False if we may not compare them (kcmp(2), ptrace(2))."""
     if _NUMBER is None:
         return False
     words = (ctypes.c_long(word) for word in (_NUMBER, pid, other, _KCMP_VM, 0, 0))

@@ -1,7 +1,7 @@
-"""Too few descriptors, too little memory: what is kept free for answers, and how a request is told.
+"""Limits of descriptors, memory and threads: what is kept free for answers, and the errno of a request that fails.
 
-A descriptor of ours gets the lowest number that is free. So one with a high number says that there are few left, and
-what would keep it for long does without: the numbers above are for what is open while a request is answered.
+A new descriptor gets the lowest free number, so a high number means that few are left. Then nothing keeps a descriptor
+for long: the highest numbers are reserved for files that are open only while a request is answered.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from errno import EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC
 from fakecgroup import Kernel
 from fakecgroup_mount.errors import MountError
 
-_LEAST = 32  # descriptors
-_RESERVED = 32  # descriptors for answers, or half of what there may be
-_HEADROOM = 4 << 20  # bytes that there have to be left when the tree grows: for answers, and for what a message takes
-_LISTED = 512  # bytes that a cgroup takes in a list of them
-_AGAIN = 0.9  # of the memory of what was removed is found again
-_SPARING = 20  # between two collections, times the time that one takes
+_LEAST = 32  # descriptors that a daemon needs
+_RESERVED = 32  # descriptors for answers; at most half of the limit
+_HEADROOM = 4 << 20  # bytes that must be free before the tree grows, for answers and log messages
+_LISTED = 512  # bytes of a cgroup in a list of all
+_AGAIN = 0.9  # share of the memory of removed cgroups that can be used again
+_SPARING = 20  # times the duration of a garbage collection before the next one
 _SHORT = (EMFILE, ENFILE, ENOMEM, ENOSPC, EAGAIN)
 
 
 def allow_all_descriptors() -> None:
-    """As many as this process may have."""
+    """Raises the soft limit of open files to the hard one."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def require_descriptors() -> None:
-    """Raises MountError where there may be fewer than what works."""
+    """Raises MountError if the limit of open files is too low for a daemon."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < _LEAST:
         raise MountError(f"ulimit -n is {soft}: at least {_LEAST} open files are needed")
 
 
 def may_keep(fd: int) -> bool:
-    """Whether a descriptor that is not there for one answer alone leaves enough for answers."""
+    """Whether a new descriptor may be kept beyond one answer: whether enough are left for answers."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return soft == resource.RLIM_INFINITY or fd < soft - min(_RESERVED, soft // 2)
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether something failed because of a limit, and may work later."""
+    """Whether an operation failed because of a limit and may work later."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORT)
 
 
 def explained(error: BaseException) -> str | None:
-    """What there is too little of, in words and which limit says so; None where it failed for another cause."""
+    """Says what is short and which limit causes it; None for any other error."""
     if isinstance(error, RuntimeError) and "thread" in str(error):
         return "no more threads can be started: a limit of processes (ulimit -u) or of memory (ulimit -v) is reached"
     if isinstance(error, MemoryError):
@@ -67,7 +67,7 @@ def explained(error: BaseException) -> str | None:
 
 
 def require_threads(number: int) -> None:
-    """Raises RuntimeError where so many more cannot be started."""
+    """Raises RuntimeError if `number` more threads cannot be started."""
     enough = threading.Event()
     started = []
     try:
@@ -82,24 +82,25 @@ def require_threads(number: int) -> None:
 
 
 def reply_errno(error: OSError) -> int:
-    """The errno that a request is answered with: that we have too many files open is no affair of whoever asks."""
+    """The errno for a failed request. EMFILE is about our own files, so the caller gets ENOMEM."""
     return ENOMEM if error.errno == EMFILE else error.errno or EIO
 
 
 class MemoryHeadroom:
-    """Says whether a tree can grow, so that it fails before anything has changed."""
+    """Refuses a new cgroup before anything has changed, when memory is short."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._most = 0  # cgroups that there is memory for, once there was not enough for one more
-        self._living = 0  # that there were at the last collection
-        self._made = 0  # since then
+        self._most = 0  # cgroups that fit into memory, once it was short
+        self._living = 0  # cgroups at the last garbage collection
+        self._made = 0  # cgroups made since then
         self._next_collection = 0.0
 
     def require(self) -> None:
-        """Before a cgroup is made. Raises MemoryError.
+        """Called before a cgroup is made. Raises MemoryError.
 
-        A process seldom gives memory back, so what was removed makes room too. It is in cycles until it is collected.
+        Python keeps the memory of removed cgroups, so it counts as free. Removed cgroups are in reference cycles until
+        they are collected.
         """
         living = sum(hierarchy.root.nr_descendants for hierarchy in self._kernel.hierarchies)
         size = _HEADROOM + living * _LISTED

@@ -1,8 +1,8 @@
-"""What processes use of CPUs and memory, from the clocks of processes and /proc.
+"""CPU and memory use of processes, from their CPU clocks and /proc.
 
-Memory that several processes map is divided among them (smaps_rollup, "Pss"), so that it is counted once. To find that
-out takes as long as the memory is big, so of a big process alone in its image only the part from files is divided, and
-not each time; and where we may not look, nothing is.
+Memory that several processes map is divided among them ("Pss" of smaps_rollup), so that it is counted once. Reading
+that takes time in proportion to the memory. So for a big process whose program nobody else runs, only file and shared
+memory is divided, and not at each look. What we may not read is not divided.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _KIB = 1024
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STACK = 16 << 10  # bytes of kernel stack per thread on x86-64 and, with pages of 4 or 16 KiB, arm64 (THREAD_SIZE)
 _WHOLE_PAGES = -4096
-_BIG = 16 << 20  # bytes of a process from which on it is not divided at each look
-_SPARING = 20  # between two such divisions, times the time that one takes
+_BIG = 16 << 20  # bytes of anonymous memory; a bigger process is not divided at each look
+_SPARING = 20  # times the duration of a division pass before the next one
 _PARENT, _CUTIME, _CSTIME, _NICE, _THREADS, _START, _CPU = (
     1,
     13,
@@ -33,7 +33,7 @@ _PARENT, _CUTIME, _CSTIME, _NICE, _THREADS, _START, _CPU = (
     36,
 )  # from the third field of proc_pid_stat(5) on
 _ZOMBIE = "Z"
-_DEAD = "X"  # its parent has its time already, though it can still be seen
+_DEAD = "X"  # still visible, but its parent has its time already
 _IMAGE = (slice(23, 26), slice(42, 49))  # where code, stack and data begin and end: others for each execve(2)
 _MINFLT, _MAJFLT = 7, 9
 _STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
@@ -46,24 +46,24 @@ _NO_USE = ProcessMemory(MemoryUse())
 
 
 class Sharing:
-    """How the memory of one big process was divided: with the numbers of its whole, and until when that will do."""
+    """The shares of a big process in its file and shared memory (0 to 1), good until `until` (ns, monotonic)."""
 
     __slots__ = ("file", "shmem", "until")
 
     def __init__(self, file: float, shmem: float, until: int) -> None:
-        self.file = file  # parts of 1
+        self.file = file
         self.shmem = shmem
         self.until = until
 
 
 class Usage:
-    """Asks /proc; what has not run since it was asked before is not asked again."""
+    """Reads /proc. A process that has not run since the last read is not read again."""
 
     def __init__(self) -> None:
         self._cpu: dict[int, CpuUse] = {}
         self._memory: dict[int, tuple[int, ProcessMemory]] = {}  # with the ns that it had run
         self._sharing: dict[int, Sharing] = {}
-        self._images: dict[object, set[int]] = {}  # those that run one, forks of one another
+        self._images: dict[object, set[int]] = {}  # processes with the same program image, forks of one another
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
         """`Processes.cpu`."""
@@ -108,7 +108,7 @@ class Usage:
             self.forget(tgid)
         self._images.setdefault(image, set()).add(tgid)
         resident, peak = status[b"VmRSS"] * _KIB, status.get(b"VmHWM", 0) * _KIB
-        if shares_memory(tgid, int(stat[_PARENT])):  # its parent's is none of its own, and was no more before
+        if shares_memory(tgid, int(stat[_PARENT])):  # vfork: the memory is the parent's
             use, resident = MemoryUse(stacks=_stacks(status)), peak
         else:
             use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)
@@ -141,7 +141,7 @@ class Usage:
         return MemoryUse(anon, file, shmem, _stacks(status), tables, huge, locked)
 
     def forget(self, tgid: int) -> None:
-        """The process is gone, or runs another program."""
+        """The process is gone or runs another program."""
         known = self._memory.pop(tgid, None)
         self._sharing.pop(tgid, None)
         if known is None:
@@ -200,19 +200,19 @@ def stat_of(tid: int) -> list[str]:
 
 
 def resident(tgid: int) -> int:
-    """The bytes that a process has resident; 0 where it is gone."""
+    """The resident bytes of a process; 0 if it is gone."""
     _, pages, *_ = _text(f"/proc/{tgid}/statm").split() or [b"", b"0"]
     return int(pages) * _PAGE
 
 
 def parent_of(tid: int) -> int:
-    """The process that waits for the one of a thread; 0 where it is gone, or has none."""
+    """The parent of a thread's process; 0 if it is gone or has none."""
     stat = stat_of(tid)
     return int(stat[_PARENT]) if stat else 0
 
 
 def _faults(stat: list[str]) -> Faults:
-    """Those of all of its threads."""
+    """The page faults of all threads of a process."""
     if not stat:
         return Faults()
     major = int(stat[_MAJFLT])
@@ -220,12 +220,12 @@ def _faults(stat: list[str]) -> Faults:
 
 
 def _stacks(status: dict[bytes, int]) -> int:
-    """The kernel stacks of its threads, in bytes."""
+    """Bytes of kernel stacks of all threads of a process."""
     return status.get(b"Threads", 1) * _STACK
 
 
 def _image(stat: list[str]) -> object:
-    """What execve(2) changes; None where we may not know, and it is all 0 or 1."""
+    """A value that execve(2) changes; None if we may not read it (the fields are then 0 or 1)."""
     image = tuple(field for part in _IMAGE for field in stat[part])
     return image if any(len(field) > 1 for field in image) else None
 
@@ -236,7 +236,7 @@ def _numbers(path: str, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
 
 
 def _text(path: str) -> bytes:
-    """A file of /proc as far as it fits one read; nothing where it is gone or not ours to read."""
+    """The first 64 KiB of a file in /proc; empty if it is gone or we may not read it."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read(1 << 16)
@@ -245,7 +245,7 @@ def _text(path: str) -> bytes:
 
 
 def _clock(tgid: int, which: int) -> int | None:
-    """A CPU clock of a process in ns, which anyone may read; None where it is gone (clock_getcpuclockid(3))."""
+    """A CPU clock of a process in ns; None if it is gone. Any process may read it (clock_getcpuclockid(3))."""
     try:
         return time.clock_gettime_ns(~tgid << 3 | which)
     except OSError:
