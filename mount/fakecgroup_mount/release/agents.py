@@ -1,11 +1,10 @@
 """Runs the release agents of a mounted v1 tree, as the kernel does (cgroup1_release_agent, call_usermodehelper).
 
-A kernel runs them with all that it may do itself. Here an agent has the ids of whoever set it and no capability that
-they had not; and what was set by someone who sees another part of the machine, as in a container, is not run at all.
+A kernel runs an agent with all rights. Here an agent gets the ids of the process that set it, and no capability that
+this process lacked. An agent set from other namespaces or another root directory, as in a container, is not run.
 
-A process of its own starts them (`starter`): it has none of the daemon's descriptors and signals, and it may
-wait for a path that leads into the tree itself, which only the daemon can answer for. It is there from the first run on
-and ends with the daemon.
+A process of its own (`starter`) starts the agents. It has none of the daemon's descriptors and signals. It may wait for
+a path in the tree itself, which only the daemon can answer. It starts with the first run and ends with the daemon.
 """
 
 from __future__ import annotations
@@ -28,13 +27,14 @@ from fakecgroup_mount.host.credentials import Credentials, View
 log = logging.getLogger(__name__)
 
 _STARTER = Path(__file__).with_name("starter.py")
-_ANSWER = 4096  # bytes, at most
-_MESSAGE = 16384  # bytes, which the starter takes
+_ANSWER = 4096  # bytes of the longest answer
+_MESSAGE = 16384  # bytes of the longest request
 
 
 class AgentSandbox(NamedTuple):
-    """Where agents are run that shall see what a command sees: in the mount namespace that `mounts` is a descriptor of,
-    under the seccomp filter `code`, whose listener is given to `answer`.
+    """The sandbox in which the agents of `fakecgroup run` are run.
+
+    `mounts` is a descriptor of its mount namespace, `code` its seccomp filter. `answer` takes the filter's listener.
     """
 
     mounts: int
@@ -43,10 +43,10 @@ class AgentSandbox(NamedTuple):
 
 
 class ReleaseAgents:
-    """Starts agents in the order in which they are asked for, as children of the daemon or in a sandbox."""
+    """Starts agents one after the other, as children of the daemon or in a sandbox."""
 
     def __init__(self, view: View | None, sandbox: AgentSandbox | None = None) -> None:
-        """`view` is what those see of the machine whose agents are run."""
+        """Only agents that were set by a process with this `view` are run."""
         self._view = view
         self._sandbox = sandbox
         self._runs: queue.SimpleQueue[tuple[str, str, Credentials]] = queue.SimpleQueue()
@@ -54,18 +54,20 @@ class ReleaseAgents:
         self._failed = ""
 
     def run(self, agent: str, path: str, setter: Caller) -> None:
-        """Has `agent` told the path of a cgroup below its hierarchy's root. Returns at once, whatever comes of it."""
+        """Runs `agent` with a cgroup's path as its argument. `setter` has set the agent. Returns at once;
+        failures are logged.
+        """
         who = setter.privileges()
         if not isinstance(who, Credentials) or who.view is None or who.view != self._view:
-            self._tell(agent, path, "not run, as it was set by a process that sees another part of the machine")
+            self._log_failure(agent, path, "not run, as it was set by a process that sees another part of the machine")
             return
         self._runs.put((agent, path, who))
         if self._thread is None:
             thread = threading.Thread(target=self._pass_on, daemon=True)
             try:
                 thread.start()
-            except RuntimeError as error:  # no more threads: with the next one, if there are by then
-                self._tell(agent, path, str(error))
+            except RuntimeError as error:  # no thread can be started: the run waits for the next one
+                self._log_failure(agent, path, str(error))
                 return
             self._thread = thread
 
@@ -74,8 +76,8 @@ class ReleaseAgents:
         while True:
             agent, path, who = self._runs.get()
             message = b"\0".join((os.fsencode(agent), os.fsencode(path), _limits(who)))
-            if len(message) > _MESSAGE:  # cut off, its last group would be another
-                self._tell(agent, path, "whoever set it has too many groups")
+            if len(message) > _MESSAGE:  # cut off, the last group would be a wrong one
+                self._log_failure(agent, path, "whoever set it has too many groups")
                 continue
             try:
                 starter = starter or _start(self._sandbox)
@@ -85,25 +87,25 @@ class ReleaseAgents:
                 answer = str(error).encode()
                 starter = None
             if answer:
-                self._tell(agent, path, answer.decode(errors="replace"))
+                self._log_failure(agent, path, answer.decode(errors="replace"))
 
-    def _tell(self, agent: str, path: str, why: str) -> None:
-        """The kernel is silent; the log hears of each agent's first failure."""
+    def _log_failure(self, agent: str, path: str, why: str) -> None:
+        """Logs an agent's first failure. The kernel says nothing."""
         if agent != self._failed:
             self._failed = agent
             log.warning("release agent %r for cgroup %r: %s", agent, path, why)
 
 
 def _limits(who: Credentials) -> bytes:
-    """What `starter` takes: uid, gid, capabilities, those to be had, whether no more are, and the groups."""
-    bounding = who.bounding if who.uid else who.held  # root would have all of the former
+    """The rights of an agent for `starter`: uid, gid, capabilities, bounding set, no_new_privs, groups."""
+    bounding = who.bounding if who.uid else who.held  # execve(2) gives root the whole bounding set
     return b"%d %d %d %d %d " % (who.uid, who.gid, who.held, bounding, who.no_new_privileges) + b" ".join(
         b"%d" % group for group in who.groups
     )
 
 
 def _start(sandbox: AgentSandbox | None) -> socket.socket:
-    """The connection to a new starter, which ends when it is closed. Raises OSError."""
+    """Starts a starter and returns the connection to it. Closing it ends the starter. Raises OSError."""
     if sandbox is None:
         return helper_process.start(_STARTER)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -122,8 +124,8 @@ def _start(sandbox: AgentSandbox | None) -> socket.socket:
 
 
 def _become_trapped_starter(daemon: socket.socket, sandbox: AgentSandbox) -> NoReturn:
-    """System calls are asked about as the command's are before anybody can trace it, as once it is executed others of
-    the sandbox may: they get no process without the filter.
+    """Installs the sandbox's filter, then executes the starter. After execve(2), processes of the sandbox may trace it;
+    so it must be trapped before, or they would get a process without the filter.
     """
     from fakecgroup_mount.seccomp.filter import install
 
@@ -136,7 +138,7 @@ def _become_trapped_starter(daemon: socket.socket, sandbox: AgentSandbox) -> NoR
             try:
                 os.close(fd)
             except OSError:
-                pass  # the one that listed the others
+                pass  # the descriptor of the listing itself
     with socket.socket(fileno=0) as asked:
         listener = install(sandbox.code)
         socket.send_fds(asked, [b"+"], [listener])

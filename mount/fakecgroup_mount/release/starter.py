@@ -1,9 +1,8 @@
 """The process that starts release agents; `agents` runs this file with a socket as its standard input.
 
-Each message is an agent's path, its argument and whose rights it has (`agents._limits`), with NUL in between; each is
-answered with nothing, or with why it was not started.
-With an argument, the descriptor of a mount namespace, they are run in that one.
-An agent is what call_usermodehelper makes: two variables, /, umask 022, no open file.
+A request is an agent's path, its argument and its rights (`agents._limits`), separated by NUL. The answer is empty, or
+says why the agent was not started. The program's argument, if any, is the descriptor of the agents' mount namespace.
+An agent starts as call_usermodehelper makes it: two environment variables, directory /, umask 022, no open file.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import sys
 _ENVIRONMENT = {"HOME": "/", "PATH": "/sbin:/bin:/usr/sbin:/usr/bin"}  # cgroup1_release_agent
 _CLONE_NEWNS = 0x00020000
 _MESSAGE = 16384  # bytes: two paths
-_FILES = 1024  # INR_OPEN_CUR; the daemon has raised its own limit
+_FILES = 1024  # INR_OPEN_CUR, the kernel's default; the daemon's own limit is higher
 _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 23, 24, 38
 _CAPABILITIES = struct.Struct("=IIIIII")  # two struct __user_cap_data_struct: effective, permitted, inheritable
 _CAPABILITY_VERSION = 0x20080522
@@ -42,7 +41,7 @@ def main() -> None:
 
 
 def _enter(mounts: int) -> None:
-    """Joins a mount namespace (setns(2)); where that cannot be, no agent is run."""
+    """Joins a mount namespace (setns(2)). Exits if that fails, so that no agent runs elsewhere."""
     libc = ctypes.CDLL(None)
     if libc.setns(mounts, _CLONE_NEWNS):
         sys.exit(1)
@@ -50,7 +49,7 @@ def _enter(mounts: int) -> None:
 
 
 def _started(agent: bytes, argument: bytes, limits: bytes) -> bytes:
-    """A child becomes the agent, or says why it cannot."""
+    """Starts an agent in a child. Returns why it could not, or nothing."""
     heard, said = os.pipe2(os.O_CLOEXEC)
     if os.fork() == 0:
         try:
@@ -67,7 +66,7 @@ def _started(agent: bytes, argument: bytes, limits: bytes) -> bytes:
 
 
 def _forget() -> None:
-    """Leaves what is ours: the session, the open files, what is done at signals."""
+    """Leaves our session, open files and signal handlers."""
     os.setsid()
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)

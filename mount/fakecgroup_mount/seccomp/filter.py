@@ -1,4 +1,4 @@
-"""The seccomp filter: which system calls of the command and its children are asked about (seccomp(2))."""
+"""The seccomp filter that traps system calls of the command and its descendants (seccomp(2))."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; of an 
 _NOTIFY, _ALLOW, _ERRNO = 0x7FC00000, 0x7FFF0000, 0x00050000
 
 _SET_MODE_FILTER = 1
-_SPEC_ALLOW = 4  # before Linux 5.16 the processes would be slowed down against speculation; it is no security boundary
+_SPEC_ALLOW = 4  # no speculation mitigations (the default before Linux 5.16): the filter is no security boundary
 _NEW_LISTENER = 8
-_WAIT_KILLABLE = 32  # Linux 5.19: only a deadly signal interrupts a caller who waits for the answer
+_WAIT_KILLABLE = 32  # Linux 5.19: only a fatal signal interrupts a waiting caller
 
 
 _REFUSED = (_RETURN, 0, 0, _ERRNO | EPERM)
@@ -46,7 +46,7 @@ _X32 = [
 
 
 class When(NamedTuple):
-    """A call is asked about where these bits of an argument, which is given by its number, have this value."""
+    """A condition: these bits of the argument with this number have this value."""
 
     argument: int
     value: int
@@ -54,7 +54,7 @@ class When(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The errno that a call fails with, always or `when` it is said."""
+    """A call fails with this errno, always or `when` the condition holds."""
 
     errno: int
     when: When | None = None
@@ -63,11 +63,11 @@ class Refusal(NamedTuple):
 def program(
     trapped: Mapping[str, When | None], refused: Mapping[str, Refusal], architecture: Architecture = HERE
 ) -> bytes:
-    """The filter's instructions: `trapped` system calls are asked about, always or `When` it is said, `refused` ones
-    fail with an errno, all others go on.
+    """The filter's instructions. `trapped` calls are trapped, always or under a condition, `refused` calls fail with an
+    errno, all others go on.
 
-    What is not the processor's own (i386, AArch32; x32 has other numbers) goes on too, and sees the machine as it is;
-    but what could mount the machine's own cgroups is refused.
+    Calls of another ABI than the processor's own (i386, AArch32, x32) go on too and see the machine as it is. Of those,
+    calls that could mount the machine's own cgroups are refused.
     """
     code = [
         (_LOAD, 0, 0, _ARCH),
@@ -95,7 +95,7 @@ def program(
 
 
 def install(code: bytes) -> int:
-    """Puts the filter on this process and all that it starts from now on; returns the listener. Raises MountError."""
+    """Installs the filter for this process and its future descendants. Returns the listener. Raises MountError."""
     buffer = ctypes.create_string_buffer(code, len(code))
     head = ctypes.create_string_buffer(pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
     flags = _SPEC_ALLOW | _NEW_LISTENER | _WAIT_KILLABLE

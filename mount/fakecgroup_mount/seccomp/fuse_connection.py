@@ -1,7 +1,7 @@
-"""The end of the tree's FUSE connection, when whoever serves it may have died in the middle of an answer.
+"""Ends the FUSE connections of a sandbox whose server has died.
 
-A thread of the server that waits for one of the server's own answers cannot be killed (fs/fuse/dev.c,
-request_wait_answer), and so the process would keep /dev/fuse, and wait, for ever. A forced unmount ends the wait.
+A thread of the server that waits for the server's own answer cannot be killed (fs/fuse/dev.c, request_wait_answer). The
+dead process would keep /dev/fuse open and wait for ever. A forced unmount ends the wait.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from fakecgroup_mount.seccomp.syscalls import MNT_DETACH, MNT_FORCE, unmount
 
 
 class FuseConnection:
-    """Of the sandbox whose namespaces these are."""
+    """The FUSE connections of the sandbox with these namespaces."""
 
     def __init__(self, there: UserAndMountNamespaces) -> None:
         self._there = there
 
     def end(self) -> None:
-        """Ends it, with the file systems of this kind that were mounted in the sandbox; others' the kernel lets be."""
+        """Unmounts all our trees in the sandbox by force. The kernel refuses it for those of other user namespaces."""
         self._there.do(_unmount_ours)
 
 

@@ -1,4 +1,4 @@
-"""The other end of the filter: takes trapped system calls and answers them (seccomp_unotify(2))."""
+"""Takes trapped system calls and answers them (seccomp_unotify(2))."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _RECEIVE, _SEND, _ADD_FD = 0xC0502100, 0xC0182101, 0x40182103
 _STILL_WAITS, _SET_FLAGS = 0x40082102, 0x40082104
-_SYNC_WAKE_UP = 1  # each side waits for the other, so one CPU does for both
+_SYNC_WAKE_UP = 1  # caller and listener wait for each other, so both can run on one CPU
 _NOTIFICATION = Struct("=QI4xi12x6Q")  # struct seccomp_notif: id, pid, and of its data the number and the arguments
 _ANSWER = Struct("=QqiI")  # struct seccomp_notif_resp
 _ADD = Struct("=QIIII")  # struct seccomp_notif_addfd
@@ -32,13 +32,15 @@ _Given = TypeVar("_Given")
 
 
 class Continue(NamedTuple):
-    """The answer that the kernel shall do the call itself; `then` is done once it was told so, or is gone."""
+    """The answer that lets the kernel do the call (SECCOMP_USER_NOTIF_FLAG_CONTINUE). `then` is called after it
+    is sent.
+    """
 
     then: Callable[[], None] | None = None
 
 
 class Descriptor(NamedTuple):
-    """The answer that is a file descriptor: a copy of `fd`, which is closed here; `flags` O_CLOEXEC or 0."""
+    """The answer that gives the caller a duplicate of `fd`, which is closed here. `flags` is O_CLOEXEC or 0."""
 
     fd: int
     flags: int
@@ -49,9 +51,9 @@ CONTINUE = Continue()
 
 
 class Call:
-    """A trapped call: which thread waits, the call's number and arguments, and access to the thread's memory.
+    """A trapped call: the waiting thread, the call's number and arguments, and the thread's memory.
 
-    Whoever listens has one and uses it again for the next call that it takes.
+    Each listening thread has one and uses it again for the next call.
     """
 
     __slots__ = ("_fd", "answer", "arguments", "memory", "number", "tid", "unique")
@@ -64,10 +66,10 @@ class Call:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self.memory = Memory()
-        self.answer = bytearray(_ANSWER.size)  # bytes would make ioctl raise and catch an exception each time
+        self.answer = bytearray(_ANSWER.size)  # with bytes, ioctl would raise and catch an exception each time
 
     def waits(self) -> bool:
-        """Whether the thread still waits, so that `tid` is still that thread and not one that came after it."""
+        """Whether the thread still waits. If so, `tid` has not been given to another thread."""
         try:
             ioctl(self._fd, _STILL_WAITS, _ID.pack(self.unique))
         except OSError:
@@ -76,8 +78,8 @@ class Call:
 
 
 class Later(NamedTuple):
-    """The answer is that of `work`, which may have to wait for the tree, or for another file system that a process of
-    the sandbox serves: others are answered meanwhile.
+    """The answer will be that of `work`, which may wait for the tree or for a file system that a process of the sandbox
+    serves. Other calls are answered meanwhile.
     """
 
     work: Callable[[Call], Answer]
@@ -87,29 +89,30 @@ Handler = Callable[[Call], Answer | Later]
 
 
 def later(work: Callable[[Call], Answer]) -> Handler:
-    """The handler for a call that may have to wait in any case."""
+    """A handler that always gives `Later(work)`."""
     answer = Later(work)
     return lambda call: answer
 
 
 class Listener:
-    """Answers what comes from `fd` with `handlers`, which give a call's result, a descriptor, or let the kernel do the
-    call, and raise OSError for an errno.
+    """Answers the trapped calls from `fd` with `handlers`, by call number.
 
-    One thread listens and answers, as long as it need not wait: most calls go on at once, and a second thread would
-    only take turns with it. Who may have to wait has another one listen first.
+    A handler returns the call's result, a `Descriptor`, `Continue` or `Later`, and raises OSError for an errno.
+
+    One thread at a time listens. It answers most calls at once, so a second listening thread would only take turns with
+    it. Before it does the work of a `Later`, it lets another thread listen.
     """
 
     def __init__(self, fd: int, handlers: dict[int, Handler]) -> None:
         self._fd = fd
         self._handlers = handlers
-        self._turn = threading.Lock()  # who holds it listens
+        self._turn = threading.Lock()  # held by the thread that listens
         self._lock = threading.Lock()
-        self._ready = 0  # those who will listen when it is their turn
+        self._ready = 0  # threads that listen or wait for their turn
         self._threads = 0
 
     def start(self) -> None:
-        """Begins to answer."""
+        """Starts to listen."""
         try:
             ioctl(self._fd, _SET_FLAGS, _SYNC_WAKE_UP)
         except OSError:
@@ -117,7 +120,7 @@ class Listener:
         self._need_another()
 
     def _need_another(self) -> None:
-        """Sees to it that somebody will listen. Raises RuntimeError where there can be no more threads."""
+        """Starts a thread unless one is ready to listen. Raises RuntimeError if no thread can be started."""
         with self._lock:
             if self._ready or self._threads >= _MOST:
                 return
@@ -142,23 +145,23 @@ class Listener:
                     return
                 try:
                     self._need_another()
-                except RuntimeError:  # RLIMIT_NPROC: others wait until this one is answered
+                except RuntimeError:  # RLIMIT_NPROC: other calls wait until this one is answered
                     pass
             self._send(call, _attempt(work, call))
             with self._lock:
                 self._ready += 1
 
     def _listen(self, call: Call) -> Callable[[Call], Answer] | None:
-        """Answers until a call may have to wait, whose work this returns, or until nobody is left."""
+        """Answers calls. Returns the work of the first `Later`, or None when no process with the filter is left."""
         fd, handlers = self._fd, self._handlers
         buffer = bytearray(_NOTIFICATION.size)
         zeros = bytes(buffer)
         while True:
-            buffer[:] = zeros  # the kernel insists
+            buffer[:] = zeros  # the kernel requires it (EINVAL)
             try:
                 ioctl(fd, _RECEIVE, buffer)
             except OSError as error:
-                if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # its caller was killed
+                if error.errno == EINTR or (error.errno == ENOENT and not _is_over(fd)):  # the caller was killed
                     continue
                 return None
             taken = _NOTIFICATION.unpack(buffer)
@@ -189,7 +192,7 @@ class Listener:
         except OSError as error:
             if error.errno != ENOENT:  # the caller was killed
                 log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
-        except Exception:  # by what is done then: the thread listens on, as perhaps no other does
+        except Exception:  # of `then`; the thread goes on, as it may be the only one that listens
             log.exception("after system call %d of %d", call.number, call.tid)
 
     def _reply(self, call: Call, result: int, flags: int = 0) -> None:
@@ -212,7 +215,7 @@ def _attempt(work: Callable[[Call], _Given], call: Call) -> _Given | int:
 
 
 def _is_over(fd: int) -> bool:
-    """Whether nobody is left with the filter; whoever waits then is told ENOENT, without end."""
+    """Whether no process with the filter is left. SECCOMP_IOCTL_NOTIF_RECV then always fails with ENOENT."""
     poller = select.poll()
     poller.register(fd, 0)
     return any(events & select.POLLHUP for _, events in poller.poll(0))

@@ -1,4 +1,4 @@
-"""The memory of a process that waits for an answer (process_vm_readv(2))."""
+"""Reads and writes the memory of a process in a trapped call (process_vm_readv(2))."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fakecgroup_mount.seccomp.syscalls import libc
 
 _PAGE = 4096
 _PATH_MAX = 4096
-_MOST_PATHS = 256  # bytes, of which few paths have more
-_IOVECS = Struct("=QQQQ")  # two struct iovec, ours and the other's
+_MOST_PATHS = 256  # bytes; few paths are longer
+_IOVECS = Struct("=QQQQ")  # two struct iovec: ours, then the other process's
 _BETWEEN = Struct("=QQQ")  # our size, the other's address and size
 
 for _call in (libc.process_vm_readv, libc.process_vm_writev):
@@ -21,8 +21,9 @@ for _call in (libc.process_vm_readv, libc.process_vm_writev):
 
 
 class Memory:
-    """Reads and writes; one for each thread, as its buffer is used again. Raises OSError: EFAULT for an address where
-    nothing is, ESRCH for a process that is gone.
+    """Access to other processes' memory, through one buffer: for one thread.
+
+    Raises OSError: EFAULT for an unmapped address, ESRCH for a process that is gone.
     """
 
     def __init__(self) -> None:
@@ -31,21 +32,21 @@ class Memory:
         ours = ctypes.addressof(self._iovecs)
         _IOVECS.pack_into(self._iovecs, 0, ctypes.addressof(self._buffer), 0, 0, 0)
         theirs, one = ours + _IOVECS.size // 2, ctypes.c_ulong(1)
-        # As C has them, which is faster than argtypes.
+        # C types, as that is faster than argtypes.
         self._arguments = (ctypes.c_void_p(ours), one, ctypes.c_void_p(theirs), one, ctypes.c_ulong(0))
 
     def read(self, tid: int, address: int, size: int) -> bytes:
-        """`size` bytes, at most a page."""
+        """Reads `size` bytes, at most a page."""
         self._transfer(libc.process_vm_readv, tid, address, size)
         return ctypes.string_at(self._buffer, size)
 
     def read_text(self, tid: int, address: int) -> bytes:
-        """Up to a NUL; of what is longer than a path, the beginning."""
+        """Reads up to a NUL, at most PATH_MAX bytes."""
         text = b""
         while len(text) < _PATH_MAX:
             size = min(_MOST_PATHS, _PAGE - address % _PAGE)
             self._transfer(libc.process_vm_readv, tid, address, size)
-            part: bytes = self._buffer.value[:size]  # up to a NUL, which may be what was there before
+            part: bytes = self._buffer.value[:size]  # `value` ends at a NUL, which may lie beyond `size`
             text += part
             if len(part) < size:
                 break
@@ -53,7 +54,7 @@ class Memory:
         return text
 
     def write(self, tid: int, address: int, data: bytes) -> None:
-        """At most a page."""
+        """Writes at most a page."""
         ctypes.memmove(self._buffer, data, len(data))
         self._transfer(libc.process_vm_writev, tid, address, len(data))
 

@@ -1,4 +1,4 @@
-"""Ends everything that lives in a user namespace or in one below it."""
+"""Kills all processes in a user namespace and in the namespaces below it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 
 from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
 
-_ROUNDS = 1000  # a process that forks faster than it can be found is not hunted for ever
-_LONG = 20  # rounds
-_AT_ONCE = 8  # descriptors that are kept
-_PATIENCE = 10  # ms for the end of one that is killed, before all are looked at again
+_ROUNDS = 1000  # then a process that forks faster than it is found is left alone
+_LONG = 20  # rounds until `free` is called
+_AT_ONCE = 8  # pidfds that are kept open
+_PATIENCE = 10  # ms for the end of a killed process before the next round
 
 
 def kill_namespace(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None:
-    """SIGKILL to all, until there is none that lives; `free` is called if that takes long, for who waits and cannot
-    be killed.
+    """Sends SIGKILL to all processes until none is left. If that takes long, `free` is called: it must end the wait of
+    processes that cannot be killed.
     """
     for turn in range(_ROUNDS):
         killed: deque[int] = deque()
@@ -40,7 +40,7 @@ def kill_namespace(namespace: Namespace, free: Callable[[], None] = lambda: None
 
 
 def processes_inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
-    """Each process that lives in the namespace, but ours, with a pidfd to close."""
+    """Each living process in the namespace but this one, with a pidfd that the caller closes."""
     known = {namespace: True}
     for name in os.listdir("/proc"):
         if not name.isdecimal() or int(name) == os.getpid() or not _is_inside(name, known):
@@ -49,21 +49,21 @@ def processes_inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
             pidfd = os.pidfd_open(int(name))
         except OSError:
             continue
-        if not _has_ended(pidfd) and _is_inside(name, known):  # it may be another by now
+        if not _has_ended(pidfd) and _is_inside(name, known):  # the pid may be another process's by now
             yield int(name), pidfd
         else:
             os.close(pidfd)
 
 
 def _has_ended(pidfd: int, wait: int = 0) -> bool:
-    """Whether it is a zombie, which can wait long for its parent; `wait` are ms."""
+    """Whether a process has exited, or does so within `wait` ms. A zombie has."""
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
     return bool(poller.poll(wait))
 
 
 def _is_inside(pid: str, known: dict[Namespace, bool]) -> bool:
-    """Whether a process is in one of the `known` namespaces that count, or below one; its own is known then."""
+    """Whether a process is in or below a namespace that `known` maps to True. Adds its own namespace to `known`."""
     try:
         own = namespace_of(pid)
         return known[own] if own in known else _is_below(pid, known)
@@ -72,6 +72,6 @@ def _is_inside(pid: str, known: dict[Namespace, bool]) -> bool:
 
 
 def _is_below(pid: str, known: dict[Namespace, bool]) -> bool:
-    """Raises OSError."""
+    """Whether one of its namespaces is `known` as True. Raises OSError."""
     above = list(lineage(pid))
     return known.setdefault(above[0], any(known.get(namespace, False) for namespace in above))

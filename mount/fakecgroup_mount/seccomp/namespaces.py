@@ -1,4 +1,4 @@
-"""What is done in other namespaces than our own (setns(2))."""
+"""Work in other namespaces than our own (setns(2))."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fakecgroup_mount.seccomp import syscalls
 
 
 class UserAndMountNamespaces:
-    """The user namespace and the mount namespace of a thread, which are held open. Raises OSError: no such thread."""
+    """The user and mount namespace of a thread, held open until `close`. Raises OSError: no such thread."""
 
     def __init__(self, tid: int) -> None:
         users = os.open(f"/proc/{tid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
@@ -22,7 +22,7 @@ class UserAndMountNamespaces:
 
     @classmethod
     def from_descriptors(cls, users: int, mounts: int) -> UserAndMountNamespaces:
-        """Those that two descriptors are of, which are ours from now on."""
+        """The namespaces behind two descriptors, which this object owns from now on."""
         made = cls.__new__(cls)
         made.descriptors = users, mounts
         return made
@@ -32,9 +32,9 @@ class UserAndMountNamespaces:
             os.close(fd)
 
     def do(self, work: Callable[[], object]) -> int:
-        """Does it there; returns an errno.
+        """Does `work` in a child in these namespaces. Returns 0, or the errno of its OSError.
 
-        A child of ours does it, as a process with threads cannot change its user namespace.
+        It takes a child because a process with threads cannot change its user namespace.
         """
         pid = os.fork()
         if pid == 0:
@@ -50,12 +50,12 @@ class UserAndMountNamespaces:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def enter(self) -> None:
-        """Joins them, with a process that has one thread. Nobody there can reach into it, and through it to where it
-        came from (ptrace(2), access mode checking). Raises OSError.
+        """Moves this process, which must have one thread, into the namespaces. No process there can trace it or reach
+        its old namespaces through it (ptrace(2), access mode checking). Raises OSError.
         """
         users, mounts = self.descriptors
         syscalls.forbid_tracing()
         if os.stat("/proc/self/ns/user").st_ino != os.fstat(users).st_ino:
             syscalls.set_namespace(users, syscalls.CLONE_NEWUSER)
         syscalls.set_namespace(mounts, syscalls.CLONE_NEWNS)
-        syscalls.forbid_tracing()  # other ids may have allowed it
+        syscalls.forbid_tracing()  # a change of ids may have allowed it again

@@ -1,4 +1,4 @@
-"""Threads and descriptors, seen from our side of the namespaces."""
+"""Threads of the sandbox and descriptors, as our namespaces show them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fakecgroup_mount.seccomp import syscalls
 
 PROC_SUPER_MAGIC = 0x9FA0
-A_FORK = 50_000_000  # ns on a CPU, for which no fork takes long enough
+A_FORK = 50_000_000  # ns on a CPU; any fork takes less
 _AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
 _STATX_MNT_ID_UNIQUE = 0x4000  # include/uapi/linux/stat.h
 _STATX_SIZE, _STATX_INO, _STATX_DEV, _STATX_MNT_ID = 256, 32, 136, 144  # of a struct statx, and where in it
@@ -30,14 +30,14 @@ def statfs(fd: int) -> bytearray:
 
 
 def identity(path: str) -> tuple[int, int]:
-    """st_dev and st_ino of what is there; a file system that we serve ourselves is not asked. Raises OSError."""
+    """st_dev and st_ino at a path, without a request to a FUSE file system (AT_STATX_DONT_SYNC). Raises OSError."""
     found = _statx(syscalls.AT_FDCWD, os.fsencode(path), _AT_STATX_DONT_SYNC)
     (inode,) = unpack_from("=Q", found, _STATX_INO)
     return os.makedev(*unpack_from("=II", found, _STATX_DEV)), inode
 
 
 def unique_mount_id(fd: int) -> int:
-    """The number of the mount that a descriptor of ours is on, which no other has ever had; 0 before Linux 6.8."""
+    """The unique id of a descriptor's mount, which is never used again (STATX_MNT_ID_UNIQUE); 0 before Linux 6.8."""
     found = _statx(fd, b"", syscalls.AT_EMPTY_PATH, _STATX_MNT_ID_UNIQUE)
     (mask,) = unpack_from("=I", found)
     return int(unpack_from("=Q", found, _STATX_MNT_ID)[0]) if mask & _STATX_MNT_ID_UNIQUE else 0
@@ -51,18 +51,18 @@ def _statx(fd: int, path: bytes, flags: int, mask: int = 0) -> ctypes.Array[ctyp
 
 
 def signed(word: int) -> int:
-    """A descriptor, from the register that it came in."""
+    """The signed int in the low half of a register."""
     return (word & 0xFFFFFFFF) - ((word & 0x80000000) << 1)
 
 
 def thread_group(tid: int) -> int:
-    """The process that a thread is of. Raises OSError."""
+    """The tgid of a thread. Raises OSError."""
     with open(f"/proc/{tid}/status", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
 
 
 def children(tid: int) -> frozenset[bytes]:
-    """The processes that a thread has forked, where the kernel tells (CONFIG_PROC_CHILDREN)."""
+    """The child processes of a thread; empty without CONFIG_PROC_CHILDREN."""
     try:
         with open(f"/proc/{tid}/task/{tid}/children", "rb") as file:
             return frozenset(file.read().split())
@@ -71,7 +71,7 @@ def children(tid: int) -> frozenset[bytes]:
 
 
 def ran(tid: int) -> int:
-    """ns that a thread has been on a CPU (Documentation/scheduler/sched-stats.rst)."""
+    """The CPU time of a thread in ns (Documentation/scheduler/sched-stats.rst); 0 if it is gone."""
     try:
         with open(f"/proc/{tid}/schedstat", "rb", buffering=0) as file:
             return int(file.read(64).split()[0])
@@ -80,7 +80,7 @@ def ran(tid: int) -> int:
 
 
 def is_in_call(tid: int, number: int) -> bool:
-    """Whether a thread may still be in a system call."""
+    """Whether a thread may still be in the system call with this number."""
     try:
         with open(f"/proc/{tid}/syscall", "rb") as file:
             return file.read().split()[0] in (b"running", b"%d" % number)
@@ -89,7 +89,7 @@ def is_in_call(tid: int, number: int) -> bool:
 
 
 class Credentials(NamedTuple):
-    """Of a thread, as our user namespace has them: real, effective, saved and file system ids; what it may do."""
+    """A thread's ids (real, effective, saved, file system), groups and effective capabilities, as we see them."""
 
     uids: list[int]
     gids: list[int]
@@ -98,7 +98,7 @@ class Credentials(NamedTuple):
 
 
 def credentials(tid: int) -> Credentials:
-    """Raises OSError."""
+    """Reads them from /proc/TID/status. Raises OSError."""
     with open(f"/proc/{tid}/status", "rb") as file:
         fields = dict(line.split(b":", 1) for line in file)
     uids, gids, groups = (list(map(int, fields[name].split())) for name in (b"Uid", b"Gid", b"Groups"))

@@ -1,4 +1,4 @@
-"""System calls that Python has no function for, and their numbers."""
+"""System calls without a function in Python, and the numbers of system calls."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Given = TypeVar("_Given")
 
 
 class Architecture(NamedTuple):
-    """What differs between processors: the AUDIT_ARCH_* of linux/audit.h, and which system calls have which numbers."""
+    """A processor's AUDIT_ARCH_* (linux/audit.h) and system call numbers."""
 
     audit: int
     numbers: Mapping[str, int]
 
     def by_number(self, by_name: Mapping[str, _Given]) -> dict[int, _Given]:
-        """What is said of calls by their names; those that are not there are left out."""
+        """The mapping by number instead of name. Calls that this processor lacks are left out."""
         return {self.numbers[name]: given for name, given in by_name.items() if name in self.numbers}
 
 
@@ -99,10 +99,10 @@ ARCHITECTURES = {
     "x86_64": Architecture(0xC000003E, _X86_64),
     "aarch64": Architecture(0xC00000B7, _GENERIC),
 }
-"""By what uname(2) calls them: little-endian, with 64 bits, and alike in the structs and flags that are used here."""
+"""By uname(2)'s machine. All are little-endian with 64 bits, and have the same structs and flags for our calls."""
 
 HERE = ARCHITECTURES.get(platform.machine(), Architecture(0, {}))
-"""This machine's; without any calls where it is not among them."""
+"""This machine's; without calls for any other machine."""
 
 CLONE_VM = 0x00000100
 CLONE_FS = 0x00000200
@@ -127,7 +127,7 @@ libc.syscall.restype = ctypes.c_long
 
 
 def check_machine() -> None:
-    """Raises MountError where `run` is not prepared for this processor or this kernel."""
+    """Raises MountError if `run` does not support this processor or kernel."""
     machine, release = platform.machine(), platform.release()
     narrow = sys.maxsize < 1 << 32
     if not HERE.numbers or narrow:
@@ -139,13 +139,13 @@ def check_machine() -> None:
 
 
 def syscall(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
-    """The call's result. Raises OSError."""
+    """Makes a system call and returns its result. Raises OSError."""
     words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
     return _checked(libc.syscall(ctypes.c_long(HERE.numbers[name]), *words))
 
 
 def fork_as(numbers: list[int]) -> int:
-    """fork(2) of a child with these numbers in its pid namespaces, the innermost first (clone3(2), set_tid). For a
+    """fork(2) of a child with these pids in its pid namespaces, the innermost first (clone3(2), set_tid). Only for a
     process with one thread. Raises OSError.
     """
     tids = ctypes.create_string_buffer(pack(f"={len(numbers)}i", *numbers))
@@ -164,8 +164,8 @@ def set_namespace(fd: int, kind: int) -> None:
 
 
 def forbid_tracing() -> None:
-    """Lets nobody trace this process or reach into it who may not in the user namespace that it was executed in: its
-    own root there has no such right (prctl(2), PR_SET_DUMPABLE).
+    """Makes this process undumpable (prctl(2), PR_SET_DUMPABLE). Then tracing it takes rights in the user namespace in
+    which it was executed. The root of the namespace that it has joined has none.
     """
     _checked(libc.prctl(_PR_SET_DUMPABLE, 0))
 
@@ -179,12 +179,12 @@ def mount(source: str | None, target: str, fstype: str | None, flags: int, data:
 
 
 def mount_as_given(source: bytes | None, target: bytes, fstype: bytes, flags: int, data: bytes | None) -> None:
-    """mount(2), with arguments as a program has them. Raises OSError."""
+    """mount(2) with unchanged arguments. Raises OSError."""
     _checked(libc.mount(source, target, fstype, ctypes.c_ulong(flags), data))
 
 
 def unmount(path: str, flags: int = MNT_DETACH) -> None:
-    """umount2(2), lazily if nothing else is said. Raises OSError."""
+    """umount2(2), by default lazily (MNT_DETACH). Raises OSError."""
     if libc.umount2(os.fsencode(path), flags):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), path)

@@ -1,4 +1,4 @@
-"""User namespaces, and which is above which (ioctl_ns(2))."""
+"""User namespaces and their parents (ioctl_ns(2))."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def namespace_of(pid: int | str) -> Namespace:
 
 
 def lineage(pid: int | str) -> Iterator[Namespace]:
-    """The user namespace of a process and those above it, as far as they are not above our own. Raises OSError."""
+    """The user namespace of a process and its ancestors, up to our own. Raises OSError."""
     return _upwards(os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC))
 
 
 def owners(pid: int | str, kind: str) -> Iterator[Namespace]:
-    """The user namespace that owns another namespace of a process, such as "cgroup", and those above it; none where
-    they are above our own. Raises OSError: no such process.
+    """The user namespace that owns a process's namespace of a kind such as "cgroup", and its ancestors up to our own;
+    empty if the owner is above our own. Raises OSError: no such process.
     """
     owned = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,5 +1,5 @@
-"""Trees for other people's tests: the pytest plugin.
+"""The pytest plugin: trees for other people's tests.
 
-`plugin` is what pytest loads at every start, so it imports nothing else of this package until a fixture is used;
-`options` reads the marker; `trees` mounts, by way of `server`, a process of its own.
+`plugin` is loaded by every pytest, so it imports the rest only when a fixture is used. `options` reads the marker,
+`factory` is the fixture, and `trees` asks `server`, a process of its own, to mount and unmount.
 """
