@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-_PATIENCE = 2.0  # seconds for the runs that are expected
-_AFTERWARDS = 0.03  # seconds for those that are not; one that comes later still is told the next time
+_PATIENCE = 2.0  # seconds for expected runs
+_AFTERWARDS = 0.03  # seconds for unexpected runs; a later one counts for the next call
 
 _PROGRAM = """\
 #!{python} -IS
@@ -39,7 +39,7 @@ os.rename(fresh, f"{{own}}/run-{{os.getpid()}}")
 
 
 class Agent:
-    """The program, in a directory of its own in which it leaves a file for each run."""
+    """The agent's program, in a directory of its own. Each run leaves a file there."""
 
     def __init__(self) -> None:
         self._home = ""
@@ -50,7 +50,7 @@ class Agent:
 
     @property
     def program(self) -> str:
-        """Its path; a case that does not have it is not told one."""
+        """The path of the program; "$agent" before `make`."""
         return os.path.join(self._home, "agent") if self.made else "$agent"
 
     def make(self) -> None:
@@ -64,7 +64,7 @@ class Agent:
         self._home = ""
 
     def runs(self, count: int, what: str) -> list[str]:
-        """What each run since the last call tells, sorted, once there were ``count`` or that takes too long."""
+        """The notes of the runs since the last call, sorted. Waits up to 2 s for ``count`` runs."""
         deadline = time.monotonic() + _PATIENCE
         while len(self._notes()) < count and time.monotonic() < deadline:
             time.sleep(0.005)

@@ -62,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Returns 0 where all answers are the same but for known gaps, 1 where others differ. Raises MountError."""
+    """Returns 0 if all answers are the same except known gaps, else 1. Raises MountError."""
     host = options.target == "host"
     options.layout = options.layout or ("v1" if host else "v2")
     if host and options.layout != "v1":
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         return _oracle("verify", kernel, options.layout, *families, f"--show={options.show}", *words)
     recordings = _recordings(options, kernel)
     host_target = HostTarget() if host else None
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a case under way takes its cgroups away
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # the case under way then removes its cgroups
     try:
         tallies = []
         for recorded in recordings:
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recordings(options: argparse.Namespace, kernel: str) -> list[Recording]:
-    """Those that are asked for. Raises MountError where there is none, or none with a family that is asked for."""
+    """The recordings for the options. Raises MountError if there is none, or an unknown family is named."""
     machines = [options.machine or PLAIN]
     if options.machine is None and options.target == "model":
         machines = [one for one in MACHINES if (options.layout, kernel) in recording.available(one)] or [PLAIN]
@@ -138,7 +138,7 @@ def _target(name: str, recorded: Recording, families: Sequence[str] | None) -> T
 
 
 def _say_what_needs_root(cases: Sequence[Case]) -> None:
-    """Before it begins: how many operations are left out, and what they do."""
+    """Prints how many operations are left out, and why."""
     reasons = needs_root.counted(cases)
     if reasons:
         which = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
@@ -150,7 +150,7 @@ def _say_what_needs_root(cases: Sequence[Case]) -> None:
 
 
 def _oracle(command: str, kernel: str, layout: str, *words: str) -> int:
-    """Leaves it to scripts/oracle, which boots kernels."""
+    """Runs scripts/oracle, which boots kernels; returns its exit status."""
     if not _ORACLE.exists():
         raise MountError(
             "booting a kernel takes scripts/oracle, which is in the project's checkout, not in the package"
@@ -159,7 +159,7 @@ def _oracle(command: str, kernel: str, layout: str, *words: str) -> int:
 
 
 def _progress() -> Callable[[int, int], None]:
-    """A counter on a terminal; silence elsewhere."""
+    """A counter on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         return lambda done, of: None
 

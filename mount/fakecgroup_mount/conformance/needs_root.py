@@ -1,4 +1,4 @@
-"""What cases ask that a plain user's own mount cannot answer: they are root's, and some act as other users."""
+"""Operations of the cases that need root, and so have no answer on a plain user's mount."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def why(op: Op) -> str:
 
 
 def counted(cases: Iterable[Case]) -> Counter[str]:
-    """How many operations need root, by reason; all that follow a change of user in a case are done as another."""
+    """The number of operations that need root, by reason. All operations after a change of user count for it."""
     found: Counter[str] = Counter()
     for case in cases:
         other = ""
@@ -42,7 +42,7 @@ def counted(cases: Iterable[Case]) -> Counter[str]:
 
 
 def ends(op: Op) -> bool:
-    """Whether what follows in the case needs root too."""
+    """Whether the rest of the case needs root too."""
     return _innermost(op)[0] in _CREDENTIALS
 
 
@@ -53,7 +53,7 @@ def _innermost(op: Op) -> Op:
 
 
 def acts_as_others(cases: Iterable[Case]) -> bool:
-    """Whether this process may become each user that the cases name, asked of the kernel by a child that tries."""
+    """Whether this process may become each user in the cases. A child tries it."""
     operations = (_innermost(op) for case in cases for op in case.ops)
     users = {(int(op[1]), int(op[2])) for op in operations if op[0] == "as"}
     child = os.fork()

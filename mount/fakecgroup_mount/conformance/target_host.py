@@ -1,8 +1,8 @@
 """This machine's own v1 hierarchies as a target, in cgroups made for it.
 
-A case's hierarchies are cgroups ``fcg-<random>`` below the real ones, removed when the case ends.  They are not roots,
-so what a case asks of a root's own files, of the mount point and of hierarchies that are not mounted here is left out.
-No process but the target's own is moved or killed, and nothing outside the own cgroups is written.  Takes root.
+A case's hierarchies are cgroups ``fcg-<random>`` below the real roots, removed when the case ends.  As they are not
+roots, operations on files of a root, on the mount point and on hierarchies that are not mounted here are left out.
+Only the target's own processes are moved or killed, and only its own cgroups are written.  Needs root.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fakecgroup.conformance.target import UnsupportedError
 from fakecgroup_mount.conformance.target_directory import DirectoryTarget
 from fakecgroup_mount.errors import MountError
 
-#: Files that any cgroup has as a root has them.
+#: Files of a root that any other cgroup has too.
 _COMMON = frozenset({"tasks", "cgroup.procs", "notify_on_release", "cgroup.clone_children"})
-#: What may be done to the directory that stands for a root.
+#: Operations that are allowed on the cgroup in place of a root.
 _ON_A_ROOT = frozenset({"mkdir", "chmod", "chown", "access", "setxattr", "getxattr", "listxattr", "removexattr"})
-#: Operations that decide what follows, and that cannot be done here.
+#: Operations that end a case, as they cannot be done here and later ones depend on them.
 _ENDING = frozenset({"alloc", "clone_into", "eventfd", "releases"})
 _PID_FILES = frozenset({"tasks", "cgroup.procs"})
 _CPU = "cpu,cpuacct"
@@ -50,7 +50,7 @@ def _is_controller(name: str) -> bool:
 
 
 class HostTarget(DirectoryTarget):
-    """See the module.  Raises MountError where there is no v1 hierarchy, or without the rights to use it."""
+    """See the module.  Raises MountError without a v1 hierarchy, or without the rights to use it."""
 
     def __init__(self) -> None:
         self._mounted = hierarchies()
@@ -58,7 +58,7 @@ class HostTarget(DirectoryTarget):
             raise MountError("no cgroup v1 hierarchy is mounted on this machine: --target host has nothing to ask")
         if os.geteuid() != 0:
             raise MountError("--target host makes cgroups in this machine's hierarchies: run it as root")
-        self._own: dict[str, Path] = {}  # a case's name for a hierarchy -> the cgroup that stands for its root
+        self._own: dict[str, Path] = {}  # hierarchy -> the cgroup in place of its root
         self._root_files: dict[str, frozenset[str]] = {}
         self._left_out: set[str] = set()  # handles
         self._open: dict[str, str] = {}  # handle -> path
@@ -85,7 +85,7 @@ class HostTarget(DirectoryTarget):
             raise
 
     def _make(self, name: str, case: Case) -> None:
-        """The cgroup that stands for the root of a hierarchy."""
+        """Makes the cgroup in place of a hierarchy's root."""
         controller = _cpu_side(case) if name == _CPU else name
         real = self._mounted.get(controller)
         if real is None or name in _CPU.split(","):  # those are links beside the one that has both
@@ -120,7 +120,7 @@ class HostTarget(DirectoryTarget):
         return answer
 
     def _check(self, op: Op) -> None:
-        """Raises UnsupportedError for what is left out."""
+        """Raises UnsupportedError for an operation that is left out."""
         if op[0] in _ENDING:
             raise UnsupportedError(f"{op[0]} is not for a machine in use")
         for kind, value in arguments(op):
@@ -166,7 +166,7 @@ class HostTarget(DirectoryTarget):
         return ""
 
     def _names_another(self, data: bytes) -> bool:
-        """Whether the text is the number of a process that is not the target's own."""
+        """Whether the text is the pid of a process that is not the target's own."""
         for pid, name in sorted(self.pids.items(), key=lambda known: -len(known[1])):
             data = data.replace(b"$" + name.encode(), str(pid).encode())
         text = data.partition(b"\0")[0].strip().decode("latin-1").lstrip("+")
@@ -205,7 +205,7 @@ class HostTarget(DirectoryTarget):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
     def _remove(self) -> None:
-        """Takes the own cgroups away.  Raises MountError where one stays."""
+        """Removes the own cgroups.  Raises MountError if one stays."""
         left = []
         for name, own in self._own.items():
             with contextlib.suppress(FileNotFoundError):
@@ -220,7 +220,7 @@ class HostTarget(DirectoryTarget):
 
 
 def _give(file: Path, value: str) -> None:
-    """Writes what a cgroup removed just before may still hold for a moment: exclusive CPUs, real-time bandwidth."""
+    """Writes a value, for up to 5 s: a removed cgroup may hold exclusive CPUs or real-time bandwidth for a moment."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -267,7 +267,7 @@ def _first(path: str) -> str:
 
 
 def _on_links(op: Op, own: dict[str, Path]) -> Op:
-    """A root is named as the directory behind its link."""
+    """The operation with the directory behind the link in place of a root."""
     return tuple(f"{value}/." if isinstance(value, str) and value in own and at == 1 and op[0] in _ON_A_ROOT else value
                  for at, value in enumerate(op))  # fmt: skip
 
@@ -283,5 +283,5 @@ def _any_cpu(names: list[str]) -> bool:
 
 
 def _other_side(path: str, own: Path) -> bool:
-    """Whether it is a file of the controller that is mounted elsewhere."""
+    """Whether it is a file of the controller that has another hierarchy here."""
     return path.rpartition("/")[2].startswith("cpuacct." if own.parent.name == "cpu" else "cpu.")

@@ -1,7 +1,7 @@
 """A mounted fake as a target.
 
-A FUSE mount is a directory whose kernel answers some calls itself, before the fake is asked, and the fake limits no
-real process.  Such operations are done but not compared, or end the comparison of their case.
+The kernel under a FUSE mount answers some calls itself, and a plain mount does not limit real processes.  Such
+operations are done but not compared, or end the comparison of their case.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from fakecgroup_mount.conformance.target_directory import DirectoryTarget
 
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 
-#: Attributes that the VFS and its security modules judge before a file system hears of them.
+#: Attributes that the VFS and its security modules check before the file system.
 _JUDGED = (b"security.", b"system.")
 _IO_COST = ("io.cost.qos", "io.cost.model")
 
 
 class MountTarget(DirectoryTarget):
-    """A directory on which ``fakecgroup mount`` has put a tree, asked ``as_root`` or without what needs root."""
+    """A mount of ``fakecgroup mount``.  Without ``as_root``, operations that need root are left out."""
 
     def __init__(self, root: str, *, as_root: bool = True) -> None:
         super().__init__(root)
@@ -45,7 +45,7 @@ class MountTarget(DirectoryTarget):
         return answer
 
     def _not_the_fakes(self, op: Op) -> tuple[str, bool]:
-        """Why an operation says nothing about the fake ("" if it does), and whether the case ends with it."""
+        """Why an operation's answer is not the fake's ("" if it is), and whether the case ends with it."""
         if not self._as_root and (reason := needs_root.why(op)):
             return (reason, needs_root.ends(op))
         while op[0] == "in":
@@ -76,7 +76,7 @@ class MountTarget(DirectoryTarget):
 
 
 def _is_not_to_be_had(wanted: int, *, root: bool) -> bool:
-    """Whether a set of capabilities cannot be had here, or is all that root has here though it is not all."""
+    """Whether a set of capabilities is not available here, or is all that root has here and not all there are."""
     there = (2 << int(_LAST_CAPABILITY.read_text())) - 1
     lines = Path("/proc/self/status").read_text().splitlines()
     own = int(next(line.split()[1] for line in lines if line.startswith("CapPrm:")), 16)

@@ -19,7 +19,7 @@ from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
 VARIABLE = "FAKECGROUP"
-"""In the command's environment, the layout: what tests ask that must not change a real machine's cgroups."""
+"""The command's environment variable with the layout. A test that would change a real machine's cgroups checks it."""
 
 HUGE_PAGES_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
 
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the command in front of the tree; returns its exit status. Raises MountError."""
+    """Runs the command with a tree; returns its exit status. Raises MountError."""
     command = options.argv[1:] if options.argv[:1] == ["--"] else options.argv
     if not command:
         print("fakecgroup run: what command? (see fakecgroup run --help)", file=sys.stderr)
@@ -53,13 +53,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _own_huge_pages() -> set[int]:
-    """The known sizes in bytes of this machine's huge pages: programs such as runc look for the files of each."""
+    """The sizes in bytes of this machine's huge pages, of those that we know. runc and others expect files for each."""
     found = {f"hugepages-{size // 1024}kB": size for size in KNOWN_HUGE_PAGES}
     return {size for name, size in found.items() if (HUGE_PAGES_OF_MACHINE / name).exists()}
 
 
 def _hierarchies(kernel: Kernel) -> Hierarchies:
-    """What is to be mounted below /sys/fs/cgroup for the kernel's layout."""
+    """The mounts and links below /sys/fs/cgroup for the kernel's layout."""
     if not isinstance(kernel.root, TopDirectory):
         return Hierarchies()
     content = kernel.root.content.items()

@@ -1,4 +1,4 @@
-"""What the user started: starts the others, waits for the command, and ends as it did."""
+"""The process that the user started: starts the server and the command, waits, and ends as the command did."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _PASSED_ON = frozenset(
 )
 _TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
 _HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-_SI_USER = 0  # and below: sent by a process, not by the terminal to all of us
-_PATIENCE = 10_000  # ms for the server's end
+_SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
+_PATIENCE = 10_000  # ms for the server to end
 
 
 def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable[[Processes], Kernel]) -> int:
-    """Runs the command; returns its exit status, 128+N where signal N killed it. Raises MountError.
+    """Runs the command; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
-    Nothing of it is left then: what it started and left behind is killed.
+    Processes that the command has left running are killed.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -68,26 +68,27 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
         poller = select.poll()
         poller.register(ours, select.POLLIN)
         poller.poll(_PATIENCE)
-        sandbox.end()  # which the server has done, if it did not end before the command
+        sandbox.end()  # the server has done so, unless it ended before the command
     return status
 
 
 class _Started(NamedTuple):
-    """What is to be ended."""
+    """A sandbox that runs."""
 
     namespace: Namespace
-    """The outer one, which the command's is below."""
+    """The outer user namespace, above the command's."""
     connection: FuseConnection
 
     def end(self) -> None:
+        """Kills all its processes."""
         kill_namespace(self.namespace, self.connection.end)
 
 
 def _start(pid: int, front: socket.socket) -> _Started:
-    """Maps the ids of the child's user namespace and waits until it has become the command.
+    """Maps the ids of the child's user namespace and waits until the child has become the command.
 
-    The listener stays open here too: trapped calls fail with ENOSYS once nobody has it, but when the server has ended
-    they shall wait to be killed. Raises MountError.
+    The listener stays open here too. Trapped calls fail with ENOSYS once it is closed everywhere; after the death of
+    the server they are to wait until they are killed. Raises MountError.
     """
     outer = connection = None
     said = front.recv(1)
@@ -110,13 +111,13 @@ def _start(pid: int, front: socket.socket) -> _Started:
 
 
 def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenCommand) -> int:
-    """The command's end. Signals to us are passed on to it; when it stops, so do we, but not when it is frozen: then a
-    signal to end, as Ctrl-C is one, ends all.
+    """Waits for the end of the command; returns its exit status. Raises MountError if the server ends first.
 
-    Raises MountError where the server has ended before.
+    Passes signals on to the command. Stops when the command stops, unless its cgroup is frozen. While it is frozen, a
+    signal such as Ctrl-C's kills the sandbox.
     """
     fcntl.fcntl(server, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(server, fcntl.F_SETFL, fcntl.fcntl(server, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO at the server's end
+    fcntl.fcntl(server, fcntl.F_SETFL, fcntl.fcntl(server, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO when the server ends
     while True:
         if select.select([server], [], [], 0)[0]:
             sandbox.end()
@@ -125,8 +126,8 @@ def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenComm
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done and os.WIFSTOPPED(status):
             if frozen.is_frozen or not is_stopped(pid):
-                continue  # by its cgroup's freezer, which may have been told otherwise since
-            os.kill(os.getpid(), signal.SIGSTOP)  # the shell that waits for us takes the terminal back
+                continue  # stopped by the freezer, or continued since
+            os.kill(os.getpid(), signal.SIGSTOP)  # so that the shell takes the terminal back
         elif done:
             return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         else:

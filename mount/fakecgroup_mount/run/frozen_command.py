@@ -1,7 +1,7 @@
-"""Whether the command stands still because its cgroup is frozen: the server knows it, and the front asks.
+"""Tells the front whether the command is stopped by its cgroup's freezer. The server knows.
 
-A command that is stopped by Ctrl-Z or SIGSTOP has the front stop too, so that a shell takes its terminal back. One that
-is frozen must not: nobody would let the front go on when the cgroup is thawed.
+When Ctrl-Z or SIGSTOP stops the command, the front stops too, so that the shell takes its terminal back. When the
+freezer stops it, the front must not: nobody would continue the front after the thaw.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import mmap
 
 
 class FrozenCommand:
-    """Memory of both, made before the server is started; in the server told of who is frozen, as `FreezeWatchdog`."""
+    """Shared memory, made before the server is started. In the server it is the `FreezeObserver`."""
 
     def __init__(self) -> None:
         self._said = mmap.mmap(-1, mmap.PAGESIZE)
         self._command = 0
 
     def begin(self, command: int) -> None:
-        """Says in the server which process it is about."""
+        """Sets the pid of the command. Called in the server."""
         self._command = command
 
     def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """The process is about to be stopped."""
+        """A process is about to be stopped."""
         if tgid == self._command:
             self._said[0] = 1
 
     def remove(self, tgid: int) -> None:
-        """It goes on, or has ended."""
+        """A process was resumed or has ended."""
         if tgid == self._command:
             self._said[0] = 0
 
     @property
     def is_frozen(self) -> bool:
-        """Asked by the front."""
+        """Whether the freezer has stopped the command. Called in the front."""
         return self._said[0] == 1

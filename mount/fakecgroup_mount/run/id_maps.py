@@ -1,4 +1,4 @@
-"""Who is who in the command's user namespace (user_namespaces(7))."""
+"""Writes the id maps of the sandbox's user namespaces (user_namespaces(7))."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _HELPERS = {"uid": ("newuidmap", Path("/etc/subuid")), "gid": ("newgidmap", Path
 
 
 def write_outer_maps(pid: int) -> None:
-    """Gives the new user namespace of `pid`, which the command's will be below, its ids, all as they are: root keeps
-    everyone; anyone else has the own, alone or with the ranges that the machine's root has given them (subuid(5),
-    subgid(5)).
+    """Maps the ids of the outer user namespace, that of `pid`, each to itself.
 
+    For root these are all ids. For another user they are the own id and the user's ranges in subuid(5) and subgid(5).
     Raises MountError.
     """
     process = Path(f"/proc/{pid}")
@@ -39,8 +38,9 @@ def write_outer_maps(pid: int) -> None:
 
 
 def write_inner_maps(pid: int) -> None:
-    """Gives the command's user namespace, that of `pid`, the ids of the one above, which we are in: root is root, and
-    anyone else is, followed by the ids of the ranges from 1 on. Raises OSError.
+    """Maps the ids of the command's user namespace, that of `pid`, to those of the outer one, in which we are.
+
+    Root keeps all ids. Another user's id becomes 0, and the ids of their ranges follow from 1 on. Raises OSError.
     """
     for kind, own in zip(_KINDS, (os.geteuid(), os.getegid()), strict=True):
         rows = _rows(Path(f"/proc/self/{kind}"))
@@ -49,7 +49,7 @@ def write_inner_maps(pid: int) -> None:
 
 
 def _map_ranges(pid: int, kind: str, own: int) -> bool:
-    """Has newuidmap(1) or newgidmap(1) write the map; False where there is none of it, or it refuses."""
+    """Writes a map with ranges by newuidmap(1) or newgidmap(1). Returns False without ranges or if it fails."""
     program, file = _HELPERS[kind]
     ranges = _ranges(file)
     if not ranges:
@@ -62,7 +62,7 @@ def _map_ranges(pid: int, kind: str, own: int) -> bool:
 
 
 def _ranges(file: Path) -> list[tuple[int, int]]:
-    """First id and number of ids of each range that is ours in a subuid(5) or subgid(5)."""
+    """Our ranges in subuid(5) or subgid(5), each as first id and number of ids."""
     names = {str(os.geteuid())}
     try:
         names.add(pwd.getpwuid(os.geteuid()).pw_name)
@@ -80,19 +80,19 @@ def _ranges(file: Path) -> list[tuple[int, int]]:
 
 
 def _rows(file: Path) -> list[tuple[int, int]]:
-    """First id and number of ids of each line of a map, as they are inside."""
+    """The ranges of a map, each as first id inside and number of ids."""
     return [(int(first), int(count)) for first, _, count in map(str.split, file.read_text().splitlines())]
 
 
 def _identity(rows: list[tuple[int, int]]) -> str:
-    """A map that shows each id as itself, but the last of all that there can be: a map of all of them is the machine's
-    own, by which container runtimes know that they are not in a user namespace.
+    """A map of each id to itself, without the last possible id. The initial user namespace maps that one too, and
+    container runtimes take a map of all ids for it.
     """
     return "".join(f"{first} {first} {min(count, _ALL - 1 - first)}\n" for first, count in rows)
 
 
 def _from_zero(rows: list[tuple[int, int]], own: int) -> str:
-    """A map that shows `own` as 0 and the others, in their order, from 1 on."""
+    """A map of `own` to 0 and of the other ids, in their order, to 1 and up."""
     lines, next_id = [f"0 {own} 1\n"], 1
     for first, count in rows:
         if (first, count) != (own, 1):

@@ -1,7 +1,7 @@
-"""What the command would inherit that leads to the machine's own cgroups: its working directory and open files.
+"""Checks the working directory and the open files that the command inherits, which may lead to the machine's cgroups.
 
-A descriptor stays in the mount namespace that it was opened in, where nothing is covered. From a directory a path leads
-everywhere, so each is opened anew in the command's own namespace.
+A descriptor belongs to the mount namespace in which it was opened, where nothing is covered. A directory leads anywhere
+in that namespace, so each one is opened again in the command's own namespace.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from fakecgroup_mount.host.mountinfo import mount_of, mounts
 from fakecgroup_mount.seccomp.process import statfs_type
 
 _CGROUP = (0x27E0EB, 0x63677270)  # CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC
-_LEADS_ON = ("[fanotify]", "[fscontext]", "[io_uring]")  # anonymous inodes that give or open other files
-_KEPT = os.O_PATH | os.O_DIRECTORY | os.O_NONBLOCK  # flags of an open directory
+_LEADS_ON = ("[fanotify]", "[fscontext]", "[io_uring]")  # anonymous inodes through which other files are opened
+_KEPT = os.O_PATH | os.O_DIRECTORY | os.O_NONBLOCK  # flags that a directory keeps
 
 
 def check(covers: str) -> None:
-    """Opens directories anew, and refuses what leads to the machine's cgroups; `covers` is the device of the covers.
+    """Opens inherited directories again. Raises MountError for a file that leads to the machine's cgroups.
 
-    Raises MountError.
+    `covers` is the device of the covers over them.
     """
     _check_directory(covers)
     for fd in sorted(map(int, os.listdir("/proc/self/fd"))):
         try:
             inherited = os.get_inheritable(fd)
-        except OSError:  # the one that listed the others
+        except OSError:  # the descriptor of the listing itself
             continue
         if inherited:
             _check_file(fd)

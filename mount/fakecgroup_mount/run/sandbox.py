@@ -1,7 +1,7 @@
-"""The command's side: its namespaces, the tree in them, the filter, and then the command.
+"""Becomes the command: makes its namespaces, mounts the tree in them, installs the filter, executes the command.
 
-There are two of each. In the outer ones the machine's own cgroup file systems are covered (`covers`), and the server
-lives there; the command has the inner ones, where nobody can take the covers away.
+There are two user and two mount namespaces. In the outer ones the machine's cgroup file systems are covered (`covers`);
+the server is in these. The command is in the inner ones, where the covers cannot be unmounted.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
-MOUNTED = Struct("=I16s")  # what is said with /dev/fuse and a root: our pid, the device ("0:42")
-OUTER = Struct("=I")  # what is said with the outer namespaces: our pid
-LISTENER = b"l"  # what is said with it and our namespaces
-NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+MOUNTED = Struct("=I16s")  # the message with /dev/fuse and a root directory: our pid, the device ("0:42")
+OUTER = Struct("=I")  # the message with the outer namespaces: our pid
+LISTENER = b"l"  # the message with the listener and our namespaces
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as in shells
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_SLAVE = 32, 4096, 16384, 1 << 19
@@ -38,9 +38,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Hierarchies(NamedTuple):
-    """What systemd makes of /sys/fs/cgroup for v1: the directories to mount at, and (name, target) of each link.
+    """The contents of /sys/fs/cgroup for v1, as systemd makes them: directories to mount at, and links (name, target).
 
-    Neither for v2, whose tree is mounted there itself.
+    Both are empty for v2, whose tree is mounted at /sys/fs/cgroup itself.
     """
 
     directories: tuple[str, ...] = ()
@@ -48,22 +48,30 @@ class Hierarchies(NamedTuple):
 
 
 class Sandbox(NamedTuple):
-    """How the command is started."""
+    """The command and its sandbox."""
 
     hierarchies: Hierarchies
     filter: bytes
     command: list[str]
     mask: frozenset[int]
-    """The signals that were blocked before we came."""
+    """The signals that the command starts with blocked."""
 
 
 def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
-    """Becomes the command. In a process of its own, which the front has forked.
+    """Becomes the command, in a child of the front.
 
-    `front` hears "u" once there is a user namespace, and is waited for to map its ids; then it is sent the listener and
-    the command's namespaces, and hears what went wrong, or nothing. `server` is sent the outer namespaces, and is
-    waited for to map the ids of the inner; then the descriptors and the device of each file system, the tree's being
-    the last, then the listener, and is waited for.
+    Messages, in this order:
+
+        to front    "u": there is an outer user namespace
+        from front  its ids are mapped
+        to server   OUTER with the outer namespaces: there are inner ones
+        from server the ids of the inner user namespace are mapped
+        to server   MOUNTED with /dev/fuse and the root, for each file system; the tree's is the last
+        to server   "+" with the listener
+        to front    LISTENER with the listener and the inner namespaces
+        from server the command may start
+        to front    the text of an error, if one occurs before
+
     """
     try:
         _enter(sandbox, front, server)
@@ -73,7 +81,7 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
             said = f"the daemon behind the tree has ended; see {log_path()}"
         try:
             front.sendall(said.encode())
-        finally:  # even where nobody is left who hears it
+        finally:  # even if the front is gone
             os._exit(1)
     os._exit(_execute(sandbox.command))
 
@@ -84,7 +92,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     _end_with(parent)
     front.sendall(b"u")
     if not front.recv(1):
-        os._exit(1)  # it says itself what is wrong with the maps
+        os._exit(1)  # the front reports what is wrong with the maps
     try:
         syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
         mask(CGROUP_ROOT)
@@ -107,20 +115,23 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     os.close(listener)
     if not server.recv(1):
         os._exit(1)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)
 
 
 def _end_with(parent: int) -> None:
-    """A trapped call would wait for ever if nobody answered. Other credentials take this away (commit_creds)."""
+    """Has the kernel kill this process with its parent, as nobody would answer its trapped calls then.
+
+    A change of credentials cancels this (commit_creds).
+    """
     syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def _go_below(server: socket.socket) -> None:
-    """Into the inner namespaces. The cgroup namespace is of those, so that it can be entered again (setns(2))."""
+    """Enters the inner namespaces. They own the cgroup namespace, so that setns(2) to it works later."""
     outer = UserAndMountNamespaces(os.getpid())
     unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWCGROUP)
     socket.send_fds(server, [OUTER.pack(os.getpid())], outer.descriptors)
@@ -143,7 +154,7 @@ def unshare(flags: int) -> None:
 
 
 def _exhausted(flags: int) -> str:
-    """The kind of namespace that there may be no more of, of those that were not made."""
+    """The kind of namespace that is at its limit, of those in `flags`."""
     for name, flag in (
         ("user", syscalls.CLONE_NEWUSER),
         ("mnt", syscalls.CLONE_NEWNS),
@@ -157,7 +168,7 @@ def _exhausted(flags: int) -> str:
 
 
 def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
-    """Mounts the tree at CGROUP_ROOT. For v1 that is a tmpfs with each hierarchy's directory as a mount of its own."""
+    """Mounts the tree at CGROUP_ROOT. For v1, mounts a tmpfs there and each hierarchy on a directory in it."""
     _mount_files(server)
     if not hierarchies.directories:
         _mount_fuse(CGROUP_ROOT, server)
@@ -177,13 +188,13 @@ def _mount(hierarchies: Hierarchies, server: socket.socket) -> None:
 
 
 def _mount_files(server: socket.socket) -> None:
-    """Makes the file system of `mount_files`, without a place."""
+    """Makes the file system of `calls.mountinfo_files`, and unmounts it: its root stays open in the server."""
     _mount_fuse(CGROUP_ROOT, server)
     syscalls.unmount(CGROUP_ROOT)
 
 
 def _mount_fuse(path: str, server: socket.socket) -> None:
-    """Mounts what the server serves, at `path`, and hands it what it needs for that."""
+    """Mounts a FUSE file system at `path` and sends the server its /dev/fuse and its root."""
     fuse = open_device()
     syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
     root = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -194,10 +205,10 @@ def _mount_fuse(path: str, server: socket.socket) -> None:
 
 
 def _execute(command: list[str]) -> int:
-    """Becomes the command; returns the exit status where it cannot."""
+    """Executes the command; returns the exit status if that fails."""
     try:
         if not command[0]:
-            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python's own complaint is another
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python raises ValueError for an empty name
         os.execvp(command[0], command)
     except OSError as error:
         print(f"fakecgroup run: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)

@@ -1,8 +1,10 @@
-"""The daemon behind a sandbox: the tree, the answers to trapped calls, and the end of everything in it.
+"""The daemon behind a sandbox: serves the tree, answers trapped calls, and kills what is left at the end.
 
-It is in the command's user namespace, as FUSE lets nobody else use the mount, but not in its mount namespace, which
-would then never end. It is in the outer one, where the machine's own cgroups are covered too, and the command's root
-may not reach into it.
+It is in the command's user namespace, as FUSE lets nobody else use the mount. It is not in the command's mount
+namespace, which would then never end, but in the outer one. There the machine's cgroups are covered too. The root of
+the command's user namespace may not trace it.
+
+`fakecgroup_mount.run` draws the daemon's threads and the order of its locks.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
 
-_THREADS = 12  # that are there from the beginning, and some
+_THREADS = 12  # threads that it starts with, and some more
 
 
 class _Mounted(NamedTuple):
-    """A file system of the sandbox: /dev/fuse and the root, the process that mounted it, the device ("0:42")."""
+    """A FUSE file system of the sandbox: /dev/fuse, its root, the pid that mounted it, its device ("0:42")."""
 
     fuse: int
     root: int
@@ -51,6 +53,7 @@ class _Mounted(NamedTuple):
 
 
 def _mounted(sandbox: socket.socket) -> _Mounted | None:
+    """Receives a file system; None if the sandbox has failed."""
     said, descriptors, _, _ = socket.recv_fds(sandbox, MOUNTED.size, 2)
     if not descriptors:
         return None
@@ -60,7 +63,7 @@ def _mounted(sandbox: socket.socket) -> _Mounted | None:
 
 
 def _joined(sandbox: socket.socket) -> bool:
-    """Enters the sandbox's outer namespaces, and maps the ids of the inner; False where it has failed before."""
+    """Enters the outer namespaces and maps the ids of the inner ones. Returns False if the sandbox has failed."""
     said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
     if not descriptors:
         return False
@@ -80,9 +83,9 @@ def serve(
     front: int,
     frozen: FrozenCommand,
 ) -> None:
-    """Serves the sandbox at the other end of the connection until that is closed, then ends what still lives in it.
+    """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
-    `front` is the process of the front, which is told by `frozen` when the command is.
+    `front` is the front's pid. `frozen` tells the front when the command is frozen.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -91,18 +94,18 @@ def serve(
         return
     covers = device_at(CGROUP_ROOT) or ""
     files, tree = _mounted(sandbox), _mounted(sandbox)
-    if files is None or tree is None:  # the sandbox has failed, and told the front
+    if files is None or tree is None:  # the sandbox has failed and reported it to the front
         return
     first = tree.first
     try:
         namespace = namespace_of(first)
         home = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         syscalls.set_namespace(os.open(f"/proc/{first}/ns/user", os.O_RDONLY | os.O_CLOEXEC), syscalls.CLONE_NEWUSER)
-    except (FileNotFoundError, ProcessLookupError):  # it has failed since
+    except (FileNotFoundError, ProcessLookupError):  # the sandbox has failed since
         return
     syscalls.forbid_tracing()
     frozen.begin(first)
-    ids = IdMap(0, 0)  # what is seen from that namespace are the ids of the model
+    ids = IdMap(0, 0)  # the ids of that user namespace are the model's
     processes = HostProcesses(ids, frozen, never_frozen=frozenset({front}), inside=partial(_is_inside, namespace))
     kernel = make_kernel(processes)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
@@ -120,13 +123,13 @@ def serve(
     try:
         sandbox.sendall(b"+")
     except ConnectionError:
-        pass  # killed while it starts
+        pass  # the command was killed while it started
     _await_end(sandbox.detach())
     kill_namespace(namespace)
 
 
 def _is_inside(namespace: Namespace, tgid: int) -> bool:
-    """Whether a process is of the sandbox, where nobody sees or sets a real RLIMIT_LOCKS (`calls.prlimit`)."""
+    """Whether a process is in the sandbox, where no process sees or sets its real RLIMIT_LOCKS (`calls.prlimit`)."""
     try:
         return namespace in lineage(tgid)
     except OSError:
@@ -134,8 +137,10 @@ def _is_inside(namespace: Namespace, tgid: int) -> bool:
 
 
 def _await_end(connection: int) -> None:
-    """Waits for the other end's, in a thread that alone of us has the connection: so the other end hears when we are
-    killed, even where another thread of ours then waits for ever for an answer of ours (`calls.fuse_opener`).
+    """Waits for the end of the front, which closes the connection.
+
+    The thread that waits is the only one with the connection in its descriptor table. So it is closed when this process
+    is killed, even if another thread then waits for ever for an answer of the process (`calls.fuse_opener`).
     """
     alone = threading.Event()
 
@@ -143,7 +148,7 @@ def _await_end(connection: int) -> None:
         syscalls.unshare(syscalls.CLONE_FILES)
         alone.set()
         with contextlib.suppress(ConnectionError):
-            os.read(connection, 1)  # nothing ever comes
+            os.read(connection, 1)  # returns at the end of the connection
 
     thread = threading.Thread(target=wait)
     thread.start()

@@ -1,4 +1,4 @@
-"""What forbids a part of the sandbox, as far as a refusal does not say it itself."""
+"""Hints about the sysctls that forbid user namespaces, for errors that do not name them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SYSCTLS = Path("/proc/sys")
 
 
 def sysctl(name: str) -> str:
-    """The value of a sysctl such as user.max_user_namespaces; "" for one that this kernel has not."""
+    """The value of a sysctl such as user.max_user_namespaces; "" if this kernel lacks it."""
     try:
         return (SYSCTLS / name.replace(".", "/")).read_text().strip()
     except OSError:
@@ -16,11 +16,10 @@ def sysctl(name: str) -> str:
 
 
 def hint(otherwise: str) -> str:
-    """How to allow what was refused in, or on the way into, a user namespace; `otherwise` where no sysctl is known to
-    forbid it.
+    """Says which sysctl allows what was refused in a user namespace; `otherwise` if no known sysctl forbids it.
 
-    Ubuntu from 23.10 on lets a plain user make the namespace and refuses what takes capabilities in it: with
-    unshare(1), the map of users.
+    Ubuntu since 23.10 lets a plain user make the namespace, but refuses what takes capabilities in it. With unshare(1)
+    that is the map of users.
     """
     if sysctl("kernel.unprivileged_userns_clone") == "0":
         return "as root: sysctl kernel.unprivileged_userns_clone=1"

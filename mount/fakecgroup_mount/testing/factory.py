@@ -1,4 +1,4 @@
-"""What the fixture `cgroupfs_factory` is."""
+"""The fixture `cgroupfs_factory`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fakecgroup_mount.testing.options import read
 from fakecgroup_mount.testing.trees import Trees
 
 REQUIRE = "FAKECGROUP_REQUIRE"
-"""In the environment, and neither empty nor 0: what cannot have its tree fails, where it would be skipped."""
+"""An environment variable. If it is set, and not to 0, a test without its tree fails; else it is skipped."""
 
 
 class CgroupfsFactory:
-    """Mounts trees that last until the end of the session, for fixtures of a wider scope and tests of several trees."""
+    """Mounts trees until the end of the session, for fixtures of a wider scope and for tests with several trees."""
 
     def __init__(self, trees: Trees) -> None:
         self._trees = trees
@@ -26,7 +26,7 @@ class CgroupfsFactory:
     def mount(self, **options: object) -> Path:
         """The mount point of a new tree; the options are those of the marker, without lists.
 
-        Raises ValueError for wrong ones; skips or fails where nothing can be mounted, as `cgroupfs` does.
+        Raises ValueError for wrong options. Skips or fails the test if nothing can be mounted, as `cgroupfs` does.
         """
         return self.mount_as(read(options))
 
@@ -44,9 +44,9 @@ class CgroupfsFactory:
         pytest.fail(f"{forbidden} ({REQUIRE} is set)", pytrace=False)
 
     def umount(self, *trees: Path) -> None:
-        """Unmounts trees of `mount` before the session ends, used or not; fails if a daemon has failed.
+        """Unmounts trees of `mount`, even trees in use. Fails the test if a daemon has failed.
 
-        Raises ValueError, and unmounts nothing, where one is none of its trees or was unmounted before.
+        Raises ValueError, and unmounts nothing, if one of them is not mounted by this factory.
         """
         for tree in trees:
             if tree not in self._mounted:
@@ -57,5 +57,5 @@ class CgroupfsFactory:
             pytest.fail(complaints, pytrace=False)
 
     def end(self) -> None:
-        """`umount` of all that is left."""
+        """Unmounts all trees."""
         self.umount(*self._mounted)

@@ -1,4 +1,4 @@
-"""What a marker says about a tree, in the command line's words and with its defaults."""
+"""The options of a marker: the command line's tree options, with the same defaults."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
 
 def read(given: Mapping[str, object]) -> argparse.Namespace:
-    """Every tree option with its value, `kernel` by its name, from some of them with underscores for dashes; None is
-    the default.
+    """All tree options with their values; `kernel` is the full name. `given` has some of them, with underscores for
+    dashes. None stands for the default.
 
-    Raises ValueError, one line, for an unknown option, a value that `Kernel` would refuse, and a kernel that does not
-    have the layout.
+    Raises ValueError, in one line: an unknown option, a value that `Kernel` refuses, a kernel without the layout.
     """
     parser = argparse.ArgumentParser(add_help=False)
     add_tree_options(parser)

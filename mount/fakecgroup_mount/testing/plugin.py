@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures `cgroupfs` and `cgroup_kernel`, and the marker that says of which tree.
+"""The pytest plugin: the fixtures `cgroupfs` and `cgroup_kernel`, and the marker that describes their tree.
 
-pytest loads it in every project of an environment that has this package, so whatever takes time is imported where it is
-used.
+pytest loads it in every project of an environment with this package. So modules that take time are imported in the
+fixtures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MARKER = "cgroupfs"
 _VARIANT = "_cgroupfs_variant"
-_PARAMETERS = (_VARIANT, "cgroupfs_options", "cgroupfs", "cgroup_kernel")  # what may be parametrised, the last wins
+_PARAMETERS = (_VARIANT, "cgroupfs_options", "cgroupfs", "cgroup_kernel")  # may be parametrised; the last wins
 _SELF_EXPLANATORY = ("layout", "kernel")
 
 
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test is run with each of what its markers list, in every combination."""
+    """Runs a test with each combination of the values that its markers list."""
     if _VARIANT not in metafunc.fixturenames:
         return
     listed = {name: value for name, value in _marked(metafunc.definition).items() if isinstance(value, (list, tuple))}
@@ -47,8 +47,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[Path]:
     """The mount point of a cgroup tree, new for each test; what it is like says @pytest.mark.cgroupfs.
 
-    Skips the test where nothing can be mounted, and fails it there if FAKECGROUP_REQUIRE is set. Processes that are
-    left in its cgroups live on: thawed, and in no cgroup of it. A tree whose daemon failed fails the test.
+    If nothing can be mounted, the test is skipped, or fails if FAKECGROUP_REQUIRE is set. Processes that are left in
+    the cgroups are thawed and live on. The test fails if the tree's daemon fails.
     """
     tree = cgroupfs_factory.mount_as(cgroupfs_options)
     yield tree
@@ -77,7 +77,7 @@ def cgroup_kernel(cgroupfs_options: Namespace) -> Kernel:
 
 @pytest.fixture
 def cgroupfs_options(request: pytest.FixtureRequest, _cgroupfs_variant: object) -> Namespace:
-    """What the test's tree is like: every option of the marker with its value, `memory` and `swap` in bytes."""
+    """All options of the test's tree with their values, `memory` and `swap` in bytes."""
     from fakecgroup_mount.testing.options import read
 
     given = _marked(request.node)
@@ -98,11 +98,11 @@ def cgroupfs_options(request: pytest.FixtureRequest, _cgroupfs_variant: object) 
 
 @pytest.fixture
 def _cgroupfs_variant() -> None:
-    """One of what the markers list; `cgroupfs_options` finds it among the test's parameters."""
+    """One combination of the markers' lists. `cgroupfs_options` finds it among the test's parameters."""
 
 
 def _marked(node: pytest.Item) -> dict[str, object]:
-    """What the markers on the test, its class and its module say together; the closest wins."""
+    """The options of the markers on the test, its class and its module. The closest marker wins."""
     options: dict[str, object] = {}
     for marker in reversed(list(node.iter_markers(_MARKER))):
         options.update(marker.kwargs)

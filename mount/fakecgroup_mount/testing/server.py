@@ -1,8 +1,7 @@
-"""The process that mounts trees for one test process: it forks a daemon for each, which starts in milliseconds.
+"""The process that mounts trees for one test process. It forks a daemon for each tree, which takes milliseconds.
 
-It ends, and every tree with it, when its connection is closed or the test process is gone, however that ended. A daemon
-ends when this process is gone. What is left of a server that was killed together with its daemons, the next one takes
-away.
+It ends, with all its trees, when its connection is closed or the test process is gone. A daemon ends with this process.
+If a server is killed together with its daemons, the next server removes their dead mounts.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ log = logging.getLogger(__name__)
 def main() -> NoReturn:
     """Arguments: the descriptor of the connection, the test process' pid."""
     connection, parent = Connection(int(sys.argv[1])), int(sys.argv[2])
-    alive = os.pidfd_open(parent)  # a child of a test may have the connection's other end, and keep it open
+    alive = os.pidfd_open(parent)  # a child of a test may keep the other end of the connection open
     if os.getppid() != parent:
         sys.exit()
     _remove_stale()
     gc.collect()
-    gc.freeze()  # no daemon touches what it shares with us
+    gc.freeze()  # so that collections in the daemons do not copy shared pages
     server = Server((connection.fileno(), alive))
     poller = select.poll()
     poller.register(connection.fileno(), select.POLLIN)
@@ -61,25 +60,25 @@ def main() -> NoReturn:
             what, argument = connection.recv()
             connection.send(server.mount(argument) if what == "mount" else server.take_down(argument))
     except (EOFError, OSError):
-        pass  # the test process has gone, or had no more to ask
+        pass  # the test process is gone, or closed the connection
     finally:
         server.end()
     sys.exit()
 
 
 class Server:
-    """Trees in a directory of its own; their daemons do not get the descriptors `ours`."""
+    """Mounts trees in a directory of its own. Their daemons do not inherit the descriptors `ours`."""
 
     def __init__(self, ours: tuple[int, ...]) -> None:
         self._ours = ours
         self._directory = tempfile.mkdtemp(prefix=_PREFIX)
         os.chmod(self._directory, 0o755)  # for tests that act as several users
         fcntl.flock(os.open(os.path.join(self._directory, _LOCK), os.O_CREAT | os.O_RDWR), fcntl.LOCK_EX)
-        self._daemons: dict[str, int] = {}  # the mount point of each tree, and the pid
+        self._daemons: dict[str, int] = {}  # mount point -> pid
         self._made = 0
 
     def mount(self, options: argparse.Namespace) -> tuple[str, str]:
-        """MOUNTED and the mount point of a new tree; REFUSED and what forbids it; FAILED and a traceback."""
+        """Mounts a tree. Returns MOUNTED and its mount point, REFUSED and the reason, or FAILED and a traceback."""
         self._made += 1
         path = os.path.join(self._directory, str(self._made))
         os.mkdir(path)
@@ -98,7 +97,7 @@ class Server:
         return (REFUSED, said.decode(errors="replace")) if said else (FAILED, complaint)
 
     def take_down(self, path: str) -> str:
-        """Unmounts the tree at `path`; returns what its daemon has logged, or how it ended, "" if all is well."""
+        """Unmounts the tree at `path`. Returns the daemon's log or how it ended; "" if nothing was wrong."""
         pid = self._daemons.pop(path)
         status = _end(pid)
         _clear(path)
@@ -111,7 +110,7 @@ class Server:
         return said and f"the daemon of the cgroup tree has failed:\n{said}"
 
     def end(self) -> None:
-        """Takes everything down."""
+        """Unmounts all trees."""
         for pid in self._daemons.values():
             os.kill(pid, signal.SIGTERM)
         for path in list(self._daemons):
@@ -124,7 +123,7 @@ def _log_of(path: str) -> Path:
 
 
 def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
-    """The life of a daemon; returns its exit status."""
+    """Runs a daemon; returns its exit status."""
 
     def say(text: bytes) -> None:
         nonlocal writing
@@ -140,7 +139,7 @@ def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
             serve(path, "native", partial(make_kernel, options), allow_other=False, ready=lambda: say(_READY))
     except MountError as error:
         if writing >= 0:
-            say(str(error).removeprefix(f"{path}: ").encode())  # so that it is the same for each tree
+            say(str(error).removeprefix(f"{path}: ").encode())  # so that the message is the same for each tree
         else:
             log.exception("the daemon ends")
     except BaseException:
@@ -150,7 +149,7 @@ def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
 
 
 def _end(pid: int) -> int:
-    """Ends a daemon and waits; returns its exit status, or -N if signal N had killed it."""
+    """Ends a daemon and waits. Returns its exit status, or -N if signal N killed it."""
     pidfd = os.pidfd_open(pid)
     try:
         os.kill(pid, signal.SIGTERM)
@@ -164,19 +163,19 @@ def _end(pid: int) -> int:
 
 
 def _clear(path: str) -> None:
-    """Removes the directory of a tree whose daemon is no more, and the dead mount if there is one."""
+    """Removes the directory of a tree whose daemon has ended, and its dead mount if any."""
     for mounted in list(mounts()):
         if mounted.ours and mounted.point == path:
-            with contextlib.suppress(MountError):  # unmounted at this moment
+            with contextlib.suppress(MountError):  # already unmounted
                 umount_fuse(path, lazy=True)
     with contextlib.suppress(OSError):
         os.rmdir(path)
 
 
 def _remove_stale() -> None:
-    """Takes away what servers of this user have left that were killed together with their daemons."""
+    """Removes what killed servers of this user have left."""
     for directory in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_PREFIX}*")):
-        with contextlib.suppress(OSError):  # there is no lock yet, it is held, or it is another user's
+        with contextlib.suppress(OSError):  # the lock is missing, held, or another user's
             if os.lstat(directory).st_uid != os.geteuid():
                 continue
             lock = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Mounted trees for the tests of one process, each with a daemon of its own."""
+"""Mounts trees for the tests of one process, each with a daemon of its own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 
 from fakecgroup_mount.errors import MountError
 
-_PATIENCE = 20  # seconds for all trees to be taken down
+_PATIENCE = 20  # seconds to unmount all trees
 
 
 class Trees:
-    """Starts the server with the first tree, and ends it on exit, with all that is mounted. For one thread."""
+    """A connection to the server. It starts with the first tree and ends, with all trees, on exit. For one thread."""
 
     def __init__(self) -> None:
         self._server: subprocess.Popen[bytes] | None = None
@@ -38,7 +38,9 @@ class Trees:
         self._stderr.close()
 
     def mount(self, options: argparse.Namespace) -> Path:
-        """The mount point of a new tree. Raises MountError where the machine forbids it, RuntimeError for a bug."""
+        """Mounts a tree; returns its mount point. Raises MountError if the machine forbids it, RuntimeError for
+        a bug.
+        """
         if self._server is None:
             self._start()
         outcome, said = self._ask(("mount", options))
@@ -49,7 +51,7 @@ class Trees:
         return Path(said)
 
     def take_down(self, path: Path) -> str:
-        """Unmounts the tree at `path`, used or not; returns what its daemon complains of, "" if of nothing."""
+        """Unmounts the tree at `path`, even if it is in use. Returns the daemon's complaints; "" without any."""
         return str(self._ask(("take down", str(path))))
 
     def _start(self) -> None:
@@ -63,7 +65,7 @@ class Trees:
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,
                 cwd="/",
-                start_new_session=True,  # an interrupt from the terminal is for pytest, which then takes down
+                start_new_session=True,  # Ctrl-C goes to pytest only, which then unmounts the trees
             )
         self._connection = Connection(ours.detach())
 
