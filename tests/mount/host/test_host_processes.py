@@ -12,7 +12,8 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.processes import PF_NO_SETAFFINITY, HostProcesses
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.tasks import PF_NO_SETAFFINITY
 
 Sleeper = Callable[..., "subprocess.Popen[bytes]"]
 

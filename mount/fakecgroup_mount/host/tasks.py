@@ -1,0 +1,102 @@
+"""Threads and processes as /proc shows them (proc(5))."""
+
+from __future__ import annotations
+
+import os
+from errno import ESRCH
+from typing import NamedTuple
+
+from fakecgroup_mount.host.usage import stat_of
+
+PF_KTHREAD = 0x00200000  # include/linux/sched.h
+PF_NO_SETAFFINITY = 0x04000000
+FLAGS, START = 6, 19  # in the result of `stat_of`: the 9th and 22nd field of proc_pid_stat(5)
+_KTHREADD = 2
+_GONE = ("Z", "X", "")  # states of a zombie, a dead task, and no task
+
+
+class Status(NamedTuple):
+    """Of /proc/TID/status: the process, real and saved uid, and whether it is a zombie.
+
+    `movable` is whether it may leave the root. A kernel thread that is bound to its CPUs, and kthreadd, may not.
+    """
+
+    tgid: int
+    uid: int
+    saved_uid: int
+    zombie: bool
+    movable: bool
+
+
+def status_of(tid: int) -> Status | None:
+    """Reads a thread's status; None if it is gone."""
+    try:
+        with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
+            status = file.read(4096)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = dict(line.partition(b":")[::2] for line in status.split(b"\n", 20))
+    zombie = fields[b"State"].split()[0] in (b"Z", b"X")
+    uid, _, saved_uid, _ = map(int, fields[b"Uid"].split())
+    # A user process has a VmSize line, a zombie and a kernel thread have none.
+    movable = zombie or b"\nVmSize:" in status or not _is_bound(tid)
+    return Status(int(fields[b"Tgid"]), uid, saved_uid, zombie, movable)
+
+
+def live_threads(tgid: int) -> list[int] | None:
+    """The threads of a process, without a leader that has exited before the others; None if the process is gone."""
+    try:
+        tids = [int(name) for name in os.listdir(f"/proc/{tgid}/task")]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return [tid for tid in tids if tid != tgid or is_live(tgid)]
+
+
+def processes() -> list[int]:
+    """All processes, zombies included."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def newest_pid() -> int:
+    """The last field of /proc/loadavg (proc(5))."""
+    with open("/proc/loadavg", "rb", buffering=0) as file:
+        return int(file.read(256).rsplit(maxsplit=1)[1])
+
+
+def is_live(tid: int) -> bool:
+    """Whether a thread exists and is no zombie."""
+    return state(tid) not in _GONE
+
+
+def state(tid: int) -> str:
+    """The state letter of /proc/TID/stat; "" if the thread is gone."""
+    try:
+        with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
+            return file.read(512).rpartition(b")")[2][1:2].decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def leader(tid: int) -> int:
+    """The process of a thread; 0 if it is gone."""
+    try:
+        os.close(os.pidfd_open(tid))
+    except OSError as error:
+        if error.errno == ESRCH:
+            return 0
+    else:
+        return tid  # only a leader has a pidfd without PIDFD_THREAD
+    try:
+        with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
+            status = file.read(1024)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(status[status.index(b"\nTgid:") + 6 :].split(maxsplit=1)[0])
+
+
+def _is_bound(tid: int) -> bool:
+    """Whether a kernel thread must stay in the root (kernel/cgroup/cgroup.c, cgroup_procs_write_start)."""
+    if tid == _KTHREADD:
+        return True
+    stat = stat_of(tid)
+    return bool(stat) and bool(int(stat[FLAGS]) & PF_NO_SETAFFINITY)
