@@ -232,8 +232,8 @@ def test_a_tree_that_failed_fails_its_test(
             raise RuntimeError("a bug")
 
         if "fakecgroup_mount.testing.server" in __import__("sys").orig_argv:
-            from fakecgroup_mount.fuse.native import Session
-            Session._statfs = fail
+            from fakecgroup_mount.fuse.requests import Requests
+            Requests._statfs = fail
         """,
         test_it="""
         import os, signal, pytest
