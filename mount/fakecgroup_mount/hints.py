@@ -1,4 +1,4 @@
-"""Paths in messages: as somebody can paste them into a shell, on one line."""
+"""Paths in messages, on one line, so that they can be pasted into a shell."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import shlex
 
 
 def quoted(path: str) -> str:
-    """A path as a word of a shell's; as $'...' (POSIX.1-2024) where it has control characters or is no text."""
+    """A path quoted for a shell. One with control characters or undecodable bytes becomes $'...' (POSIX.1-2024)."""
     if path.isprintable():
         return shlex.quote(path)
     return "$'" + "".join(map(_escaped, path)) + "'"
 
 
 def shown(path: str) -> str:
-    """A path at the beginning of a message: as it is, but never on two lines."""
+    """A path at the beginning of a message: unquoted if it is printable, else `quoted`."""
     return path if path.isprintable() else quoted(path)
 
 

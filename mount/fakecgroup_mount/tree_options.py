@@ -1,4 +1,4 @@
-"""The command line's options for what tree there is, and the model that they describe."""
+"""The tree options of the command line, and the model for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fakecgroup.machine.size import SUFFIXES
 
 
 def add_tree_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say which kernel on which machine."""
+    """Adds the tree options: which kernel, on which machine."""
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
     known = "; ".join(f"{of}: {' '.join(v for layout, v in personalities() if layout == of)}" for of in layouts)
     group = parser.add_argument_group("the tree")
@@ -66,7 +66,7 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
 
 
 def make_kernel(options: argparse.Namespace, processes: Processes | None = None) -> Kernel:
-    """The model for parsed options. Raises ValueError for a kernel version that this layout has not."""
+    """The model for parsed options. Raises ValueError for a kernel version without this layout."""
     return Kernel(
         layout=options.layout,
         kernel=options.kernel,
@@ -82,7 +82,7 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
 
 
 def _read(name: str) -> Callable[[str], object]:
-    """The reader of an option, with argparse's exception for a wrong value."""
+    """The reader of an option. It raises argparse's exception for a wrong value."""
 
     def read(text: str) -> object:
         try:

@@ -1,4 +1,4 @@
-"""A release agent that notes each of its runs."""
+"""A release agent that leaves a note of each run."""
 
 from __future__ import annotations
 

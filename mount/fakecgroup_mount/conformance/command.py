@@ -1,4 +1,4 @@
-"""`fakecgroup conformance`: the recorded cases, or random ones, on a target; a table of what differs."""
+"""`fakecgroup conformance`: runs recorded or random cases on a target and prints what differs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A directory as a target: a FUSE mount or a real cgroup root, through system calls.
 
 The operations are done by real forked processes, so that credentials and "the writer itself" are real.  Changing
-credentials (``as``) and moving processes of others needs root.  The directory must hold no cgroups of anyone else's:
-everything below it is removed when a case ends, so ask for it only with a fake, or with an empty cgroup made for this.
+credentials (``as``) and moving other users' processes needs root.  At the end of a case everything below the directory
+is removed.  So it must be a fake, or an empty cgroup that was made for this.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class DirectoryTarget:
         self._connection.close()
         if self._agent.made:
             for root in self._roots:
-                _put(os.path.join(root.path, "release_agent"), "\n")  # what is emptied now is nobody's business
+                _put(os.path.join(root.path, "release_agent"), "\n")  # no agent for the cgroups that are emptied now
             self._agent.remove()
         for pid in reversed(self.pids):
             with contextlib.suppress(ProcessLookupError):
@@ -116,12 +116,12 @@ class DirectoryTarget:
             self._after()
 
 
-#: Words in the names of a root's files that hold no setting.
+#: Words in the names of a root's files without a setting.
 _NO_SETTING = tuple("procs threads tasks pressure reclaim usage failcnt io.cost oom_control devices.".split())
 
 
 class _Root:
-    """The root of a hierarchy as it was before the first case, to be put back after each."""
+    """The state of a hierarchy's root before the first case, restored after each case."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -137,7 +137,7 @@ class _Root:
                     self._contents[full] = _content(full)
 
     def restore(self) -> None:
-        """Give attributes and settings their first values.  What cannot be put back stays: the next case will tell."""
+        """Restores attributes and settings.  A value that cannot be restored stays, and shows in the next case."""
         enabled = os.path.join(self.path, "cgroup.subtree_control")
         if os.path.exists(enabled):
             for controller in _content(enabled).split():
@@ -175,7 +175,7 @@ def roots_of(root: str) -> list[str]:
 
 
 def _remove_below(root: str) -> None:
-    """Remove every cgroup below a directory, trying for a second while processes leave it."""
+    """Removes every cgroup below a directory, for up to a second while processes leave it."""
     deadline = time.monotonic() + 1
     while True:
         left = False
@@ -201,7 +201,7 @@ class _StepError(Exception):
 
 
 class _Worker:
-    """A process that does operations: the runner, or a helper that it forked."""
+    """A process that does operations: the runner, or a helper that it has forked."""
 
     def __init__(self, root: str, connection: Connection, agent: Agent) -> None:
         self._connection = connection
@@ -209,11 +209,11 @@ class _Worker:
         self._agent = agent
         self._names: dict[str, int] = {}
         self._helpers: dict[str, Connection] = {}
-        self._late: dict[str, int] = {}  # helper -> answers that nobody waits for any more
+        self._late: dict[str, int] = {}  # helper -> number of late answers to skip
         self._handles: dict[str, int] = {}
 
     def run(self) -> None:
-        """Serve until the other end goes away.  Never returns."""
+        """Serves until the connection is closed.  Never returns."""
         try:
             os.chdir(self._root)
             os.umask(0o022)
@@ -422,7 +422,7 @@ class _Worker:
         self._handles[handle] = fd
 
     def _fd(self, handle: str) -> int:
-        """The descriptor, or a closed one for a handle that is not open: some calls look at other arguments first."""
+        """The descriptor; a closed one for a handle that is not open, as some calls check other arguments first."""
         return self._handles.get(handle, _CLOSED)
 
     def _op_close(self, handle: str) -> None:
@@ -573,7 +573,7 @@ class _Worker:
         os.setresuid(uid, uid, 0)
 
     def _op_capabilities(self, effective: int, permitted: int) -> None:
-        """What a kernel does not have, or this thread is not permitted, is left out."""
+        """Leaves out capabilities that the kernel lacks or this thread is not permitted."""
         head = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
         found = ctypes.create_string_buffer(_CAPABILITIES.size)
         _call("capget", head, found)

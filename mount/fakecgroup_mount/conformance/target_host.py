@@ -30,7 +30,7 @@ _ON_A_ROOT = frozenset({"mkdir", "chmod", "chown", "access", "setxattr", "getxat
 _ENDING = frozenset({"alloc", "clone_into", "eventfd", "releases"})
 _PID_FILES = frozenset({"tasks", "cgroup.procs"})
 _CPU = "cpu,cpuacct"
-_NOTICE = 0.02  # seconds; events on one file are told at most every 10 ms (CGROUP_FILE_NOTIFY_MIN_INTV)
+_NOTICE = 0.02  # seconds; events on one file are at least 10 ms apart (CGROUP_FILE_NOTIFY_MIN_INTV)
 _PATIENCE = 5.0  # seconds for own cgroups to become empty
 
 
@@ -67,7 +67,7 @@ class HostTarget(DirectoryTarget):
         super().__init__(self._links)
 
     def close(self) -> None:
-        """The target is used no more."""
+        """Ends the use of the target."""
         shutil.rmtree(self._links, ignore_errors=True)
 
     def start(self, case: Case) -> None:
@@ -211,7 +211,7 @@ class HostTarget(DirectoryTarget):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self._links, name))
             with contextlib.suppress(OSError):
-                (own / "cpu.rt_runtime_us").write_text("0")  # else it counts until the kernel has forgotten the cgroup
+                (own / "cpu.rt_runtime_us").write_text("0")  # else it stays reserved until the kernel frees the cgroup
             if not _removed(own):
                 left.append(str(own))
         self._own = {}
@@ -248,14 +248,14 @@ def _removed(own: Path) -> bool:
 
 
 def _thaw(root: Path | None) -> None:
-    """A frozen process cannot even be killed."""
+    """Thaws the own freezer cgroups: a frozen process cannot be killed."""
     for path, _, _ in os.walk(root) if root is not None else ():
         with contextlib.suppress(OSError):
             Path(path, "freezer.state").write_text("THAWED")
 
 
 def _paths(op: Op) -> list[str]:
-    """The paths that an operation names; a symbolic link's target is a text."""
+    """The paths that an operation names, without the target of a symbolic link."""
     while op[0] == "in":
         op = op[2:]
     values = [os.fsdecode(value) for kind, value in arguments(op) if kind == "path"]

@@ -1,4 +1,4 @@
-"""A mounted fake as a target.
+"""A mounted tree as a target.
 
 The kernel under a FUSE mount answers some calls itself, and a plain mount does not limit real processes.  Such
 operations are done but not compared, or end the comparison of their case.

@@ -5,8 +5,8 @@ directory is checked for search permission: the kernel module has looked up the 
 
 What libfuse 2 and fusepy 3.0.1 cannot do, and `native` can:
 
-* poll: a file is always ready, and no change is told, by inotify either;
-* fstat, fchmod and extended attributes of what has been removed: ENOENT;
+* poll: a file is always ready, and neither poll nor inotify reports a change;
+* fstat, fchmod and extended attributes of a removed file: ENOENT;
 * names of more than 1024 bytes: ENAMETOOLONG;
 * sendfile and splice from a file: nothing, as its size is 0;
 * the number of `..` in a directory's list.
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 _ENCODING = "latin-1"  # fusepy decodes paths with this, `_text` encodes them again; it keeps every byte
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
-_BETWEEN_LOOKS = 0.005  # seconds
+_BETWEEN_LOOKS = 0.005  # seconds between two requests for exits
 
 
 def load() -> Any:
@@ -344,12 +344,12 @@ class Operations:
 
 
 def _text(path: str) -> str:
-    """The model's form of what fusepy decoded."""
+    """A path from fusepy in the model's encoding."""
     return os.fsdecode(path.encode(_ENCODING))
 
 
 def _bytes_as_text(name: str) -> str:
-    """What fusepy will encode to the bytes of `name`."""
+    """A name of the model's in fusepy's encoding."""
     return os.fsencode(name).decode(_ENCODING)
 
 

@@ -1,4 +1,4 @@
-"""A directory as READDIR sends it."""
+"""A directory's entries as a READDIR reply has them."""
 
 from __future__ import annotations
 

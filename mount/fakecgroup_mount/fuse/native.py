@@ -42,7 +42,7 @@ from fakecgroup_mount.host.shortage import is_shortage, reply_errno
 log = logging.getLogger(__name__)
 
 _CHANGING = frozenset((wire.WRITE, wire.MKDIR, wire.RMDIR))
-"""Requests after which a file may read otherwise."""
+"""Requests after which a file's content may differ."""
 _ZOMBIES = 1000  # ms between two looks at zombies when no request comes
 _RETRY = 100  # ms until a report of exits that failed for a shortage is tried again
 _CALLERS = 256  # callers that are kept, by uid, gid and tid
@@ -80,7 +80,7 @@ class Session:
         kernel.on_notify_later = DelayedNotifier(self.lock).add
 
     def serve(self) -> None:
-        """Answers until the file system is unmounted, or `stop` is called and a signal comes."""
+        """Answers until the file system is unmounted, or until a signal arrives after `stop`."""
         fd = self._fd
         buffer = self._buffer
         handlers = self._requests.handlers()

@@ -72,7 +72,7 @@ _DATA = Struct("=QqI")  # fh offset size: of READ, READDIR and WRITE
 _READ = Struct("=QqII")  # and read_flags
 _WRITTEN = _IN + wire.WRITE_IN.size  # where the data of a WRITE begins
 _NAME = _IN + wire.GETXATTR_IN.size  # where the name of a GETXATTR begins
-_CAPABILITY = b"security.capability\0"  # asked for before a write, to take the file's capabilities away
+_CAPABILITY = b"security.capability\0"  # the kernel asks for it before a write that would remove it
 _FH = Struct("=Q")
 
 

@@ -27,15 +27,15 @@ _TYPE = 0x3FFF  # of an attribute, without flags
 _ATTRIBUTE = Struct("=HH")
 _WORD = Struct("=I")
 
-# Of struct taskstats: its flag, how long the task was on CPUs (ns), its pid and parent, its user and system time (µs),
-# the most memory that it had resident (KiB), its process (since version 12, as is the flag of the last of a process).
+# Offsets in struct taskstats: ac_flag, cpu_run_real_total (ns), pid and ppid, user and system time (µs), highest
+# resident memory (KiB), tgid (since version 12, as is the flag of the last task of a process).
 _FLAG, _RAN, _NUMBERS, _TIMES, _RESIDENT, _TGID = 8, 72, 128, 152, 200, 368
 _FORKED_ONLY, _LAST = 0x01, 0x20  # AFORK, AGROUP
 _QUADS, _QUAD, _PAIR = Struct("=QQ"), Struct("=Q"), Struct("=II")
 _SINCE = 12  # the version
 
 _SO_RCVBUFFORCE = 33
-_QUEUE = 8 << 20  # bytes of the machine's memory, enough for about 3,000 ends
+_QUEUE = 8 << 20  # bytes of the machine's memory, enough for about 3,000 exits
 _SIZE = 8192
 
 
@@ -76,8 +76,8 @@ class ExitEvents:
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _QUEUE)
             except PermissionError:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _QUEUE)
-            self._say(self._family, _GET, _REGISTER, self._cpus, _REQUEST | _ACKNOWLEDGE)
-            self._hear()
+            self._send(self._family, _GET, _REGISTER, self._cpus, _REQUEST | _ACKNOWLEDGE)
+            self._receive()
             self._socket.setblocking(False)
         except BaseException:
             self._socket.close()
@@ -105,26 +105,26 @@ class ExitEvents:
 
     def _find_family(self) -> int:
         """The number of the TASKSTATS family. Raises OSError: ENOENT without CONFIG_TASKSTATS."""
-        self._say(_CONTROL, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0", _REQUEST)
-        for kind, start, _ in _attributes(message := self._hear(), _HEAD, None):
+        self._send(_CONTROL, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0", _REQUEST)
+        for kind, start, _ in _attributes(message := self._receive(), _HEAD, None):
             if kind == _FAMILY_ID:
                 return int.from_bytes(message[start : start + 2], "little")
         raise refuse(EPROTO)
 
     def _ask_about_us(self) -> int:
         """Our pid, read at the offsets that we use; 0 if this kernel's struct taskstats differs."""
-        self._say(self._family, _GET, _PID, _WORD.pack(os.getpid()), _REQUEST)
-        stats = _stats(self._hear(), _AGGREGATE_PID)
+        self._send(self._family, _GET, _PID, _WORD.pack(os.getpid()), _REQUEST)
+        stats = _stats(self._receive(), _AGGREGATE_PID)
         if stats is None or int.from_bytes(stats[:2], "little") < _SINCE:
             return 0
         pid, parent = _PAIR.unpack_from(stats, _NUMBERS)
         return pid if _WORD.unpack_from(stats, _TGID)[0] == pid and parent == os.getppid() else 0
 
-    def _say(self, family: int, command: int, attribute: int, value: bytes, flags: int) -> None:
+    def _send(self, family: int, command: int, attribute: int, value: bytes, flags: int) -> None:
         body = pack("=BBHHH", command, 1, 0, 4 + len(value), attribute) + value + bytes(-len(value) % 4)
         self._socket.send(pack("=IHHII", 16 + len(body), family, flags, 1, 0) + body)
 
-    def _hear(self) -> bytes:
+    def _receive(self) -> bytes:
         """Receives an answer. Raises OSError for an error message."""
         message = self._socket.recv(_SIZE)
         if int.from_bytes(message[4:6], "little") == _NLMSG_ERROR:

@@ -47,7 +47,7 @@ class ForkEvents:
     """A queue of all forks on the machine. Raises OSError if the kernel does not let us listen."""
 
     def __init__(self) -> None:
-        self.lost = False  # whether some were lost since this was set to False
+        self.lost = False  # whether the kernel has dropped events since this was set to False
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR)
         self._buffer = bytearray(_SIZE)
         try:
@@ -58,15 +58,15 @@ class ForkEvents:
             except PermissionError:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _QUEUE)
             self._socket.bind((0, _CN_IDX_PROC))
-            if not any(self._is_heard() for _ in range(_ATTEMPTS)):
+            if not any(self._subscribe() for _ in range(_ATTEMPTS)):
                 raise refuse(EPERM)
         except OSError:
             self._socket.close()
             raise
 
-    def _is_heard(self) -> bool:
-        """Asks to be told; that we are is said at once (cn_proc_ack), or never. False too where the answer is lost."""
-        self._say(_LISTEN)
+    def _subscribe(self) -> bool:
+        """Subscribes. Returns whether the kernel confirms it (cn_proc_ack); a lost confirmation counts as none."""
+        self._send(_LISTEN)
         try:
             while True:
                 if _EVENT.unpack_from(self._socket.recv(_SIZE), _HEAD)[0] == _NONE:
@@ -76,12 +76,12 @@ class ForkEvents:
                 return False
             raise
 
-    def _say(self, word: int) -> None:
+    def _send(self, word: int) -> None:
         message = pack("=IIIIHHI", _CN_IDX_PROC, _CN_VAL_PROC, 0, 0, 4, 0, word)
         self._socket.send(pack("=IHHII", _NLMSG + len(message), _NLMSG_DONE, 0, 0, 0) + message)
 
     def take(self) -> Iterator[Fork]:
-        """Those that were not taken yet, the oldest first; does not wait."""
+        """The forks since the last call, oldest first. Does not wait."""
         receive, buffer, unpack = self._socket.recvfrom_into, self._buffer, _EVENT.unpack_from
         while True:
             try:
@@ -99,10 +99,10 @@ class ForkEvents:
 
     def close(self) -> None:
         with self._socket, contextlib.suppress(OSError):
-            self._say(_IGNORE)  # kernels before 6.6 would go on and tell nobody
+            self._send(_IGNORE)  # without this, a kernel before 6.6 goes on making events
 
     def _attach_filter(self) -> None:
-        """Of all events only forks come into the queue, and the answer to who wants to listen."""
+        """Lets only forks and the confirmation into the queue."""
         told, fork = (socket.htonl(what) for what in (_NONE, _FORK))
         code = b"".join(
             pack("=HBBI", *instruction)

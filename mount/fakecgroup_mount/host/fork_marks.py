@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from fakecgroup.tasks.place import Places
 
-LOCKS = 10  # RLIMIT_LOCKS, which the module resource lacks
+LOCKS = 10  # RLIMIT_LOCKS, which Python's resource lacks
 UNLIMITED = resource.RLIM_INFINITY
 _COMING = 1.0  # seconds for a fork under way to bring a child with its parent's old mark
 
@@ -71,7 +71,7 @@ class ForkMarks:
             known = self._marks.get(soft)
             if known is not None or places is not None:
                 self.put(tgid, places, (soft, hard) if known is None else known.limit, hard)
-        except (ProcessLookupError, PermissionError, ValueError):  # the last: the limit has just been lowered
+        except (ProcessLookupError, PermissionError, ValueError):  # ValueError: the hard limit has just been lowered
             return
 
     def put(self, tgid: int, places: Places | None, limit: Limit, hard: int) -> None:

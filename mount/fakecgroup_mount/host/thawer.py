@@ -13,7 +13,7 @@ import signal
 import socket
 
 _MESSAGE = 64  # bytes
-_START = 19  # in /proc/PID/stat, from the state on
+_START = 19  # index in /proc/PID/stat, counted from the state
 
 
 def main() -> None:
@@ -44,11 +44,11 @@ def main() -> None:
             elif _start_of(pid) == start:
                 os.kill(pid, signal.SIGCONT)
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
 
 
 def _start_of(pid: int) -> bytes:
-    """Raises OSError."""
+    """The start time of a process. Raises OSError."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()[_START]
 

@@ -31,10 +31,10 @@ _PARENT, _CUTIME, _CSTIME, _NICE, _THREADS, _START, _CPU = (
     17,
     19,
     36,
-)  # from the third field of proc_pid_stat(5) on
+)  # indexes in the result of `stat_of`
 _ZOMBIE = "Z"
 _DEAD = "X"  # still visible, but its parent has its time already
-_IMAGE = (slice(23, 26), slice(42, 49))  # where code, stack and data begin and end: others for each execve(2)
+_IMAGE = (slice(23, 26), slice(42, 49))  # addresses of code, stack and data, which execve(2) changes
 _MINFLT, _MAJFLT = 7, 9
 _STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
 _ROLLUP = re.compile(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
@@ -61,7 +61,7 @@ class Usage:
 
     def __init__(self) -> None:
         self._cpu: dict[int, CpuUse] = {}
-        self._memory: dict[int, tuple[int, ProcessMemory]] = {}  # with the ns that it had run
+        self._memory: dict[int, tuple[int, ProcessMemory]] = {}  # tgid -> CPU time in ns at the last read, memory then
         self._sharing: dict[int, Sharing] = {}
         self._images: dict[object, set[int]] = {}  # processes with the same program image, forks of one another
 
@@ -231,7 +231,7 @@ def _image(stat: list[str]) -> object:
 
 
 def _numbers(path: str, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
-    """The numbers of the lines that match, by name."""
+    """The numbers in a file's lines that match, by name."""
     return {name: int(number) for name, number in pattern.findall(_text(path))}
 
 

@@ -75,7 +75,7 @@ def _forget() -> None:
 
 
 def _become(uid: int, gid: int, held: int, bounding: int, no_new_privileges: int, *groups: int) -> None:
-    """Takes the ids, and gives up every capability that is not among these. Raises OSError where we may not."""
+    """Takes the ids and drops all other capabilities and bounding set entries. Raises OSError if that is forbidden."""
     libc = ctypes.CDLL(None, use_errno=True)
     for number in range(64):
         if not bounding >> number & 1 and libc.prctl(_PR_CAPBSET_READ, number) == 1:

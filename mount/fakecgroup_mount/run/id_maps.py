@@ -30,7 +30,7 @@ def write_outer_maps(pid: int) -> None:
         if not _map_ranges(pid, "uid", os.geteuid()):
             (process / "uid_map").write_text(f"{os.geteuid()} {os.geteuid()} 1")
         if not _map_ranges(pid, "gid", os.getegid()):
-            (process / "setgroups").write_text("deny")  # else the group's map is not permitted
+            (process / "setgroups").write_text("deny")  # without this the kernel refuses the gid map
             (process / "gid_map").write_text(f"{os.getegid()} {os.getegid()} 1")
     except OSError as error:
         why = hint("a container or a security module forbids it")

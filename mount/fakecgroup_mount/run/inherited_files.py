@@ -60,7 +60,7 @@ def _check_file(fd: int) -> None:
         _refuse(fd, where, "leads out of the command's namespaces")
     try:
         directory = stat.S_ISDIR(os.fstat(fd).st_mode)
-    except PermissionError:  # by a FUSE file system of another user namespace, through which no path leads then
+    except PermissionError:  # a FUSE file system of another user namespace: no path leads through it
         return
     if directory:
         _open_anew(fd, where)

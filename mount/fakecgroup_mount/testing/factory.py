@@ -24,14 +24,14 @@ class CgroupfsFactory:
         self._mounted: set[Path] = set()
 
     def mount(self, **options: object) -> Path:
-        """The mount point of a new tree; the options are those of the marker, without lists.
+        """Mounts a tree; returns its mount point. The options are the marker's, without lists.
 
         Raises ValueError for wrong options. Skips or fails the test if nothing can be mounted, as `cgroupfs` does.
         """
         return self.mount_as(read(options))
 
     def mount_as(self, options: argparse.Namespace) -> Path:
-        """`mount`, with the options as the fixture `cgroupfs_options` gives them."""
+        """`mount` with options of the fixture `cgroupfs_options`."""
         try:
             tree = self._trees.mount(options)
         except MountError as error:

@@ -45,7 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[Path]:
-    """The mount point of a cgroup tree, new for each test; what it is like says @pytest.mark.cgroupfs.
+    """The mount point of a cgroup tree, new for each test. @pytest.mark.cgroupfs says which tree.
 
     If nothing can be mounted, the test is skipped, or fails if FAKECGROUP_REQUIRE is set. Processes that are left in
     the cgroups are thawed and live on. The test fails if the tree's daemon fails.
@@ -57,7 +57,7 @@ def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> 
 
 @pytest.fixture(scope="session")
 def cgroupfs_factory() -> Iterator[CgroupfsFactory]:
-    """Mounts more trees, `mount(layout="v1", ...)`, which last until the end of the session or `umount(TREE)`."""
+    """Mounts more trees with `mount(layout="v1", ...)`, until the end of the session or `umount(TREE)`."""
     from fakecgroup_mount.testing.factory import CgroupfsFactory
     from fakecgroup_mount.testing.trees import Trees
 
@@ -69,7 +69,7 @@ def cgroupfs_factory() -> Iterator[CgroupfsFactory]:
 
 @pytest.fixture
 def cgroup_kernel(cgroupfs_options: Namespace) -> Kernel:
-    """A `fakecgroup.Kernel`, the same tree in this process: no mount, and no processes but those given to it."""
+    """A `fakecgroup.Kernel`: the same tree without a mount, and with only the processes that the test gives it."""
     from fakecgroup_mount.tree_options import make_kernel
 
     return make_kernel(cgroupfs_options)

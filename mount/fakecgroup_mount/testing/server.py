@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 def main() -> NoReturn:
-    """Arguments: the descriptor of the connection, the test process' pid."""
+    """Command line: the descriptor of the connection, the pid of the test process."""
     connection, parent = Connection(int(sys.argv[1])), int(sys.argv[2])
     alive = os.pidfd_open(parent)  # a child of a test may keep the other end of the connection open
     if os.getppid() != parent:
