@@ -20,8 +20,8 @@ from typing import NoReturn
 from fakecgroup.credentials.capability import Capability
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.process import Credentials, credentials
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
+from fakecgroup_mount.seccomp.process import TaskCredentials, credentials
+from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 
 _VERSION_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 _PR_SET_KEEPCAPS = 8
@@ -66,7 +66,7 @@ def with_credentials_of(tid: int, open_path: Callable[[int], int]) -> int:
 
 
 @cache
-def _own(pid: int) -> tuple[Credentials, Namespace]:
+def _own(pid: int) -> tuple[TaskCredentials, NamespaceId]:
     """The credentials and user namespace of this process `pid`, read while no thread has taken others."""
     return credentials(pid), namespace_of(pid)
 
@@ -92,7 +92,7 @@ def run_in_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> 
     return descriptors[0] if descriptors else -1
 
 
-def take_credentials(theirs: Credentials, ours: Credentials, users: int | None) -> None:
+def take_credentials(theirs: TaskCredentials, ours: TaskCredentials, users: int | None) -> None:
     """Takes all ids and capabilities of a thread, in a process that has one thread. Raises OSError.
 
     `users` is a descriptor of the thread's user namespace, None for this process's own.
@@ -140,13 +140,13 @@ def _enter(users: int | None) -> None:
         syscalls.set_namespace(users, syscalls.CLONE_NEWUSER)
 
 
-def _for_lookup(who: Credentials) -> tuple[int, int, frozenset[int], int]:
+def _for_lookup(who: TaskCredentials) -> tuple[int, int, frozenset[int], int]:
     """The credentials that a path lookup depends on."""
     return who.uids[_FILE_SYSTEM], who.gids[_FILE_SYSTEM], frozenset(who.groups), who.capabilities
 
 
 @contextmanager
-def _taken(theirs: Credentials, ours: Credentials) -> Iterator[None]:
+def _taken(theirs: TaskCredentials, ours: TaskCredentials) -> Iterator[None]:
     """Gives this thread the rights of another. Raises OSError."""
     other_groups = set(theirs.groups) != set(ours.groups)
     try:
@@ -163,7 +163,7 @@ def _taken(theirs: Credentials, ours: Credentials) -> Iterator[None]:
         syscalls.forbid_tracing()
 
 
-def _set_file_system_ids(who: Credentials) -> None:
+def _set_file_system_ids(who: TaskCredentials) -> None:
     syscalls.syscall("setfsgid", who.gids[_FILE_SYSTEM])
     syscalls.syscall("setfsuid", who.uids[_FILE_SYSTEM])
 

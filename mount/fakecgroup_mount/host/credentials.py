@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fakecgroup.credentials.capability import ALL, ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
 
-Namespace = tuple[int, int]
+NamespaceId = tuple[int, int]
 """Device and inode number."""
 
 _MUCH = 8192  # bytes
@@ -21,8 +21,8 @@ _SEEN = ("ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts")
 class View(NamedTuple):
     """The part of the machine that a process sees: its root directory, namespaces and seccomp filters."""
 
-    root: Namespace
-    namespaces: tuple[Namespace, ...]
+    root: NamespaceId
+    namespaces: tuple[NamespaceId, ...]
     filters: bytes  # of seccomp(2)
 
 
@@ -188,7 +188,7 @@ class Mounter:
         return found
 
 
-def _identity(directory: int, name: str) -> Namespace:
+def _identity(directory: int, name: str) -> NamespaceId:
     found = os.stat(name, dir_fd=directory)
     return found.st_dev, found.st_ino
 

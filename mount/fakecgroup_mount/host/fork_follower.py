@@ -24,7 +24,7 @@ from fakecgroup_mount.host.new_pids import NewPids
 from fakecgroup_mount.host.watched_processes import WatchedProcesses
 
 if TYPE_CHECKING:
-    from fakecgroup.tasks.processes import Places
+    from fakecgroup.tasks.place import Places
 
 
 class ForkFollower:

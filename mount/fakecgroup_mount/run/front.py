@@ -22,7 +22,7 @@ from fakecgroup_mount.run.sandbox import LISTENER, Sandbox, enter
 from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, namespace_of
+from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, namespace_of
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -75,7 +75,7 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
 class _Started(NamedTuple):
     """A sandbox that runs."""
 
-    namespace: Namespace
+    namespace: NamespaceId
     """The outer user namespace, above the command's."""
     connection: FuseConnection
 

@@ -38,7 +38,7 @@ from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.seccomp.listener import Listener
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
+from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 
 _THREADS = 12  # threads that it starts with, and some more
 
@@ -128,7 +128,7 @@ def serve(
     kill_namespace(namespace)
 
 
-def _is_inside(namespace: Namespace, tgid: int) -> bool:
+def _is_inside(namespace: NamespaceId, tgid: int) -> bool:
     """Whether a process is in the sandbox, where no process sees or sets its real RLIMIT_LOCKS (`calls.prlimit`)."""
     try:
         return namespace in lineage(tgid)

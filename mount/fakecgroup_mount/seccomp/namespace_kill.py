@@ -8,7 +8,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from fakecgroup_mount.seccomp.user_namespaces import Namespace, lineage, namespace_of
+from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 
 _ROUNDS = 1000  # then a process that forks faster than it is found is left alone
 _LONG = 20  # rounds until `free` is called
@@ -16,7 +16,7 @@ _AT_ONCE = 8  # pidfds that are kept open
 _PATIENCE = 10  # ms for the end of a killed process before the next round
 
 
-def kill_namespace(namespace: Namespace, free: Callable[[], None] = lambda: None) -> None:
+def kill_namespace(namespace: NamespaceId, free: Callable[[], None] = lambda: None) -> None:
     """Sends SIGKILL to all processes until none is left. If that takes long, `free` is called: it must end the wait of
     processes that cannot be killed.
     """
@@ -39,7 +39,7 @@ def kill_namespace(namespace: Namespace, free: Callable[[], None] = lambda: None
             os.close(pidfd)
 
 
-def processes_inside(namespace: Namespace) -> Iterator[tuple[int, int]]:
+def processes_inside(namespace: NamespaceId) -> Iterator[tuple[int, int]]:
     """Each living process in the namespace but this one, with a pidfd that the caller closes."""
     known = {namespace: True}
     for name in os.listdir("/proc"):
@@ -62,7 +62,7 @@ def _has_ended(pidfd: int, wait: int = 0) -> bool:
     return bool(poller.poll(wait))
 
 
-def _is_inside(pid: str, known: dict[Namespace, bool]) -> bool:
+def _is_inside(pid: str, known: dict[NamespaceId, bool]) -> bool:
     """Whether a process is in or below a namespace that `known` maps to True. Adds its own namespace to `known`."""
     try:
         own = namespace_of(pid)
@@ -71,7 +71,7 @@ def _is_inside(pid: str, known: dict[Namespace, bool]) -> bool:
         return False
 
 
-def _is_below(pid: str, known: dict[Namespace, bool]) -> bool:
+def _is_below(pid: str, known: dict[NamespaceId, bool]) -> bool:
     """Whether one of its namespaces is `known` as True. Raises OSError."""
     above = list(lineage(pid))
     return known.setdefault(above[0], any(known.get(namespace, False) for namespace in above))

@@ -88,7 +88,7 @@ def is_in_call(tid: int, number: int) -> bool:
         return False
 
 
-class Credentials(NamedTuple):
+class TaskCredentials(NamedTuple):
     """A thread's ids (real, effective, saved, file system), groups and effective capabilities, as we see them."""
 
     uids: list[int]
@@ -97,9 +97,9 @@ class Credentials(NamedTuple):
     capabilities: int
 
 
-def credentials(tid: int) -> Credentials:
+def credentials(tid: int) -> TaskCredentials:
     """Reads them from /proc/TID/status. Raises OSError."""
     with open(f"/proc/{tid}/status", "rb") as file:
         fields = dict(line.split(b":", 1) for line in file)
     uids, gids, groups = (list(map(int, fields[name].split())) for name in (b"Uid", b"Gid", b"Groups"))
-    return Credentials(uids, gids, groups, int(fields[b"CapEff"], 16))
+    return TaskCredentials(uids, gids, groups, int(fields[b"CapEff"], 16))

@@ -8,21 +8,21 @@ from fcntl import ioctl
 
 _NS_GET_USERNS, _NS_GET_PARENT = 0xB701, 0xB702
 
-Namespace = tuple[int, int]
+NamespaceId = tuple[int, int]
 """A user namespace: device and inode number."""
 
 
-def namespace_of(pid: int | str) -> Namespace:
+def namespace_of(pid: int | str) -> NamespaceId:
     """The user namespace of a process. Raises OSError."""
     return _namespace(os.stat(f"/proc/{pid}/ns/user"))
 
 
-def lineage(pid: int | str) -> Iterator[Namespace]:
+def lineage(pid: int | str) -> Iterator[NamespaceId]:
     """The user namespace of a process and its ancestors, up to our own. Raises OSError."""
     return _upwards(os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC))
 
 
-def owners(pid: int | str, kind: str) -> Iterator[Namespace]:
+def owners(pid: int | str, kind: str) -> Iterator[NamespaceId]:
     """The user namespace that owns a process's namespace of a kind such as "cgroup", and its ancestors up to our own;
     empty if the owner is above our own. Raises OSError: no such process.
     """
@@ -36,7 +36,7 @@ def owners(pid: int | str, kind: str) -> Iterator[Namespace]:
     return _upwards(owner)
 
 
-def _upwards(fd: int) -> Iterator[Namespace]:
+def _upwards(fd: int) -> Iterator[NamespaceId]:
     try:
         while True:
             yield _namespace(os.fstat(fd))
@@ -50,5 +50,5 @@ def _upwards(fd: int) -> Iterator[Namespace]:
         os.close(fd)
 
 
-def _namespace(found: os.stat_result) -> Namespace:
+def _namespace(found: os.stat_result) -> NamespaceId:
     return found.st_dev, found.st_ino
