@@ -17,7 +17,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.logs import File, Quiet
+from fakecgroup_mount.host.logs import LogFile, SafeHandler
 from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
@@ -114,12 +114,12 @@ def test_a_message_that_comes_again_and_again_is_written_less_and_less() -> None
 def test_what_cannot_be_logged_is_no_error(tmp_path: Path) -> None:
     logger = logging.Logger("name")
     (tmp_path / "file").touch()
-    logger.addHandler(File(tmp_path / "file" / "log"))
+    logger.addHandler(LogFile(tmp_path / "file" / "log"))
     logger.error("there is no such directory")
     logger.error("%d", "no number")
 
 
-class Listed(Quiet):
+class Listed(SafeHandler):
     """Keeps what is written."""
 
     def __init__(self, said: list[str]) -> None:

@@ -20,13 +20,13 @@ class ExitTracker:
 
     def __init__(self, ends: ExitEvents) -> None:
         self._ends = ends
-        self._passed: dict[int, Places] = {}  # where the processes were forked that are gone
+        self._gone: dict[int, Places] = {}  # where the processes were forked that are gone
         self._old: dict[int, Places] = {}  # the same, of the look before
         self._kept: list[ExitEvent] = []
 
-    def passed(self, tgid: int, places: Places) -> None:
+    def add_gone(self, tgid: int, places: Places) -> None:
         """A process was forked in these places and was gone when it was looked for."""
-        self._passed[tgid] = places
+        self._gone[tgid] = places
 
     def take(self) -> list[End]:
         """The exits since the last call, and earlier ones whose forks are known only now."""
@@ -41,11 +41,11 @@ class ExitTracker:
             told.append(_told(end, places))
             if end.whole is not None and places is None:
                 self._kept.append(end)
-        self._old, self._passed = self._passed, {}
+        self._old, self._gone = self._gone, {}
         return told
 
     def _places(self, tgid: int) -> Places | None:
-        return self._passed.pop(tgid, None) or self._old.pop(tgid, None)
+        return self._gone.pop(tgid, None) or self._old.pop(tgid, None)
 
     def close(self) -> None:
         self._ends.close()

@@ -19,7 +19,7 @@ from fakecgroup_mount.host.exit_tracker import ExitTracker
 from fakecgroup_mount.host.fork_events import ForkEvents
 from fakecgroup_mount.host.fork_marks import LOCKS, ForkMarks, Limit
 from fakecgroup_mount.host.fork_tracker import ForkTracker
-from fakecgroup_mount.host.inherited_marks import ForkedProcess, InheritedMarks, born_with
+from fakecgroup_mount.host.inherited_marks import ForkedProcess, InheritedMarks, mark_value
 from fakecgroup_mount.host.new_pids import NewPids
 from fakecgroup_mount.host.watched_processes import WatchedProcesses
 
@@ -186,7 +186,7 @@ class ForkFollower:
                 continue
             self.forget(tgid)
             if self._exits is not None:
-                self._exits.passed(tgid, places)
+                self._exits.add_gone(tgid, places)
         return [(task, places) for task, _, places in found if task is not None]
 
     def _take_events(self, tracker: ForkTracker) -> None:
@@ -198,20 +198,20 @@ class ForkFollower:
                 tracker.put_back(tgid, places)  # until the process that had this pid before is gone
         watched.restless.update(tgid for tgid in tracker.take_threads() if tgid in watched.tids)
         try:
-            self._admit(self._inherited.judge(self._siblings(tracker.take_strangers()), siblings=True))
+            self._admit(self._inherited.judge(self._siblings(tracker.take_root_children()), siblings=True))
             if tracker.lost:
-                tracker.start_anew(self._found.keys() | watched.tids.keys() - watched.exited - watched.dead)
+                tracker.reset(self._found.keys() | watched.tids.keys() - watched.exited - watched.dead)
                 watched.restless.update(watched.tids)
                 self._find_by_marks()
         except BaseException:
-            tracker.lose()
+            tracker.mark_lost()
             raise
 
     def _find_by_marks(self) -> None:
         try:
             self._admit(self._inherited.judge(self._new()))
         except BaseException:
-            self._pids.start_anew()
+            self._pids.list_next()
             raise
 
     def _admit(self, forked: Iterable[ForkedProcess]) -> None:
@@ -223,11 +223,11 @@ class ForkFollower:
             if self._tracker is not None:
                 self._tracker.move(tgid, places)
 
-    def _siblings(self, strangers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    def _siblings(self, root_children: Iterable[int]) -> Iterator[tuple[int, int]]:
         """The children of processes in the roots that have a mark of ours all the same, and the mark (CLONE_PARENT)."""
-        for tgid in strangers:
+        for tgid in root_children:
             try:
-                mark = born_with(tgid)
+                mark = mark_value(tgid)
             except ProcessLookupError:
                 continue
             if mark is not None and self._marks.known(mark) is not None and tgid not in self._watched.tids:
@@ -247,7 +247,7 @@ class ForkFollower:
                     self._pids.put_back(tid)
                 continue
             try:
-                mark = born_with(tid)
+                mark = mark_value(tid)
             except ProcessLookupError:
                 self._pids.put_back(tid)
                 continue

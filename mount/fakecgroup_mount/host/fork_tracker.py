@@ -22,7 +22,7 @@ class ForkTracker:
         self._places: dict[int, Places] = {}  # by tgid, of processes outside the roots
         self._thread_places: dict[int, Places | None] = {}  # by tid, of threads elsewhere than their leader
         self._new: dict[int, Places] = {}  # by tgid, of processes that `take` has not given yet
-        self._strangers: list[int] = []  # new children of processes in the roots
+        self._root_children: list[int] = []  # new children of processes in the roots
         self._threads: set[int] = set()  # processes that have new threads
         self._gone: set[int] = set()  # processes that have ended; their forks may not be read yet
 
@@ -57,10 +57,10 @@ class ForkTracker:
             self._places.pop(tgid, None)
         return list(new.items())
 
-    def take_strangers(self) -> list[int]:
+    def take_root_children(self) -> list[int]:
         """The children of processes in the roots that were forked since the last call. Some may be gone."""
-        strangers, self._strangers = self._strangers, []
-        return strangers
+        root_children, self._root_children = self._root_children, []
+        return root_children
 
     def take_threads(self) -> set[int]:
         """The processes that have new threads since the last call."""
@@ -75,13 +75,13 @@ class ForkTracker:
         """The process is gone. Events of its forks may not be read yet."""
         self._gone.add(tgid)
 
-    def start_anew(self, alive: Collection[int]) -> None:
+    def reset(self, alive: Collection[int]) -> None:
         """Starts again after lost events. Only what is known of the processes in `alive` is kept."""
         self._places = {tgid: self._places[tgid] for tgid in alive if tgid in self._places}
         self._thread_places.clear()
         self._events.lost = False
 
-    def lose(self) -> None:
+    def mark_lost(self) -> None:
         """What `take` gave could not be used. This counts as lost events."""
         self._events.lost = True
 
@@ -106,6 +106,6 @@ class ForkTracker:
             self._settle(tgid, places)
             self._new.pop(tgid, None)  # its number is in use again
             if places is None:
-                self._strangers.append(tgid)
+                self._root_children.append(tgid)
             else:
                 self._new[tgid] = places

@@ -90,14 +90,14 @@ class InheritedMarks:
         if mark is None:
             return None
         known = self._marks.passes_on(one.parent, one.mark) or self._inside(tgid)
-        if not known and not self._may_be_left(one, mark, siblings):
+        if not known and not self._may_have_lost_maker(one, mark, siblings):
             return None
         self._marks.inherit(tgid, one.mark)
         if mark.places is not None:
             self._uids.setdefault(mark.places, set()).add(one.uid)
         return ForkedProcess(tgid, mark.places)
 
-    def _may_be_left(self, one: _Born, mark: ForkMark, siblings: bool) -> bool:
+    def _may_have_lost_maker(self, one: _Born, mark: ForkMark, siblings: bool) -> bool:
         """Whether the maker may have ended, or made it a sibling. Processes of the cgroup's users cannot be
         told apart.
         """
@@ -132,7 +132,7 @@ def _uid(tgid: int) -> int | None:
     return int(status[status.index(b"\nUid:") + 5 :].split(maxsplit=1)[0])
 
 
-def born_with(tid: int) -> int | None:
+def mark_value(tid: int) -> int | None:
     """The soft RLIMIT_LOCKS of a thread's process; None if we may not read it. Raises ProcessLookupError."""
     try:
         return resource.prlimit(tid, LOCKS)[0]

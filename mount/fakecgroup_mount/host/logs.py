@@ -15,7 +15,7 @@ def log_to(path: Path) -> None:
     """Logs to the file `path`, also exceptions that end a thread. The file is made with the first message. A full or
     missing disk is no error.
     """
-    _log_with(File(path))
+    _log_with(LogFile(path))
 
 
 def log_to_stderr() -> None:
@@ -30,7 +30,7 @@ def _log_with(handler: logging.Handler) -> None:
     threading.excepthook = lambda bug: logging.getLogger(__name__).error("a thread ends", exc_info=bug.exc_value)
 
 
-class Repeats:
+class RepeatFilter:
     """Passes a message the first, tenth, hundredth time and so on, with the count."""
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ def _cause(record: logging.LogRecord) -> tuple[object, ...]:
     return (type(error), getattr(error, "errno", None), *where)
 
 
-class Quiet(logging.Handler):
+class SafeHandler(logging.Handler):
     """Drops what it cannot write: there may be no memory, no descriptor and no disk."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._repeats = Repeats()
+        self._repeats = RepeatFilter()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -79,7 +79,7 @@ class Quiet(logging.Handler):
         raise NotImplementedError
 
 
-class File(Quiet):
+class LogFile(SafeHandler):
     """Opens the file for each message, as some threads have descriptor tables of their own (`calls.fuse_opener`)."""
 
     def __init__(self, path: Path) -> None:
@@ -92,7 +92,7 @@ class File(Quiet):
             file.write(text)
 
 
-class _Stderr(Quiet):
+class _Stderr(SafeHandler):
     def write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -42,7 +42,7 @@ class NewPids:
         self._coming.clear()
         self._over.clear()
 
-    def start_anew(self) -> None:
+    def list_next(self) -> None:
         """The pids of the last `take` could not be looked at. The next one lists /proc."""
         self._lost = True
 

@@ -45,7 +45,7 @@ _VMSTAT = re.compile(rb"^(pgfault|pgmajfault) (\d+)", re.M)
 _NO_USE = ProcessMemory(MemoryUse())
 
 
-class Sharing:
+class SharedFractions:
     """The shares of a big process in its file and shared memory (0 to 1), good until `until` (ns, monotonic)."""
 
     __slots__ = ("file", "shmem", "until")
@@ -62,7 +62,7 @@ class Usage:
     def __init__(self) -> None:
         self._cpu: dict[int, CpuUse] = {}
         self._memory: dict[int, tuple[int, ProcessMemory]] = {}  # tgid -> CPU time in ns at the last read, memory then
-        self._sharing: dict[int, Sharing] = {}
+        self._sharing: dict[int, SharedFractions] = {}
         self._images: dict[object, set[int]] = {}  # processes with the same program image, forks of one another
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
@@ -127,7 +127,7 @@ class Usage:
                 huge = parts.get(b"AnonHugePages", 0) * _KIB
                 own_file, own_shmem = parts.get(b"Pss_File", 0) * _KIB, parts.get(b"Pss_Shmem", 0) * _KIB
                 took = time.monotonic_ns() - now
-                self._sharing[tgid] = Sharing(
+                self._sharing[tgid] = SharedFractions(
                     own_file / file if file else 1, own_shmem / shmem if shmem else 1, now + _SPARING * took
                 )
                 if forked:

@@ -79,12 +79,12 @@ def test_an_end_and_its_fork_find_each_other_whichever_is_heard_of_first(first: 
     queue = Queue()
     told = ExitTracker(queue)
     if first != "end":
-        told.passed(5, (place,))
+        told.add_gone(5, (place,))
     if first != "fork":
         queue.queue.append(an_end(5))
     found = [end.places for end in told.take()]
     if first == "end":
-        told.passed(5, (place,))
+        told.add_gone(5, (place,))
     if first == "fork":
         queue.queue.append(an_end(5))
     found += [end.places for end in told.take()]
@@ -97,5 +97,5 @@ def test_an_end_is_not_taken_for_that_of_a_later_process_of_the_same_number(plac
     queue.queue.append(an_end(5))
     for _ in range(2):
         told.take()
-    told.passed(5, (place,))
+    told.add_gone(5, (place,))
     assert told.take() == []
