@@ -176,7 +176,7 @@ def mount(mount_in_session: Mount) -> Iterator[Mount]:
 
 
 def take_down(directory: Path) -> None:
-    """Unmounts whatever trees are still at `directory` or in it, used or not."""
+    """Unmounts all trees at or below `directory`, even trees in use."""
     for mounted in list(mounts()):
         if mounted.ours and Path(mounted.point).is_relative_to(directory):
             umount_fuse(mounted.point, lazy=True)
@@ -184,7 +184,7 @@ def take_down(directory: Path) -> None:
 
 @pytest.fixture(scope="session", params=["native", "fusepy"])
 def transport(request: pytest.FixtureRequest) -> str:
-    """Each transport; whatever mounts with fusepy takes it from here, and is skipped where there is no libfuse 2."""
+    """Each transport. A test with fusepy is skipped without libfuse 2."""
     if request.param == "fusepy":
         try:
             fusepy.load()

@@ -1,4 +1,4 @@
-"""Files are copied by what reads through the page cache: sendfile(2), and programs that use it."""
+"""Files can be copied through the page cache: by sendfile(2) and programs that use it."""
 
 from __future__ import annotations
 

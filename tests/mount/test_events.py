@@ -1,4 +1,4 @@
-"""Who polls or watches a file through a mount is woken as often as a kernel would, and told the last change."""
+"""Pollers and watchers of a file are woken as often as by a kernel, and see the last change."""
 
 from __future__ import annotations
 

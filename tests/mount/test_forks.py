@@ -1,4 +1,4 @@
-"""Children of real processes are where their parent was when it forked them."""
+"""A child of a real process starts in its parent's cgroup at the time of the fork."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""inotify tells of files that change by themselves (kernfs_notify)."""
+"""inotify reports files that change by themselves (kernfs_notify)."""
 
 from __future__ import annotations
 

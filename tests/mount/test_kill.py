@@ -1,4 +1,4 @@
-"""cgroup.kill while those that are to die fork, move, or were killed already."""
+"""cgroup.kill of processes that fork, move, or were killed before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pids as a process in an inner pid namespace has them."""
+"""Pids as a process in an inner pid namespace sees them."""
 
 from __future__ import annotations
 

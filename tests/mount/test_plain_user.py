@@ -1,4 +1,4 @@
-"""A user without privileges who mounts a tree with fusermount3, and plays root in it."""
+"""A user without privileges mounts a tree with fusermount3 and plays root in it."""
 
 from __future__ import annotations
 

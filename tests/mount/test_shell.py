@@ -1,4 +1,4 @@
-"""Sessions as a person has them."""
+"""Shell sessions on a mounted tree."""
 
 from __future__ import annotations
 

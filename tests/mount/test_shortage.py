@@ -1,4 +1,4 @@
-"""A daemon that runs out of descriptors or memory: what it cannot have it does without, or says so, and lives on."""
+"""A daemon without free descriptors or memory does with less or says so, and lives on."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_logged_is_no_error(tmp_path: Path) -> None:
 
 
 class Listed(SafeHandler):
-    """Keeps what is written."""
+    """Keeps the messages."""
 
     def __init__(self, said: list[str]) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class Listed(SafeHandler):
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> HostProcesses:
-    """As where there may be no more open files."""
+    """Processes at the limit of open files."""
 
     def refused(pid: int) -> int:
         raise OSError(EMFILE, os.strerror(EMFILE))

@@ -1,4 +1,4 @@
-"""A daemon that does not answer, or that somebody else still needs: what `mount` and `umount` say of it, and when."""
+"""`mount` and `umount` on a daemon that does not answer, or that others still use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = needs_fuse
 
 @contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """A process stands still, and goes on after that, if it is still there."""
+    """Stops a process, and continues it at the end if it still lives."""
     os.kill(pid, signal.SIGSTOP)
     try:
         wait_until(lambda: "\nState:\tT" in Path(f"/proc/{pid}/status").read_text())

@@ -1,4 +1,4 @@
-"""The release agent of the cases tells how it was run."""
+"""The release agent of the cases notes how it was run."""
 
 from __future__ import annotations
 

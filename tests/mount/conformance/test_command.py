@@ -1,4 +1,4 @@
-"""What `fakecgroup conformance` says of differences, and its exit status."""
+"""`fakecgroup conformance`: its output for differences, and its exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plain user cannot be asked."""
+"""Operations that a plain user's mount cannot answer."""
 
 from __future__ import annotations
 

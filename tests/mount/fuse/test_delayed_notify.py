@@ -1,4 +1,4 @@
-"""Events that are told a little later, by a thread of their own."""
+"""Delayed events come from a thread of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MS = 1_000_000  # ns
 
 
 class Events:
-    """A kernel with cgroups a, b and c, and when which cgroup's event was told."""
+    """A kernel with the cgroups a, b and c, and the time of each event by cgroup."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What /proc tells of who asks."""
+"""The credentials of a caller, from /proc."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def mounter() -> Mounter:
 
 @pytest.fixture
 def in_user_namespace() -> Iterator[int]:
-    """A process whose user namespace has its own ids alone, as 0."""
+    """A process in a user namespace that maps only its own ids, to 0."""
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("no user namespaces here")
     with subprocess.Popen(["unshare", "-Ur", "sleep", "300"]) as process:

@@ -1,4 +1,4 @@
-"""What the kernel tells of the ends of tasks, and how it is put together with forks."""
+"""Exit events of the kernel, and how they are joined with forks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_end_of_a_process_is_told_before_its_parent_hears_of_it(ends: ExitEv
 
 
 class Queue(ExitEvents):
-    """Ends that a test tells of."""
+    """Exit events that a test makes."""
 
     def __init__(self) -> None:
         self.queue: list[ExitEvent] = []

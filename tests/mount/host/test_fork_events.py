@@ -1,4 +1,4 @@
-"""Where the kernel tells of forks, children are followed that no mark could tell of."""
+"""With fork events, children are followed that marks would miss."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kernel(events: ForkEvents) -> Iterator[Kernel]:
 
 
 class Script:
-    """A Python program that writes numbers of processes that it makes, and waits to be ended with them."""
+    """A Python program that prints the pids of the processes that it makes. It and they are killed at the end."""
 
     def __init__(self, script: str, **options: Any) -> None:
         self._process = subprocess.Popen(
@@ -52,7 +52,7 @@ class Script:
         self.made: list[int] = []
 
     def numbers(self) -> list[int]:
-        """Lets it go on, and reads a line of what it writes."""
+        """Lets the program go on and reads the pids of its next line."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write("\n")
         self._process.stdin.flush()

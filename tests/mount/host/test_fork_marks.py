@@ -1,4 +1,4 @@
-"""A mark that is copied brings nobody into a cgroup."""
+"""A process that copies a mark does not get into a cgroup."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def no_events() -> None:
 
 
 def told() -> ForkEvents:
-    """Skips where the kernel tells us of no forks."""
+    """Skips if the kernel sends us no fork events."""
     events = listen()
     return events if events is not None else pytest.skip("takes root of the machine, or a newer kernel")
 
 
 def told_of_few() -> ForkEvents:
-    """With a queue so short that most are lost."""
+    """Fork events with a queue so short that most are lost."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fakecgroup_mount.host.fork_events._QUEUE", 1)
         return told()
@@ -126,7 +126,7 @@ def told_of_few() -> ForkEvents:
 
 @pytest.fixture(params=[no_events, told, told_of_few])
 def kernel(request: pytest.FixtureRequest, member: Puppet, stranger: Puppet) -> Iterator[Kernel]:
-    """A model with the member in its cgroup a, for each way to know of forks."""
+    """A model with the member in its cgroup a, for each way to find forks."""
     processes = HostProcesses(IdMap(0, 0), listen_to_forks=request.param)
     kernel = Kernel(processes=processes)
     kernel.mkdir("/a")

@@ -1,4 +1,4 @@
-"""What /proc says of processes, and the watch for their exit."""
+"""Processes as /proc shows them, and the watch for their exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is new is among the numbers that were given out since the last look."""
+"""New tasks are among the pids that were given out since the last look."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fakecgroup_mount.host.new_pids import NewPids
 
 
 class Given(NewPids):
-    """Numbers that a test gives out itself, of 1,000 that there are."""
+    """Pids that a test gives out itself, below 1,000."""
 
     def __init__(self, last: int) -> None:
         super().__init__()

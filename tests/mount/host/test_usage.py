@@ -1,4 +1,4 @@
-"""What real processes use is in the files of their cgroups."""
+"""The files of a cgroup count what its real processes use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Program:
         return self.says()
 
     def end(self) -> None:
-        """What it has forked may still have its output open."""
+        """Its children may still have its output open."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -77,7 +77,7 @@ def cpu(group: Path) -> float:
 
 
 def waited_for() -> float:
-    """Seconds that children of this process have used."""
+    """Seconds of CPU that this process's reaped children have used."""
     use = resource.getrusage(resource.RUSAGE_CHILDREN)
     return use.ru_utime + use.ru_stime
 
@@ -241,7 +241,7 @@ def kernel_group(root: None) -> Iterator[Path]:
 
 
 def family(counter: str, group: Path, seed: int, beside: Path | str = "") -> tuple[int, int]:
-    """What its processes used, and what the file says of them, in ms; the second once it is the first, or too late."""
+    """The use of a family's processes and the file's value, in ms. Waits until they agree, or too long."""
     command = [sys.executable, "-S", "-E", str(FAMILY), counter, str(group), "join", str(seed), *KINDS]
     said = subprocess.run(command, env={"BESIDE": str(beside)}, check=True, capture_output=True, text=True).stdout
     used, counted = map(int, said.split())

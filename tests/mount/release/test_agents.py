@@ -1,4 +1,4 @@
-"""v1's release_agent on a mounted tree: a real program, run by the mount as the kernel would."""
+"""v1's release_agent on a mounted tree: the daemon runs a real program as the kernel would."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def agent(pids: Path, tmp_path: Path, script: str) -> Path:
 
 
 def release(group: Path) -> None:
-    """Puts a process into a cgroup, new if need be, and takes it out again."""
+    """Moves a process into a cgroup, which is made if it is missing, and out of it."""
     group.mkdir(exist_ok=True)
     with subprocess.Popen(["sleep", "300"]) as process:
         (group / "tasks").write_text(str(process.pid))
@@ -43,7 +43,7 @@ def release(group: Path) -> None:
 
 
 def lines(told: Path, count: int) -> list[str]:
-    """What agents have written, once there are so many lines."""
+    """The lines that agents have written, once there are `count`."""
     wait_until(lambda: told.exists() and len(told.read_text().splitlines()) >= count)
     return told.read_text().splitlines()
 

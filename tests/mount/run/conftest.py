@@ -1,4 +1,4 @@
-"""Commands run in front of a tree by `fakecgroup run`."""
+"""Runs commands with a tree by `fakecgroup run`."""
 
 from __future__ import annotations
 

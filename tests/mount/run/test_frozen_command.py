@@ -1,4 +1,4 @@
-"""A command that freezes its own cgroup: the front, which waits for it, goes on."""
+"""The front does not stop when the command freezes its own cgroup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command's beginning and end: its exit status, signals, and what is left of it."""
+"""The start and the end of the command: exit status, signals, leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `run` does where descriptors, processes or namespaces run out, or /proc is another's: it works or says so."""
+"""`run` without free descriptors, processes or namespaces, or with another /proc: it works or says what is wrong."""
 
 from __future__ import annotations
 

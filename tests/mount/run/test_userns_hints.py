@@ -1,4 +1,4 @@
-"""Which sysctl is named where a machine forbids user namespaces; the files are made up, no such kernel is here."""
+"""The hint names the sysctl that forbids user namespaces. The sysctls are files of the test."""
 
 from __future__ import annotations
 

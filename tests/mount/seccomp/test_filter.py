@@ -1,4 +1,4 @@
-"""What the seccomp filter makes of system calls, by a small interpreter of its instructions (linux/filter.h)."""
+"""The seccomp filter's verdicts, from a small interpreter of its instructions (linux/filter.h)."""
 
 from __future__ import annotations
 

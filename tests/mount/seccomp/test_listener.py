@@ -1,4 +1,4 @@
-"""Who answers trapped calls."""
+"""The threads that answer trapped calls."""
 
 from __future__ import annotations
 

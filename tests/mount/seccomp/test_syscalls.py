@@ -1,4 +1,4 @@
-"""The numbers of system calls against the C headers, where there are some, and who is told that there are none."""
+"""System call numbers against the C headers, if installed, and the message on a processor without numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, in sessions of pytest that run inside of a test."""
+"""The pytest plugin, in pytest sessions inside a test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREFIX = "fakecgroup-pytest-"
 
 @pytest.fixture(autouse=True)
 def own_temporary_directory(pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Trees are mounted below a directory of the test's own; whatever is left there is no other test's."""
+    """Mounts trees below a directory of the test's own, so that it sees only its own leftovers."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")  # which takes longer than the rest
     place = tmp_path / "trees"
     place.mkdir()

@@ -1,4 +1,4 @@
-"""The examples of docs/guides/tests.md, each with its own tool, where that is there."""
+"""The examples of docs/guides/tests.md, each with its own tool if that is installed."""
 
 from __future__ import annotations
 
