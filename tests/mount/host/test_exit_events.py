@@ -43,7 +43,8 @@ def test_the_end_of_a_process_is_told_before_its_parent_hears_of_it(ends: ExitEv
     told = [end for end in ends.take() if end.tgid == child.pid]
     whole = told[-1].whole
     assert ([end.whole is None for end in told], whole is not None) == ([True, True, False], True)
-    assert whole is not None and whole.run >= sum(end.run for end in told) > 100 * MS
+    of_tasks = sum(end.run for end in told)  # the last task still runs while the kernel reads both clocks
+    assert whole is not None and whole.run >= of_tasks - MS > 99 * MS
     assert whole.run == pytest.approx((used.ru_utime + used.ru_stime) * 1e9, abs=50 * MS)
     assert (told[-1].parent, told[-1].forked) == (os.getpid(), False)
     assert told[-1].peak > 30 << 20
