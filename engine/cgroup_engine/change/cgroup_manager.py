@@ -88,7 +88,7 @@ class CgroupManager:
     def create(self, name: CgroupName, limits: CgroupLimits | None = None) -> None:
         """Makes a cgroup with the values of ``limits``, and its missing ancestors (Create). It may exist already.
 
-        v1: in every hierarchy that ``validate`` checks; an empty cpuset.cpus or cpuset.mems is copied from the parent.
+        v1: in every hierarchy that libcontainer knows; an empty cpuset.cpus or cpuset.mems is copied from the parent.
         v2: all controllers of the root are enabled from the root down. Sizes of huge pages that ``limits`` does not
         name are set to 0.
 
@@ -185,7 +185,7 @@ class CgroupManager:
         if self.version == 1:
             hierarchies = [
                 hierarchy
-                for hierarchy in self.layout.hierarchies
+                for hierarchy in self.layout.demanded
                 if not self.fs.is_dir(self.layout.directory(hierarchy, path))
             ]
             if hierarchies:

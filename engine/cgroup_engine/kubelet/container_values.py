@@ -27,7 +27,7 @@ from cgroup_engine.model.limits import CfsQuota, CgroupLimits
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
-from cgroup_engine.model.reason import Citation, Inputs, Reason, Ruled, amounts, setting
+from cgroup_engine.model.reason import THE_RUNTIME, Citation, Inputs, Reason, Ruled, amounts, setting
 from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, protection_reasons, written
 
 _FILE = "pkg/kubelet/kuberuntime/kuberuntime_container_linux.go"
@@ -179,7 +179,10 @@ def _with_memory_qos(
 
 
 def _swap(node: NodeConfig, pod: Pod, container: Container, qos: QosClass, memory: int) -> Ruled[int] | None:
-    """None: the kubelet tells the runtime nothing about swap."""
+    """Bytes of swap beside the memory; None: no limit."""
+    if node.swap_behavior is None and memory:
+        # containerd since 1.5 and CRI-O, where the kernel accounts for swap
+        return Ruled(0, Reason("the runtime: no swap for a container with a memory limit", THE_RUNTIME))
     of_node = NodeSwap(node.memory, node.swap, node.swap_behavior)
     swap, why = swap_rule(container, pod, qos, memory, of_node, node.version)
     if swap is None:

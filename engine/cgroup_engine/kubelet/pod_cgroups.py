@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cgroup_engine.kubelet.container_values import values_of_container
 from cgroup_engine.kubelet.node import NodeConfig
@@ -19,8 +20,8 @@ from cgroup_engine.model.names import (
     pod_name,
 )
 from cgroup_engine.model.pod import Container, Pod
-from cgroup_engine.model.reason import THE_RUNTIME, Reason
-from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.model.reason import SYSTEMD, THE_RUNTIME, Reason
+from cgroup_engine.model.wanted_cgroup import Reasons, WantedCgroup
 
 SANDBOX = "POD"  # no container can have a name with capital letters
 SANDBOX_OOM_SCORE_ADJ = -998
@@ -39,6 +40,7 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
         yield _sandbox(node, pod, qos)
     for container in pod.with_cgroup:
         limits, reasons = values_of_container(node, pod, container, qos)
+        limits, reasons = replace(limits, pids=node.scope_tasks), reasons | _tasks_reason(node)
         score = oom_score(pod, container, node.memory, node.version)
         yield WantedCgroup(
             _container_path(node, pod, container, qos),
@@ -51,6 +53,13 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
             container,
             score.value,
         )
+
+
+def _tasks_reason(node: NodeConfig) -> Reasons:
+    if node.scope_tasks is None:
+        return {}
+    why = f"systemd: DefaultTasksMax of a scope = 15% of {node.max_pids} tasks = {node.scope_tasks} tasks"
+    return {"pids": Reason(why, SYSTEMD)}
 
 
 def _container_path(node: NodeConfig, pod: Pod, container: Container, qos: QosClass) -> str:
@@ -72,8 +81,8 @@ def _sandbox(node: NodeConfig, pod: Pod, qos: QosClass) -> WantedCgroup:
         _container_path(node, pod, sandbox, qos),
         "container",
         f"{pod} sandbox",
-        CgroupLimits(shares=MIN_SHARES, weight=weight.value),
-        {**_SANDBOX_REASONS, "weight": weight.reason},
+        CgroupLimits(shares=MIN_SHARES, weight=weight.value, pids=node.scope_tasks),
+        {**_SANDBOX_REASONS, **_tasks_reason(node), "weight": weight.reason},
         qos,
         pod,
         sandbox,

@@ -21,8 +21,8 @@ class CgroupLimits:
     """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
 
     ``shares``: 2..262144. ``quota_us``: µs of CPU per period, -1 is unlimited. ``period_us``: µs. ``memory``: bytes.
-    ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set. ``cpus``: a list,
-    such as "0-3".
+    ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set; with
+    ``hugepage_reservations`` (rsvd) too. ``cpus``: a list, such as "0-3".
 
     Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
     memory) in bytes, and ``oom_group``. ``weight``: cpu.weight, 1..10000, which stands for
@@ -35,6 +35,7 @@ class CgroupLimits:
     memory: int | None = None
     pids: int | None = None
     hugepages: Mapping[int, int] = field(default_factory=dict)
+    hugepage_reservations: bool = True
     memory_min: int | None = None
     memory_low: int | None = None
     memory_high: int | None = None

@@ -25,6 +25,7 @@ class Citation:
 
 
 THE_RUNTIME = Citation("the runtime", "")
+SYSTEMD = Citation("systemd", "")
 
 
 class Reason(NamedTuple):

@@ -56,11 +56,25 @@ class WantedCgroup:
 
 
 def written(limits: CgroupLimits, version: KubeletVersion) -> CgroupLimits:
-    """The values that libcontainer writes for a ResourceConfig. It reads zero as "not set"; see ``written_pids``."""
-    pids = written_pids(limits.pids, version)
-    if pids == limits.pids and limits.quota_us != 0 and limits.memory != 0:
+    """The values that libcontainer writes for a ResourceConfig. It reads zero as "not set"; see ``written_pids``.
+
+    It limits the reservations of huge pages too since kubelet 1.29 (runc 1.1.10, change 121739).
+    """
+    pids, reservations = written_pids(limits.pids, version), version.at_least(29)
+    if (
+        pids == limits.pids
+        and limits.quota_us != 0
+        and limits.memory != 0
+        and reservations == limits.hugepage_reservations
+    ):
         return limits
-    return replace(limits, quota_us=limits.quota_us or None, memory=limits.memory or None, pids=pids)
+    return replace(
+        limits,
+        quota_us=limits.quota_us or None,
+        memory=limits.memory or None,
+        pids=pids,
+        hugepage_reservations=reservations,
+    )
 
 
 def written_pids(pids: int | None, version: KubeletVersion) -> int | None:

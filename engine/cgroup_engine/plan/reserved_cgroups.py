@@ -23,7 +23,7 @@ def check_reserved_cgroup(cgroup: WantedCgroup, found: FoundTree, enabled_by_us:
     there = found.get(cgroup.path)
     if found.layout.version == 1:
         missing = [
-            hierarchy for hierarchy in found.layout.hierarchies if there is None or hierarchy not in there.hierarchies
+            hierarchy for hierarchy in found.layout.demanded if there is None or hierarchy not in there.hierarchies
         ]
         where, todo = f" in {', '.join(missing)}", "make the cgroup there, as a kubelet wants it"
     else:

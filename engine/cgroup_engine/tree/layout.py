@@ -6,7 +6,7 @@ mounts them; ``cpu`` and ``cpuacct`` may share one (``cpu,cpuacct``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +25,13 @@ _V1_NAMES: dict[Controller, tuple[str, ...]] = {
     "hugetlb": ("hugetlb",),
     "cpuset": ("cpuset",),
 }
+# libcontainer makes every cgroup in these hierarchies too, without values of a kubelet (``fs/fs.go``: subsystems)
+_V1_WITHOUT_VALUES = frozenset(
+    ("blkio", "cpuacct", "devices", "freezer", "net_cls", "net_prio", "perf_event", "rdma", "systemd")
+)
+_V1_DEMANDED = frozenset(("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb", "systemd"))
+# a file that shows that a hierarchy is mounted already, under another name
+_V1_MARKS = {"cpuacct": "cpuacct.usage", "net_cls": "net_cls.classid", "net_prio": "net_prio.prioidx"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,11 @@ class Layout:
         """The path of an interface file, relative to the root."""
         directory = self.directory(self.hierarchy_of[controller], cgroup)
         return f"{directory}/{name}" if directory else name
+
+    @property
+    def demanded(self) -> tuple[str, ...]:
+        """The hierarchies in which a kubelet demands a cgroup to exist (getSupportedSubsystems and cpuset, systemd)."""
+        return tuple(name for name in self.hierarchies if not name or _V1_DEMANDED.intersection(name.split(",")))
 
     @property
     def name(self) -> str:
@@ -84,9 +96,7 @@ def all_hierarchies(fs: CgroupFs, layout: Layout) -> tuple[str, ...]:
     """
     if layout.version == 2:
         return layout.hierarchies
-    names = set(fs.subdirectories(""))
-    aliases = {alias for name in names if "," in name for alias in name.split(",")}  # cpu -> cpu,cpuacct
-    return tuple(sorted(names - aliases))
+    return tuple(_plain_names(fs.subdirectories("")))
 
 
 def _v2(fs: CgroupFs, shown_root: str) -> Layout:
@@ -126,14 +136,21 @@ def _v1(fs: CgroupFs, shown_root: str) -> Layout:
         )
     _check_needed(found, shown_root, "there is no such hierarchy", "mount it")
     hierarchies = list(found.values())
-    # the kubelet also makes its cgroups in a cpuacct hierarchy of its own and in systemd's, which have no values
-    if _is_hierarchy(fs, "cpuacct") and not _readable(fs, f"{found['cpu']}/cpuacct.usage"):
-        hierarchies.append("cpuacct")
-    if _is_hierarchy(fs, "systemd"):
-        hierarchies.append("systemd")
+    for name in _plain_names(fs.subdirectories("")):
+        controllers = name.split(",")
+        if name not in hierarchies and _V1_WITHOUT_VALUES.intersection(controllers) and _is_hierarchy(fs, name):
+            marks = [_V1_MARKS[each] for each in controllers if each in _V1_MARKS]
+            if not any(_readable(fs, f"{other}/{mark}") for mark in marks for other in hierarchies):
+                hierarchies.append(name)
     swap = _readable(fs, f"{found['memory']}/memory.memsw.limit_in_bytes")
     cpus = _text(fs, f"{found['cpuset']}/cpuset.cpus") if "cpuset" in found else None
     return Layout(1, tuple(hierarchies), found, swap, cpus=cpus)
+
+
+def _plain_names(names: Iterable[str]) -> list[str]:
+    """Directories of hierarchies without the aliases of shared ones (cpu -> cpu,cpuacct)."""
+    given = set(names)
+    return sorted(given - {alias for name in given if "," in name for alias in name.split(",")})
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:

@@ -319,8 +319,6 @@ def test_a_frozen_pod_is_thawed_to_end_and_removed_from_every_hierarchy(
 ) -> None:
     kept.look(make_pod())
     pid = kept.process_in(POD)
-    for path in ("/freezer/kubepods", "/freezer/kubepods/besteffort", f"/freezer/{POD}"):
-        kept.kernel.mkdir(path)
     kept.kernel.write(f"/freezer/{POD}/cgroup.procs", str(pid))
     kept.kernel.write(f"/freezer/{POD}/freezer.state", "FROZEN")
     assert kept.look(reason="pods").killed == {POD: (pid,)}

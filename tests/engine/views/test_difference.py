@@ -50,11 +50,11 @@ def test_a_quota_that_goes_is_shown(rows: Callable[..., dict[tuple[str, str], tu
     assert changed["default/p1", "quota"][1]["v2"] == {"cpu.max": "max 100000"}
 
 
-def test_another_driver_moves_every_cgroup_and_changes_no_value(
+def test_another_driver_moves_every_cgroup_and_a_scope_has_fewer_tasks(
     rows: Callable[..., dict[tuple[str, str], tuple[Any, Any]]],
 ) -> None:
     changed = rows(driver="systemd")
-    assert {what for _, what in changed} == {"cgroup"}
+    assert {what for _, what in changed} == {"cgroup", "pids"}
     assert changed["Burstable", "cgroup"] == ("kubepods/burstable", "kubepods.slice/kubepods-burstable.slice")
 
 

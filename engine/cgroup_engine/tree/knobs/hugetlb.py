@@ -22,8 +22,7 @@ from cgroup_engine.tree.layout import Controller
 class Hugetlb(PlainKnob):
     """The limit of one size of huge pages, and the same limit of their reservations (since kernel 5.7).
 
-    libcontainer writes both since runc 1.1.10 (October 2023). Older kubelets leave the reservations alone; this engine
-    always writes both.
+    libcontainer writes both since runc 1.1.10 (October 2023), and the limit alone before.
     """
 
     field: Field
@@ -51,8 +50,8 @@ class Hugetlb(PlainKnob):
         return "bytes"
 
 
-def hugetlb_knob(version: Literal[1, 2], page: int) -> Knob:
-    """The knob of one size of huge pages; ``page``: bytes."""
+def hugetlb_knob(version: Literal[1, 2], page: int, *, reservations: bool = True) -> Knob:
+    """The knob of one size of huge pages; ``page``: bytes. ``reservations``: is their limit (rsvd) written too?"""
     end, default = ("limit_in_bytes", str(V1_NO_LIMIT)) if version == 1 else ("max", "max")
-    files = tuple(f"hugetlb.{kernel_name(page)}.{kind}{end}" for kind in ("", "rsvd."))
+    files = tuple(f"hugetlb.{kernel_name(page)}.{kind}{end}" for kind in (("", "rsvd.") if reservations else ("",)))
     return Hugetlb(resource_of_page_size(page), page, files, (default,) * len(files))

@@ -38,7 +38,9 @@ def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
 
 def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
     """As ``knobs_of``, for every controller; ``swap``: does the kernel account for swap?"""
-    knobs = KNOBS[version] + tuple(hugetlb_knob(version, size) for size in limits.hugepages)
+    knobs = KNOBS[version] + tuple(
+        hugetlb_knob(version, size, reservations=limits.hugepage_reservations) for size in limits.hugepages
+    )
     if CPUS.given(limits):
         knobs += (CPUS,)
     if version == 1 and swap and limits.swap is not None:
