@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from errno import EBUSY, EINVAL
+from errno import EBUSY, EINVAL, EPERM
 
 from ..core.hierarchy import Hierarchy
 from ..machine.mount_options import of_kernel
@@ -61,6 +61,45 @@ class MountOptions:
         elif name not in self.subsystems:
             raise refuse(EINVAL)
         return name if value is None or name in self.subsystems else f"{name}={value}"
+
+    def parse_data(self, unified: bool, data: str, implied: Sequence[str]) -> list[str]:
+        """The options in the data of mount(2), after those that the file system type implies.
+
+        Raises EINVAL as `parse` does. A `source` there is one too many, as mount(2) has it as an argument.
+        """
+        options = ["source", *implied]
+        for word in filter(None, data.split(",")):
+            name, equals, value = word.partition("=")
+            option = self.parse(unified, name, value if equals else None, options)
+            if option is not None:
+                options.append(option)
+        return options[1:]
+
+
+def hierarchy_to_mount(
+    hierarchies: Sequence[Hierarchy],
+    known: MountOptions,
+    options: Sequence[str],
+    *,
+    unified: bool,
+    owned: bool,
+    inside: bool,
+) -> Hierarchy:
+    """The hierarchy that a user namespace's root mounts with these options (mount_capable, cgroup1_get_tree).
+
+    `owned` says whether that user namespace owns the caller's cgroup namespace, `inside` whether the cgroup namespace
+    is not the initial one. Raises EPERM where it is not owned and for a hierarchy that is not there, as only the root
+    of the machine makes one. Raises what `hierarchy_named` does.
+    """
+    if not owned:
+        raise refuse(EPERM)
+    if unified:
+        found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
+    else:
+        found = hierarchy_named(hierarchies, options, known.subsystems, inside=inside)
+    if found is None:
+        raise refuse(EPERM)
+    return found
 
 
 def hierarchy_named(

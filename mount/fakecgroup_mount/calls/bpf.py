@@ -14,6 +14,7 @@ from errno import EBADF, EINVAL, ENOENT, ENOSPC
 from struct import Struct, unpack_from
 
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.credentials.capability import Capability
 from fakecgroup.outside.device_programs import ALLOW_MULTI, REPLACE, DevicePrograms, check_flags, check_size
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.mounted_tree import MountedTree
@@ -34,7 +35,6 @@ _QUERIED = Struct("=IIIIQI")  # target_fd attach_type query_flags attach_flags p
 _INFO = Struct("=IIQ")  # bpf_fd info_len info
 _INSTRUCTION = 8  # bytes
 _EXIT = 0x95
-_CAP_SYS_ADMIN = 21
 _NAME = re.compile(r"/memfd:bpf-prog-([0-9]+) ")
 _SHOWN = 232  # bytes of a struct bpf_prog_info
 
@@ -73,7 +73,7 @@ class BpfCall:
 
     def _may(self, tid: int) -> bool:
         own = namespace_of(tid) == self._namespace
-        return own and bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
+        return own and bool(credentials(tid).capabilities & Capability.SYS_ADMIN)
 
     def _load(self, call: Call, attributes: bytes) -> Answer:
         """BPF_PROG_LOAD. Checks the number of instructions and that the last one is an exit; there is no verifier."""

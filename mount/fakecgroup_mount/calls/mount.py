@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from errno import EBUSY, EINVAL, ENOTDIR, EPERM
+from collections.abc import Sequence
+from errno import EBUSY, ENOTDIR, EPERM
 
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.credentials.capability import Capability
 from fakecgroup.machine.mount_options import SINCE
-from fakecgroup.outside.mount_parameters import FILE_SYSTEMS, OF_ANY, MountOptions, hierarchy_named
-from fakecgroup.refuse import refuse
+from fakecgroup.outside.mount_parameters import FILE_SYSTEMS, MountOptions, hierarchy_to_mount
 from fakecgroup_mount.calls import other_filesystems
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.detached_mounts import detached_mount, move_mount, unmount
@@ -23,11 +24,10 @@ from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import credentials
 from fakecgroup_mount.seccomp.user_namespaces import namespace_of, owners
 
-# Flags by which mount(2) makes no new mount: remount, bind, move, and the kinds of propagation.
-_NO_NEW_MOUNT = 32 | 4096 | 8192 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20
-_REMOUNT, _BIND = 32, 4096
+_REMOUNT, _BIND, _MOVE = 32, 4096, 8192  # MS_*
+_UNBINDABLE, _PRIVATE, _SLAVE, _SHARED = 1 << 17, 1 << 18, 1 << 19, 1 << 20
+_NO_NEW_MOUNT = _REMOUNT | _BIND | _MOVE | _UNBINDABLE | _PRIVATE | _SLAVE | _SHARED
 _ATTRIBUTES = 1 | 2 | 4 | 8  # read-only, nosuid, nodev, noexec: the same bits in mount(2) and in mount_setattr(2)
-_CAP_SYS_ADMIN = 21
 _MAGIC, _MAGIC_BITS = 0xC0ED0000, 0xFFFF0000  # old programs put it into the flags (MS_MGC_VAL)
 _MNT_EXPIRE, _UMOUNT_NOFOLLOW = 4, 8
 
@@ -60,14 +60,14 @@ class MountCalls:
         words = Words(texts[0], call.memory.read_text(call.tid, target), fstype, texts[1])
         if fstype not in FILE_SYSTEMS:
             return other_filesystems.mount(call, words, flags)
-        options = os.fsdecode(words.data or b"").split(",")
         place = lookup(call.tid, syscalls.AT_FDCWD, words.target)
         shown_source = texts[0] if texts[0] is not None else b"none"
         try:
             if not may_mount(call.tid):
                 return -EPERM
-            wanted = [*FILE_SYSTEMS[fstype], *(one for one in options if one and one not in OF_ANY)]
-            path = self.root(call.tid, fstype == b"cgroup2", wanted)
+            unified = fstype == b"cgroup2"
+            options = self.options.parse_data(unified, os.fsdecode(words.data or b""), FILE_SYSTEMS[fstype])
+            path = self.root(call.tid, unified, options)
             if self._is_mounted_at(path, place):
                 return -EBUSY
             if not stat.S_ISDIR(os.fstat(place).st_mode):
@@ -80,7 +80,7 @@ class MountCalls:
             finally:
                 os.close(tree)
             if not failed:
-                self.apply(call.tid, fstype == b"cgroup2", wanted)
+                self.apply(call.tid, unified, options)
             return -failed
         finally:
             os.close(place)
@@ -127,7 +127,7 @@ class MountCalls:
         self._tree.sources.note(mount_of(made), source, tid)
         return made
 
-    def apply(self, tid: int, unified: bool, options: list[str]) -> None:
+    def apply(self, tid: int, unified: bool, options: Sequence[str]) -> None:
         """Gives the unified hierarchy the options of a mount (apply_cgroup_root_flags).
 
         Only mounts from the initial cgroup namespace change them.
@@ -137,23 +137,21 @@ class MountCalls:
             with self._tree.lock:
                 hierarchy.mounted_with(tuple(option for option in SINCE if option in options))
 
-    def root(self, tid: int, unified: bool, options: list[str]) -> str:
+    def root(self, tid: int, unified: bool, options: Sequence[str]) -> str:
         """The path in the sandbox of what a new mount will have as its root. Raises EINVAL, EPERM, EBUSY.
 
         It is the root of the thread's cgroup namespace, in the hierarchy that the options name.
         """
         places = self._namespaces.root(tid)
-        owned = _owns_its_cgroup_namespace(tid)
-        inside = any(place.parent is not None for place in places)
         hierarchies = self._tree.kernel.hierarchies
-        if unified:
-            if not set(options) <= self.options.unified:
-                raise refuse(EINVAL)
-            found = next((hierarchy for hierarchy in hierarchies if hierarchy.dfl), None)
-        else:
-            found = hierarchy_named(hierarchies, options, self.options.subsystems, inside=inside) if owned else None
-        if found is None or not owned:
-            raise refuse(EPERM)  # a hierarchy that is not there is not made
+        found = hierarchy_to_mount(
+            hierarchies,
+            self.options,
+            options,
+            unified=unified,
+            owned=_owns_its_cgroup_namespace(tid),
+            inside=not self._namespaces.is_initial(tid),
+        )
         return self._path(places[hierarchies.index(found)])
 
     def _path(self, root: Cgroup) -> str:
@@ -166,7 +164,7 @@ class MountCalls:
 
 def may_mount(tid: int) -> bool:
     """Whether a thread has CAP_SYS_ADMIN in its user namespace (may_mount)."""
-    return bool(credentials(tid).capabilities >> _CAP_SYS_ADMIN & 1)
+    return bool(credentials(tid).capabilities & Capability.SYS_ADMIN)
 
 
 def _owns_its_cgroup_namespace(tid: int) -> bool:

@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from fakecgroup import Kernel
-from fakecgroup.outside.mount_parameters import MountOptions, hierarchy_named
+from fakecgroup.outside.mount_parameters import MountOptions, hierarchy_named, hierarchy_to_mount
 from fakecgroup.outside.subsystems import bound
 
 
@@ -96,3 +96,49 @@ def test_an_option_of_v2_has_no_value() -> None:
     assert options.parse(True, "nsdelegate", None, ()) == "nsdelegate"
     with pytest.raises(OSError, match="Invalid argument"):
         options.parse(True, "nsdelegate", "1", ())
+
+
+@pytest.mark.parametrize(
+    ("data", "outside", "inside"),
+    [
+        ("bogus", errno.EINVAL, errno.EINVAL),
+        ("pids", errno.EPERM, "pids"),
+        ("name=a/b", errno.EINVAL, errno.EINVAL),
+        ("name=new", errno.EPERM, errno.EINVAL),
+        ("none,name=new", errno.EPERM, errno.EPERM),
+        ("none", errno.EPERM, errno.EINVAL),
+        ("", errno.EPERM, errno.EPERM),
+        ("pids,memory", errno.EPERM, errno.EPERM),
+        ("pids,all", errno.EPERM, errno.EINVAL),
+        ("name=a,name=b", errno.EINVAL, errno.EINVAL),
+        ("pids=5", errno.EPERM, "pids"),
+        ("xattr=1", errno.EINVAL, errno.EINVAL),
+        ("ro,,pids", errno.EPERM, "pids"),
+        ("source=x,pids", errno.EINVAL, errno.EINVAL),
+    ],
+)
+def test_the_options_are_looked_at_before_the_owner_of_the_cgroup_namespace(
+    data: str, outside: int, inside: int | str
+) -> None:
+    hierarchies = Kernel(layout="v1", kernel="6.1").hierarchies
+    known = options_of("v1", "6.1")
+
+    def found(*, owned: bool) -> int | str | None:
+        try:
+            options = known.parse_data(False, data, ())
+            return hierarchy_to_mount(hierarchies, known, options, unified=False, owned=owned, inside=True).label
+        except OSError as error:
+            return error.errno
+
+    assert (found(owned=False), found(owned=True)) == (outside, inside)
+
+
+def test_the_unified_hierarchy_is_mounted_where_the_cgroup_namespace_is_owned() -> None:
+    v2, v1 = (Kernel(layout=layout, kernel="6.1").hierarchies for layout in ("v2", "v1"))
+    known = options_of("v2", "6.1")
+    assert hierarchy_to_mount(v2, known, (), unified=True, owned=True, inside=True) is v2[0]
+    for hierarchies, owned in ((v2, False), (v1, True)):
+        with pytest.raises(PermissionError):
+            hierarchy_to_mount(hierarchies, known, (), unified=True, owned=owned, inside=True)
+    with pytest.raises(OSError, match="Invalid argument"):
+        known.parse_data(True, "bogus", ())

@@ -107,3 +107,20 @@ def test_a_hierarchy_of_v1_is_mounted_by_its_name(sandboxed: Sandboxed, tmp_path
     )
     done = sandboxed(script, layout="v1")
     assert (done.stdout, "busy" in done.stderr) == (f"{tmp_path}/cpu.shares\n1\n", True)
+
+
+@pytest.mark.parametrize(
+    ("options", "initial", "unshared", "not_owned"),
+    [
+        ("cpu,pids", "busy", "denied", "denied"),
+        ("bogus", "bad option", "bad option", "bad option"),
+        ("xattr=1", "bad option", "bad option", "bad option"),
+    ],
+)
+def test_wrong_options_are_refused_before_the_owner_of_the_cgroup_namespace_counts(
+    sandboxed: Sandboxed, tmp_path: Path, options: str, initial: str, unshared: str, not_owned: str
+) -> None:
+    # as Linux 6.18 answers in namespaces whose roots are those of the machine
+    mount = f"mount -t cgroup -o {options} x {tmp_path} 2>&1 | grep -om 1 'busy\\|denied\\|bad option'"
+    script = f'{mount}; unshare -C sh -c "{mount}"; unshare -Urm sh -c "{mount}"'
+    assert said(sandboxed(script, layout="v1")).splitlines() == [initial, unshared, not_owned]
