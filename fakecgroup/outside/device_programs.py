@@ -1,4 +1,4 @@
-"""The device programs that are attached to cgroups (kernel/bpf/cgroup.c). No program is ever run."""
+"""Device programs attached to cgroups (kernel/bpf/cgroup.c). None is ever run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_flags(flags: int) -> None:
 
 
 class DevicePrograms:
-    """What is attached where. A cgroup that goes takes its programs with it."""
+    """The programs of each cgroup. A cgroup that is gone has none."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -57,7 +57,7 @@ class DevicePrograms:
 
         `replaced` is the program whose place it takes. Raises EINVAL for flags that exclude each other and for a
         program that is attached already, EPERM where a cgroup above forbids it or the others here have other flags,
-        E2BIG for one too many, ENOENT where `replaced` is not attached.
+        E2BIG where there are 64 already, ENOENT where `replaced` is not attached.
         """
         multi = bool(flags & ALLOW_MULTI)
         if (multi and flags & ALLOW_OVERRIDE) or (flags & REPLACE and not multi):
@@ -80,7 +80,7 @@ class DevicePrograms:
         attached.flags = flags & ~REPLACE
 
     def _allowed_above(self, cgroup: Cgroup) -> bool:
-        """Whether the nearest ancestor with programs lets others be attached below it (hierarchy_allows_attach)."""
+        """Whether the nearest ancestor with programs allows others below it (hierarchy_allows_attach)."""
         for ancestor in list(cgroup.lineage())[1:]:
             attached = self._attached.get(ancestor)
             if attached is not None and attached.programs:

@@ -38,10 +38,10 @@ class MountOptions:
         """The options of the unified hierarchy."""
 
     def parse(self, unified: bool, name: str, value: str | None, given: Sequence[str]) -> str | None:
-        """One more option (fsconfig(2)), as mount(2) would be given it; None for one that changes nothing.
+        """An option in the words of mount(2), None for one that changes nothing (fsconfig(2)).
 
-        `given` has those before it. Raises EINVAL for an unknown option, for one that is given twice, and for a value
-        that is missing, wrong or one too many.
+        `given` has the options before it. Raises EINVAL for an unknown option, for one that may be given once and is
+        given again, for a wrong value, and for a value where the option takes none or needs one.
         """
         if name in OF_ANY:  # with any value
             return None
@@ -65,7 +65,7 @@ class MountOptions:
     def parse_data(self, unified: bool, data: str, implied: Sequence[str]) -> list[str]:
         """The options in the data of mount(2), after those that the file system type implies.
 
-        Raises EINVAL as `parse` does. A `source` there is one too many, as mount(2) has it as an argument.
+        Raises EINVAL as `parse` does, and for `source`, which is an argument of mount(2).
         """
         options = ["source", *implied]
         for word in filter(None, data.split(",")):

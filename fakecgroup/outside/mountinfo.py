@@ -1,4 +1,4 @@
-"""What /proc/PID/mountinfo and its kin show of a cgroup mount (fs/proc_namespace.c)."""
+"""A cgroup mount in /proc/PID/mountinfo, /proc/PID/mounts and /proc/PID/mountstats (fs/proc_namespace.c)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shown_root(root: Cgroup, directory: bytes) -> bytes:
 
 
 def file_system(hierarchy: Hierarchy) -> bytes:
-    """The file system type of a hierarchy."""
+    """The file system type that a hierarchy is mounted as."""
     return b"cgroup2" if hierarchy.dfl else b"cgroup"
 
 
@@ -52,7 +52,7 @@ def mounts_line(mountinfo: bytes) -> bytes:
 
 
 def mountstats_line(mountinfo: bytes) -> bytes:
-    """The line of /proc/PID/mountstats for a line of mountinfo (show_vfsstat), without what NFS adds."""
+    """The line of /proc/PID/mountstats for a line of mountinfo (show_vfsstat). NFS would add more."""
     point = mountinfo.split(b" ")[4]
     fstype, source = mountinfo.partition(b" - ")[2].split(b" ")[:2]
     return b"device %s mounted on %s with fstype %s\n" % (source, point, fstype)

@@ -11,7 +11,7 @@ def path_from(root: Cgroup, cgroup: Cgroup) -> str:
 
 
 def relative(root: str, path: str) -> str:
-    """`path` seen from `root`, both from the hierarchy's own root: /.. for each step up, then down."""
+    """The path from `root` to `path`: /.. for each step up, then down. Both begin at the root of the hierarchy."""
     above, below = ([name for name in where.split("/") if name] for where in (root, path))
     while above and below and above[0] == below[0]:
         del above[0], below[0]

@@ -1,4 +1,4 @@
-"""The texts of /proc that name cgroups: /proc/PID/cgroup, /proc/PID/cpuset, /proc/cgroups."""
+"""The texts of /proc/PID/cgroup, /proc/PID/cpuset and /proc/cgroups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def places(task: TaskInfo, cgroups: Sequence[Cgroup], roots: Sequence[Cgroup]) -
 
 
 def cgroup_text(task: TaskInfo, cgroups: Sequence[Cgroup], roots: Sequence[Cgroup]) -> str:
-    """/proc/PID/cgroup: the v1 hierarchies, the one mounted last first, then the unified one (proc_cgroup_show)."""
+    """/proc/PID/cgroup: the v1 hierarchies, the last one mounted first, then the unified one (proc_cgroup_show)."""
     v1: list[str] = []
     unified = ""
     for hierarchy, path in places(task, cgroups, roots):
@@ -44,7 +44,10 @@ def has_cpuset_text(personality: Personality) -> bool:
 
 
 def cpuset_text(cgroups: Sequence[Cgroup], roots: Sequence[Cgroup]) -> str:
-    """/proc/PID/cpuset: the cgroup whose cpuset holds for the task (proc_cpuset_show)."""
+    """/proc/PID/cpuset: the cgroup whose cpuset the task has (proc_cpuset_show).
+
+    `cgroups` and `roots` are as in `places`.
+    """
     for root, cgroup in zip(roots, cgroups, strict=True):
         css = cgroup.effective_css("cpuset")
         if css is not None:
