@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -18,6 +19,7 @@ from cgroup_engine.errors import EngineError, RootError
 from cgroup_engine.gc_pause import gc_paused
 from cgroup_engine.tree.fs import CgroupFs, OsFs
 
+_FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
 _EPILOG = """\
 Paths in the output are relative to the root; on cgroup v1 they start with the hierarchy (cpu,cpuacct, memory, ...).
 Exit codes: 0 done, 1 it failed, 2 the command line is wrong.
@@ -54,13 +56,25 @@ def _module(command: str) -> _Command:
 def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:
     """Runs one command; returns the exit code. ``open_root``: path -> the files at --root (default: the system's)."""
     try:
-        return _run(arguments, open_root or _open_root)
+        status = _run(arguments, open_root or _open_root)
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
-        # the reader is gone; this keeps the interpreter's last flush from failing
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+        return 1
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        _drop_output()
+        complain(f"standard output: {error.strerror}")
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """What is still to be written goes nowhere: the interpreter flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) -> int:

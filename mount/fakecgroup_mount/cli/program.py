@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from errno import ENOTCONN
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, ENOTCONN
 from typing import NoReturn, TextIO
 
 from fakecgroup_mount.errors import MountError
@@ -23,6 +23,7 @@ from fakecgroup_mount.host.logs import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
+_FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
 _PATIENCE = 30.0  # seconds for the answer of a file system
 
 
@@ -58,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
         return 1
     except (MountError, OSError, RuntimeError, MemoryError) as error:
-        why = error if isinstance(error, MountError) else shortage.explained(error)
+        why = error if isinstance(error, MountError) else _unwritten(error) or shortage.explained(error)
         if why is None:
             raise
         print(f"fakecgroup {options.command}: {why}", file=sys.stderr)
@@ -66,6 +67,14 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"fakecgroup {options.command}: interrupted", file=sys.stderr)
         return 1
+
+
+def _unwritten(error: BaseException) -> str | None:
+    """What is said if standard output takes no more, as on a full disk; None for another error."""
+    if not isinstance(error, OSError) or error.filename is not None or error.errno not in _FULL:
+        return None
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+    return f"standard output: {error.strerror}"
 
 
 def _has_lost_its_reader(stream: TextIO) -> bool:
