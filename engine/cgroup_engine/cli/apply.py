@@ -45,5 +45,5 @@ def run_command(options: argparse.Namespace) -> int:
         code = execute_and_tell(plan, found.fs, idle, systemd)
         ownership.record(wanted)
     if plan.waiting:
-        print(f"{len(plan.waiting)} containers wait for their runtime, which makes a scope with its first process")
+        print(f"{len(plan.waiting)} containers wait for their runtime, which makes their cgroups")
     return code

@@ -53,7 +53,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     paths, name = list(options.pods), None
-    if paths and (options.pods_from or len(paths) > 1) and not os.path.lexists(paths[-1]):
+    if paths and (options.pods_from or len(paths) > 1) and paths[-1] != "-" and not os.path.lexists(paths[-1]):
         name = paths.pop()
     node, pods = node_and_pods(options, paths)
     pod = _named(pods, name) if name is not None else None

@@ -15,6 +15,7 @@ from cgroup_engine.inputs.config import feature_gates, node_config, read_config,
 from cgroup_engine.inputs.pod_checks import overflows
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.inputs.static_pods.manifest import Manifests, node_name_of_machine
+from cgroup_engine.inputs.whose_pods import check_node_name, of_node, unscheduled_note
 from cgroup_engine.kubelet.allocation import allocation_note
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.hugepages import huge_pages_of_machine
@@ -65,13 +66,28 @@ def node_and_pods(options: argparse.Namespace, pod_paths: Sequence[str]) -> tupl
 
         pods = apiserver_pods(kubeconfig_of(options), manifests.node_name, node.version)
     else:
-        pods = read_pods([Path(path) for path in pod_paths], node.version, manifests)
+        pods = pods_of_files(options, [Path(path) for path in pod_paths], node.version, manifests)
     warn_of(
         [f"{pod.source}: no metadata.uid: read as the static pod {pod}, UID {pod.uid}" for pod in pods if pod.hashed]
     )
     warn_of([line for pod in pods for line in overflows(pod)])
     warn_of([f"{pod.source}: pod {pod}: {note}" for pod in pods if (note := allocation_note(pod))])
     return node, pods
+
+
+def pods_of_files(
+    options: argparse.Namespace, paths: Sequence[Path], version: KubeletVersion, manifests: Manifests | None = None
+) -> list[Pod]:
+    """The pods in files that are on the node --node-name, or on the only one that they name; prints warnings.
+
+    :raises PodError: a file or a pod in it cannot be used, or the pods are on several nodes, or none is on the node.
+    """
+    notes: list[str] = []
+    found = read_pods(paths, version, manifests, notes)
+    check_node_name(found, options.node_name)
+    pods = of_node(found, options.node_name)
+    warn_of([note for note in (*notes, unscheduled_note(found)) if note])
+    return pods
 
 
 def asks_apiserver(options: argparse.Namespace, pod_paths: Sequence[str]) -> bool:

@@ -47,7 +47,10 @@ def add_pods(command: argparse.ArgumentParser, metavar: str = "PODS") -> None:
         help="server and credentials for --pods apiserver (default: the service account of this pod)",
     )
     command.add_argument(
-        "pods", nargs="*", metavar=metavar, help="files or directories with Pod, PodList or List, YAML or JSON"
+        "pods",
+        nargs="*",
+        metavar=metavar,
+        help="files or directories with Pod, PodList or List, YAML or JSON; - is standard input",
     )
     command.set_defaults(wrong=command.error)
 
@@ -67,8 +70,8 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         "--node-name",
         type=_node_name,
         metavar="NAME",
-        help="node of the pods of --pods apiserver; it is also part of the UID of static pods without metadata.uid "
-        "(default: this machine's)",
+        help="the node whose pods count; it is also part of the UID of static pods without metadata.uid (default: this "
+        "machine's, and for PODS the only one that they name)",
     )
     node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
     node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cgroup_engine.cli.messages import warn_of
-from cgroup_engine.cli.node_and_pods import node_and_pods
+from cgroup_engine.cli.node_and_pods import node_and_pods, pods_of_files
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
 from cgroup_engine.cli.root import found_at_root, found_tree, systemd_of
-from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
@@ -64,7 +63,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _resize(options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod]) -> int:
-    old = read_pods([Path(options.resized_from)], node.version)
+    old = pods_of_files(options, [Path(options.resized_from)], node.version)
     if options.root is None:
         found: FoundTree = TreeAsApplied(wanted_tree(node, old))
     else:

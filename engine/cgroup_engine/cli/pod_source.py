@@ -21,4 +21,4 @@ def pod_source_of(options: argparse.Namespace, node: NodeConfig, manifests: Mani
     """
     if asks_apiserver(options, options.pods):
         return apiserver_source(kubeconfig_of(options), manifests.node_name, node.version)
-    return pod_source([Path(path) for path in options.pods], node.version, manifests)
+    return pod_source([Path(path) for path in options.pods], node.version, manifests, options.node_name)

@@ -22,6 +22,7 @@ except ImportError:  # PyYAML without libyaml
 
 from cgroup_engine.errors import InputError
 from cgroup_engine.gc_pause import gc_paused
+from cgroup_engine.inputs.standard_input import open_input
 
 MAX_FILE_BYTES = 64 << 20  # a List of every pod of a large cluster has a few hundred pods per MiB
 _CHUNK = 1 << 20
@@ -105,7 +106,7 @@ def read_documents(path: Path, error: type[InputError]) -> list[Any]:
     """
     where = str(path)
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_input(path) as file:
             raw = read_at_most(file.fileno(), MAX_FILE_BYTES)
     except OSError as failed:
         raise error(f"{where}: cannot be read: {failed.strerror}", path=where, errno=failed.errno) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, quoted
@@ -13,11 +13,12 @@ from cgroup_engine.kubelet.allocation import with_allocation
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import QosClass, check_container_id, check_uid
 from cgroup_engine.model.pod import Allocation, Container, Pod, Resources, StatusResources
-from cgroup_engine.model.quantity import Quantity, parse
+from cgroup_engine.model.quantity import ZERO, Quantity, parse
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _MIRROR = "kubernetes.io/config.mirror"
+_STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
 
@@ -41,6 +42,10 @@ def decoded(
     :raises PodError: it cannot be read.
     """
     return _Reader(where, version).pod(item, kind_needed, uid_needed)
+
+
+def _not_running(state: Mapping[str, Any]) -> bool:
+    return state.get("running") is None and (state.get("waiting") is not None or state.get("terminated") is not None)
 
 
 class _Reader:
@@ -76,12 +81,14 @@ class _Reader:
             if isinstance(key, str) and isinstance(text, str)
         }
         spec, status = self.mapping(item, "spec"), self.mapping(item, "status")
-        ids = self.container_ids(status)
-        containers = self.containers(spec, "containers", ids)
-        init_containers = self.containers(spec, "initContainers", ids)
+        ids, stopped = self.container_ids(status), self.stopped_containers(status)
+        containers = self.containers(spec, "containers", ids, stopped)
+        init_containers = self.containers(spec, "initContainers", ids, stopped)
+        ephemeral_containers = self.containers(spec, "ephemeralContainers", ids, stopped)
         if not containers:
             raise self.error("spec.containers", "is empty", "a pod needs at least one container")
-        self.check_unique(containers + init_containers)
+        self.check_unique(containers + init_containers + ephemeral_containers)
+        node_name = self.text(spec, "spec.nodeName", "")
         gate = self.version.enabled("PodLevelResources")
         requests, limits = self.pod_level(spec, gate)
         return Pod(
@@ -90,6 +97,7 @@ class _Reader:
             namespace=namespace,
             containers=containers,
             init_containers=init_containers,
+            ephemeral_containers=ephemeral_containers,
             overhead=self.amounts(spec, "spec.overhead"),
             requests=requests if gate else {},
             limits=limits,
@@ -100,6 +108,8 @@ class _Reader:
             status_qos_class=self.status_qos(status),
             ended=status.get("phase") in ("Succeeded", "Failed"),
             source=source,
+            node_name=node_name,
+            unscheduled=node_name == "" and metadata.get("resourceVersion") not in (None, ""),
             allocation=self.allocation(status),
         )
 
@@ -128,13 +138,15 @@ class _Reader:
         except UnsafeNameError as refused:
             raise self.error(field, refused.message, refused.todo, uid) from None
 
-    def containers(self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str]) -> tuple[Container, ...]:
+    def containers(
+        self, spec: Mapping[str, Any], key: str, ids: Mapping[str, str], stopped: Set[str]
+    ) -> tuple[Container, ...]:
         listed = spec.get(key) or []
         if not isinstance(listed, list):
             raise self.error(f"spec.{key}", "is not a list")
-        return tuple(self.container(item, f"spec.{key}[{n}]", ids, key) for n, item in enumerate(listed))
+        return tuple(self.container(item, f"spec.{key}[{n}]", ids, stopped, key) for n, item in enumerate(listed))
 
-    def container(self, item: Any, spot: str, ids: Mapping[str, str], key: str) -> Container:
+    def container(self, item: Any, spot: str, ids: Mapping[str, str], stopped: Set[str], key: str) -> Container:
         if not isinstance(item, dict):
             raise self.error(spot, "is not a container")
         name = self.text(item, f"{spot}.name")
@@ -146,7 +158,8 @@ class _Reader:
         init = key == "initContainers"
         # before 1.28 the API has no restartPolicy of a container and drops it
         always = init and item.get("restartPolicy") == "Always" and self.version.enabled("SidecarContainers")
-        return Container(name, requests, limits, ids.get(name), init, always, self.restart_on(item, spot))
+        restart_on = self.restart_on(item, spot)
+        return Container(name, requests, limits, ids.get(name), init, always, restart_on, name in stopped)
 
     def restart_on(self, container: Mapping[str, Any], spot: str) -> frozenset[str]:
         """The resources with resizePolicy RestartContainer, cpu or memory; the default is NotRequired."""
@@ -166,6 +179,8 @@ class _Reader:
         return amounts
 
     def amount(self, raw: Any, spot: str) -> Quantity:
+        if raw is None:
+            return ZERO  # Quantity.UnmarshalJSON
         if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
             raise self.error(spot, f"{quoted(raw)} is not a quantity", 'write a number or a text such as "500m"')
         text = raw.strip() if isinstance(raw, str) else f"{raw}"
@@ -225,7 +240,7 @@ class _Reader:
     def container_ids(self, status: Mapping[str, Any]) -> dict[str, str]:
         """Container name -> id, from ``containerd://<id>`` and the like."""
         ids: dict[str, str] = {}
-        for key in ("containerStatuses", "initContainerStatuses"):
+        for key in _STATUSES:
             listed = status.get(key) or []
             if not isinstance(listed, list):
                 raise self.error(f"status.{key}", "is not a list")
@@ -241,6 +256,13 @@ class _Reader:
                 except UnsafeNameError as refused:
                     raise self.error(f"{spot}.containerID", refused.message, refused.todo, url) from None
         return ids
+
+    @staticmethod
+    def stopped_containers(status: Mapping[str, Any]) -> frozenset[str]:
+        """The containers that wait or have terminated; ``container_ids`` has checked the lists."""
+        listed = [item for key in _STATUSES for item in status.get(key) or []]
+        states = [(item["name"], item.get("state")) for item in listed]
+        return frozenset(name for name, state in states if isinstance(state, dict) and _not_running(state))
 
     def priority(self, spec: Mapping[str, Any]) -> int | None:
         priority = spec.get("priority")

@@ -6,6 +6,7 @@ The engine does here the work of the API server and of the kubelet's static-pod 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,19 @@ from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 
 _MIRROR = "kubernetes.io/config.mirror"
+_KINDS = 5  # in a message
 
 
-def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifests | None = None) -> list[Pod]:
+def read_pods(
+    paths: Iterable[Path],
+    version: KubeletVersion,
+    manifests: Manifests | None = None,
+    notes: list[str] | None = None,
+) -> list[Pod]:
     """The pods of files and directories; a directory's .yaml, .yml and .json files are read in order of name.
 
-    With ``manifests``, a file with one Pod without metadata.uid is the manifest of a static pod.
+    ``-`` is standard input. With ``manifests``, a file with one Pod without metadata.uid is the manifest of a static
+    pod. ``notes`` gets a line for each List from which other objects were left out.
 
     :raises PodError: a file or a pod in it cannot be used; the message names file, object and field.
     """
@@ -33,7 +41,9 @@ def read_pods(paths: Iterable[Path], version: KubeletVersion, manifests: Manifes
     for path in paths:
         files = _files(path)
         found = [
-            pod for file in files for pod in pods_of_documents(read_documents(file, PodError), file, version, manifests)
+            pod
+            for file in files
+            for pod in pods_of_documents(read_documents(file, PodError), file, version, manifests, notes)
         ]
         if not found:
             raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
@@ -74,7 +84,11 @@ def _files(path: Path) -> list[Path]:
 
 
 def pods_of_documents(
-    documents: Sequence[Any], path: Path, version: KubeletVersion, manifests: Manifests | None = None
+    documents: Sequence[Any],
+    path: Path,
+    version: KubeletVersion,
+    manifests: Manifests | None = None,
+    notes: list[str] | None = None,
 ) -> list[Pod]:
     """The pods of a file's documents; see ``read_pods``.
 
@@ -90,12 +104,27 @@ def pods_of_documents(
             items = document.get("items") or []
             if not isinstance(items, list):
                 raise PodError(f"{where}: items: is not a list", path=str(path), todo="give a list of pods")
+            others = Counter(str(item["kind"]) for item in items if kind == "List" and _is_of_another_kind(item))
+            if others and notes is not None:
+                notes.append(f"{where}: {others.total()} objects are no pods, and left out: {_counted(others)}")
             for index, item in enumerate(items):
+                if kind == "List" and _is_of_another_kind(item):
+                    continue
                 # a PodList's items may leave out kind, as the API server's answer does
                 pods.append(pod_from_object(item, f"{where}: items[{index}]", version, kind_needed=kind == "List"))
         else:
             pods.append(pod_from_object(document, where, version))
     return pods
+
+
+def _is_of_another_kind(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("kind"), str) and item["kind"] != "Pod"
+
+
+def _counted(kinds: Counter[str]) -> str:
+    most = kinds.most_common(_KINDS)
+    more = f" and {kinds.total() - sum(count for _, count in most)} more" if len(kinds) > _KINDS else ""
+    return ", ".join(f"{count} {quoted(kind)[1:-1]}" for kind, count in most) + more
 
 
 def _is_pod_without_uid(document: Any) -> bool:

@@ -125,7 +125,7 @@ def _resizable(container: Container, version: KubeletVersion) -> bool:
 
 def pairs(old: Pod, new: Pod) -> Pairs:
     """The containers that can be resized, before and after; sidecars first."""
-    return list(zip(old.with_cgroup, new.with_cgroup, strict=True))
+    return list(zip(old.long_running, new.long_running, strict=True))
 
 
 def _check_containers(node: NodeConfig, old: Pod, new: Pod) -> None:

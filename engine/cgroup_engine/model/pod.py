@@ -15,7 +15,8 @@ Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> am
 class Container:
     """A container of a pod.
 
-    ``id`` is the runtime's, or None while there is none. ``restart_on``: the resources, cpu or memory, whose in-place
+    ``id`` is the runtime's, or None while there is none. ``stopped``: the status says that it waits or has terminated,
+    so that its cgroup may be gone. ``restart_on``: the resources, cpu or memory, whose in-place
     resize restarts the container (resizePolicy RestartContainer).
     """
 
@@ -26,6 +27,7 @@ class Container:
     init: bool = False
     sidecar: bool = False  # an init container with restartPolicy Always
     restart_on: frozenset[str] = frozenset()
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Pod:
     namespace: str
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[Container, ...] = ()
     overhead: Resources = field(default_factory=dict)
     requests: Resources = field(default_factory=dict)
     limits: Resources = field(default_factory=dict)
@@ -77,18 +80,26 @@ class Pod:
     status_qos_class: QosClass | None = None
     ended: bool = False  # status.phase Succeeded or Failed
     source: str = ""
+    node_name: str = ""
+    unscheduled: bool = False  # of an API server, and without spec.nodeName
     hashed: bool = False  # the UID is the kubelet's hash of a static pod's manifest
     allocation: Allocation | None = None
     asked: Pod | None = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
+        """The containers whose resources count, so without ephemeral ones."""
         return self.containers + self.init_containers
 
     @property
-    def with_cgroup(self) -> tuple[Container, ...]:
-        """The containers that have a cgroup while the pod runs: sidecars, then the regular ones."""
+    def long_running(self) -> tuple[Container, ...]:
+        """The sidecars, then the regular containers."""
         return tuple(c for c in self.init_containers if c.sidecar) + self.containers
+
+    @property
+    def with_cgroup(self) -> tuple[Container, ...]:
+        """The containers that have a cgroup while the pod runs: sidecars, regular ones, ephemeral ones that run."""
+        return self.long_running + tuple(c for c in self.ephemeral_containers if not c.stopped)
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

@@ -10,6 +10,7 @@ from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.removal import unwanted
 from cgroup_engine.plan.steps import at_usage, settings_of
+from cgroup_engine.plan.stopped import is_stopped
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob
 
@@ -39,7 +40,8 @@ def differs(row: Row) -> bool:
 def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *, by_systemd: bool = False) -> list[Row]:
     """Every wanted file with its text, missing directories, and unwanted pods and containers.
 
-    ``by_systemd``: systemd makes the units, so a container without its scope waits for its runtime.
+    ``by_systemd``: systemd makes the units, so a container without its scope waits for its runtime. So does a container
+    that does not run and whose cgroup is gone.
 
     :raises RootError: something there cannot be read.
     """
@@ -48,7 +50,7 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
     for cgroup in wanted:
         cgroup = at_usage(cgroup, found)
         there = found.get(cgroup.path)
-        if by_systemd and cgroup.level == "container" and there is None:
+        if (by_systemd and cgroup.level == "container" and there is None) or is_stopped(cgroup, found):
             rows.append(Row(cgroup.path, cgroup.owner, "waiting"))
             continue
         for hierarchy in layout.hierarchies:

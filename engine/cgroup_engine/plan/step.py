@@ -43,7 +43,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order. ``kept``: lines about unwanted cgroups that stay. ``waiting``: those that a runtime makes."""
+    """Steps in order.
+
+    ``kept``: lines about unwanted cgroups that stay. ``waiting``: lines about containers that wait for their runtime.
+    """
 
     layout: Layout
     steps: tuple[Step, ...]

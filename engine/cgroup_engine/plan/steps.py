@@ -19,6 +19,7 @@ from cgroup_engine.plan.order import Order
 from cgroup_engine.plan.removal import unwanted
 from cgroup_engine.plan.reserved_cgroups import check_reserved_cgroup
 from cgroup_engine.plan.step import Plan, Step
+from cgroup_engine.plan.stopped import without_stopped
 from cgroup_engine.plan.write import Pass, PassWrites, Write
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import CPUS, MEMS, V1_QUOTA, Knob, Setting, knobs_of
@@ -38,11 +39,13 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
 def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
     """The steps from the found tree to the wanted one. Changes nothing.
 
+    The plan makes no cgroup for a container that does not run.
+
     :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet demands it.
     :raises RootError: something there cannot be read.
     """
     layout = found.layout
-    wanted = [at_usage(cgroup, found) for cgroup in wanted]
+    wanted, waiting = without_stopped([at_usage(cgroup, found) for cgroup in wanted], found)
     ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:
         if cgroup.level == "reserved":
@@ -53,7 +56,7 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     made = list(_make(wanted, found, writes))
     settled = [step for cgroup in reversed(wanted) for step in writes.steps(cgroup, "settle")]
     quotas_taken = _quotas_taken(removed, found) if driver == "cgroupfs" else ()
-    return Plan(layout, (*quotas_taken, *removed, *lowered, *made, *settled), tuple(kept))
+    return Plan(layout, (*quotas_taken, *removed, *lowered, *made, *settled), tuple(kept), waiting)
 
 
 def _quotas_taken(removed: Sequence[Step], found: FoundTree) -> Iterator[Step]:

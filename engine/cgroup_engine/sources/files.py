@@ -12,12 +12,15 @@ import os
 import select
 import time
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from cgroup_engine.errors import PodError
 from cgroup_engine.inputs.documents import documents_of, read_at_most
 from cgroup_engine.inputs.pods import pods_of_documents
+from cgroup_engine.inputs.standard_input import STANDARD_INPUT
 from cgroup_engine.inputs.static_pods.manifest import Manifests
+from cgroup_engine.inputs.whose_pods import nodes_of, of_node
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.path_scan import GONE, MISSING, PathScan, PathState, no_file
@@ -33,20 +36,31 @@ _MAX_BYTES = 10 << 20  # of one file; maxConfigLength of a kubelet
 _MAX_NODES = 500_000  # of YAML in one file, which takes some 250 MB while it is read
 
 
-def pod_source(paths: Iterable[Path], version: KubeletVersion, manifests: Manifests | None = None) -> PodSource:
+def pod_source(
+    paths: Iterable[Path],
+    version: KubeletVersion,
+    manifests: Manifests | None = None,
+    node_name: str | None = None,
+) -> PodSource:
     """The pods of files and directories, as they come and go; ``cgroup_engine.inputs.pods`` reads them.
 
     Each file counts by itself. If a file cannot be used, its last good pods stay in force. If it is removed, its pods
-    go. If a directory is gone, the pods of all its files stay in force.
+    go. If a directory is gone, the pods of all its files stay in force. ``node_name``: whose pods count; None: those of
+    the node that the pods name first. Then a file with pods of another node cannot be used.
 
     :raises PodError: a path does not exist, or is no file and no directory that can be read.
     """
-    return _FileSource(list(paths), version, manifests)
+    listed = list(paths)
+    if STANDARD_INPUT in listed:
+        raise PodError("-: standard input cannot be followed", path="-", todo="give files or directories")
+    return _FileSource(listed, version, manifests, node_name)
 
 
 class _FileSource:
-    def __init__(self, paths: list[Path], version: KubeletVersion, manifests: Manifests | None) -> None:
-        self._paths, self._version, self._manifests = paths, version, manifests
+    def __init__(
+        self, paths: list[Path], version: KubeletVersion, manifests: Manifests | None, node_name: str | None
+    ) -> None:
+        self._paths, self._version, self._manifests, self._node_name = paths, version, manifests, node_name
         self._store = PodStore()
         self._taken: dict[str, PathState] = {}
         self._changing: dict[str, tuple[PathState, float]] = {}
@@ -163,4 +177,9 @@ class _FileSource:
         if raw is None:
             raise PodError(f"{path}: larger than {_MAX_BYTES >> 20} MiB", todo="split the file")
         documents = documents_of(raw, str(path), PodError, _MAX_NODES)
-        return pods_of_documents(documents, path, self._version, self._manifests)
+        pods = pods_of_documents(documents, path, self._version, self._manifests)
+        on_node = of_node(pods, self._node_name)
+        if self._node_name is None and nodes_of(on_node):
+            others = (pod for pod in self._store.held(besides=str(path)) if pod.node_name)
+            of_node([*islice(others, 1), *on_node], None)
+        return on_node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cgroup_engine.errors import quoted
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.source import Seen
@@ -27,6 +29,10 @@ class PodStore:
         self._held[origin] = pods
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
+
+    def held(self, *, besides: str) -> Iterator[Pod]:
+        """The last good pods of all other origins."""
+        return (pod for origin, pods in self._held.items() if origin != besides for pod in pods)
 
     def expect(self, origin: str) -> None:
         """The origin may have pods that are not known yet."""

@@ -13,6 +13,9 @@ import yaml
 from cgroup_engine.errors import PodError
 from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.kubelet.qos import qos_class
+from cgroup_engine.kubelet.resources import pod_requests
+from cgroup_engine.kubelet.shares import milli_to_shares
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 
@@ -37,6 +40,16 @@ def test_the_items_of_a_pod_list_need_no_kind(tmp_path: Path, make_object: Calla
     del item["kind"], item["apiVersion"]
     path = _write(tmp_path / "l.yaml", {"apiVersion": "v1", "kind": "PodList", "items": [item]})
     assert len(read_pods([path], NEW)) == 1
+
+
+def test_other_kinds_in_a_list_are_left_out_and_told_once(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]]
+) -> None:
+    others = [{"apiVersion": "v1", "kind": kind} for kind in ("Service", "Service", "Node")]
+    path = _write(tmp_path / "all.yaml", {"apiVersion": "v1", "kind": "List", "items": [*others, make_object()]})
+    notes: list[str] = []
+    assert len(read_pods([path], NEW, notes=notes)) == 1
+    assert notes == [f"{path}: 3 objects are no pods, and left out: 2 Service, 1 Node"]
 
 
 def test_a_directory_without_pods_is_refused(tmp_path: Path) -> None:
@@ -65,6 +78,24 @@ def test_numbers_without_quotes_are_quantities(
     assert pod.containers[0].requests["cpu"].milli_value() == 500
 
 
+@pytest.mark.parametrize(
+    ("resources", "shares", "qos"),
+    [
+        ({"requests": {"cpu": None}}, 2, "BestEffort"),
+        ({"limits": {"cpu": None, "memory": "1Gi"}}, 2, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": None}}, 2, "Burstable"),
+        ({"limits": None, "requests": {"memory": None, "cpu": "100m"}}, 102, "Burstable"),
+    ],
+)
+def test_a_null_quantity_is_zero_as_go_reads_it(
+    make_pod: Callable[..., Pod], resources: dict[str, Any], shares: int, qos: str
+) -> None:
+    """Decode, ResourceConfigForPod and GetPodQOS of 1.36.2 were asked."""
+    pod = make_pod({"name": "a", "image": "i", "resources": resources})
+    assert qos_class(pod, NEW) == qos
+    assert milli_to_shares(pod_requests(pod, NEW)["cpu"].milli_value()) == shares
+
+
 def test_a_container_id_is_taken_from_the_status(
     make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
 ) -> None:
@@ -80,6 +111,19 @@ def test_a_sidecar_has_a_cgroup_and_a_finished_init_container_has_none(
     init = [make_container("i"), make_container("s", restartPolicy="Always")]
     pod = make_pod(make_container("c"), initContainers=init)
     assert [container.name for container in pod.with_cgroup] == ["s", "c"]
+
+
+def test_an_ephemeral_container_has_a_cgroup_without_resources_while_it_runs(
+    make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]]
+) -> None:
+    requests = make_container("a", requests={"cpu": "1"}, limits={"cpu": "1"})
+    item = make_object(requests, ephemeralContainers=[{"name": "debug", "image": "i"}, {"name": "over", "image": "i"}])
+    over = {"name": "over", "state": {"terminated": {"exitCode": 0}}}
+    item["status"] = {"ephemeralContainerStatuses": [{"name": "debug", "containerID": "containerd://ab12"}, over]}
+    pod = pod_from_object(item, "test", NEW)
+    assert [container.name for container in pod.with_cgroup] == ["a", "debug"]
+    assert str(pod_requests(pod, NEW)["cpu"]) == "1"
+    assert (pod.with_cgroup[1].id, pod.with_cgroup[1].requests) == ("ab12", {})
 
 
 def test_before_sidecars_every_init_container_finishes(
@@ -139,7 +183,7 @@ def test_a_pod_that_cannot_be_used_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, None, "1e99", float("nan"), "\n"])
+@pytest.mark.parametrize("amount", ["1x", "-1", "", True, [], {}, "1e99", float("nan"), "\n"])
 def test_a_bad_quantity_is_refused_with_its_field(
     make_object: Callable[..., dict[str, Any]], make_container: Callable[..., dict[str, Any]], amount: Any
 ) -> None:
