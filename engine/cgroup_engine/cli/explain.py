@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from cgroup_engine.cli.node_and_pods import node_and_pods
-from cgroup_engine.cli.options import add_node_options, add_output, add_pods, oci_runtime, version
+from cgroup_engine.cli.node_and_pods import node_and_pods, node_of
+from cgroup_engine.cli.options import add_node_options, add_output, add_pods, count, oci_runtime, size, version
 from cgroup_engine.errors import InputError
+from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import NEWEST, OLDEST
 from cgroup_engine.model.pod import Pod
@@ -22,10 +24,13 @@ from cgroup_engine.views.render import Printer, print_difference, print_explanat
 
 EPILOG = (
     "If the last argument is no file, it names one pod: NAME or NAMESPACE/NAME.\n"
-    "The kubelet's function (named as in 1.36) and its inputs follow each value.\n\n"
-    "example:\n"
+    "The kubelet's function (named as in 1.36) and its inputs follow each value.\n"
+    "With --diff-... the changes are grouped, with the time when each takes effect: at the kubelet's restart, within\n"
+    "a minute, for new pods, or for new containers, which takes a drain. -v and JSON have each value too.\n\n"
+    "examples:\n"
     "  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1\n"
-    "  cgroup-engine explain --config now.yaml --diff new.yaml --diff-kubelet-version 1.36 pods/\n"
+    "  cgroup-engine explain --config now.yaml --diff-config new.yaml --diff-kubelet-version 1.36 pods/\n"
+    "  cgroup-engine explain --config now.yaml --diff-config featureGates.MemoryQoS=true pods/\n"
     "  cgroup-engine explain --cpus 3 --memory 8Gi --svg node.svg pods.yaml"
 )
 
@@ -33,18 +38,31 @@ EPILOG = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add_output(command)
-    command.add_argument("--diff", metavar="OTHER.yaml", help="show only what this KubeletConfiguration would change")
+    command.add_argument(
+        "--diff",
+        "--diff-config",
+        dest="diff",
+        action="append",
+        metavar="FILE|KEY=VALUE",
+        help="show what this KubeletConfiguration, or this field in the given one, would change; can be repeated",
+    )
     command.add_argument(
         "--diff-kubelet-version",
         type=version,
         metavar=f"1.{OLDEST}..1.{NEWEST}",
-        help="show only what this kubelet would change, with the same configuration or that of --diff",
+        help="show what this kubelet would change; the runtime stays the same",
     )
     command.add_argument(
         "--diff-runtime-version",
         metavar="VERSION",
-        help="show only what this OCI runtime would change, written as for --runtime-version",
+        help="show what this OCI runtime would change, written as for --runtime-version",
     )
+    command.add_argument(
+        "--diff-cgroup-version", type=int, choices=(1, 2), help="show what this cgroup version would change"
+    )
+    command.add_argument("--diff-cpus", type=count, metavar="N", help="show what this number of CPUs would change")
+    command.add_argument("--diff-memory", type=size, metavar="SIZE", help="show what this memory would change")
+    command.add_argument("-v", "--verbose", action="store_true", help="with --diff-...: every changed value too")
     command.add_argument("--svg", metavar="FILE", help="write a picture of CPU and memory under load instead")
     add_node_options(command)
     add_pods(command, "PODS|POD")
@@ -58,21 +76,43 @@ def run_command(options: argparse.Namespace) -> int:
     node, pods = node_and_pods(options, paths)
     pod = _named(pods, name) if name is not None else None
     wanted, printer = wanted_tree(node, pods), Printer(sys.stdout)
-    if (options.diff, options.diff_kubelet_version, options.diff_runtime_version) != (None, None, None):
-        other = argparse.Namespace(**vars(options))
-        other.config = options.diff if options.diff is not None else options.config
-        other.kubelet_version = options.diff_kubelet_version or options.kubelet_version
-        other_node, other_pods = node_and_pods(other, paths)
-        # another kubelet does not bring another runtime
-        runtime = oci_runtime(options.diff_runtime_version, options.runtime) or node.used_oci_runtime
-        other_node = replace(other_node, oci_runtime=runtime)
-        there = (other_node, wanted_tree(other_node, other_pods))
-        print_difference(printer, difference((node, wanted), there, str(pod) if pod else None), options.output)
+    if _is_diff(options):
+        data = _difference(options, node, pods, paths, pod)
+        print_difference(printer, data, options.output, verbose=options.verbose)
     elif options.svg is not None:
         _write_picture(options.svg, picture(node, wanted, pod))
     else:
         print_explanation(printer, explanation(node, wanted, pod), options.output)
     return 0
+
+
+def _is_diff(options: argparse.Namespace) -> bool:
+    return any(value is not None for name, value in vars(options).items() if name.split("_")[0] == "diff")
+
+
+def _difference(
+    options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod], paths: Sequence[str], pod: Pod | None
+) -> dict[str, Any]:
+    """The differences to the node of the --diff options, which differs in nothing else."""
+    there = argparse.Namespace(**vars(options))
+    files = [text for text in options.diff or () if os.path.lexists(text) or "=" not in text]
+    if len(files) > 1:
+        options.wrong("--diff takes one file, and fields as KEY=VALUE")
+    there.overrides = [text for text in options.diff or () if text not in files]
+    there.config = files[0] if files else options.config
+    there.kubelet_version = options.diff_kubelet_version or options.kubelet_version
+    there.cpus, there.memory = options.diff_cpus or node.cpus, options.diff_memory or node.memory
+    other, _ = node_of(there)
+    # another kubelet does not bring another runtime
+    runtime = oci_runtime(options.diff_runtime_version, options.runtime) or node.used_oci_runtime
+    other = replace(other, oci_runtime=runtime)
+    if options.diff_cgroup_version is not None:
+        other = replace(other, cgroup_version=options.diff_cgroup_version)
+        node = replace(node, cgroup_version=1 if options.diff_cgroup_version == 2 else 2)
+    # the API's fields and defaults depend on the release and its gates
+    other_pods = pods if other.version == node.version else node_and_pods(there, paths)[1]
+    sides = (node, wanted_tree(node, pods)), (other, wanted_tree(other, other_pods))
+    return difference(*sides, str(pod) if pod else None)
 
 
 def _write_picture(path: str, text: str) -> None:

@@ -12,6 +12,7 @@ from cgroup_engine.cli import machine
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.options import oci_runtime
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config, static_pod_path
+from cgroup_engine.inputs.config.overrides import with_overrides
 from cgroup_engine.inputs.pod_checks import overflows
 from cgroup_engine.inputs.pods import read_pods
 from cgroup_engine.inputs.static_pods.manifest import Manifests, node_name_of_machine
@@ -29,6 +30,7 @@ def node_of(options: argparse.Namespace) -> tuple[NodeConfig, Manifests]:
     :raises ConfigError: the configuration cannot be used.
     """
     fields, where = read_config(Path(options.config) if options.config is not None else None)
+    fields = with_overrides(fields, getattr(options, "overrides", ()))
     node = node_config(
         fields,
         where,

@@ -73,8 +73,8 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         help="the node whose pods count; it is also part of the UID of static pods without metadata.uid (default: this "
         "machine's, and for PODS the only one that they name)",
     )
-    node.add_argument("--cpus", type=_count, metavar="N", help="number of CPUs (default: this machine's)")
-    node.add_argument("--memory", type=_bytes, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
+    node.add_argument("--cpus", type=count, metavar="N", help="number of CPUs (default: this machine's)")
+    node.add_argument("--memory", type=size, metavar="SIZE", help="bytes, or such as 8Gi (default: this machine's)")
     node.add_argument("--swap", type=_bytes_or_none, metavar="SIZE", help="bytes of swap (default: this machine's)")
     node.add_argument(
         "--hugepages",
@@ -82,7 +82,7 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         metavar="SIZE=N,...",
         help="number of pages by size, such as 2Mi=64,1Gi=0 (default: this machine's for its own root, else none)",
     )
-    node.add_argument("--max-pids", type=_count, metavar="N", help="most tasks on the node (default: this machine's)")
+    node.add_argument("--max-pids", type=count, metavar="N", help="most tasks on the node (default: this machine's)")
     node.add_argument("--driver", choices=("cgroupfs", "systemd"), help="overrides cgroupDriver (default: cgroupfs)")
     node.add_argument(
         "--runtime",
@@ -131,7 +131,7 @@ def _node_name(text: str) -> str:
     raise argparse.ArgumentTypeError(f"{text!r} is not a node name: use a-z, 0-9, - and .")
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     if text.isascii() and text.isdigit() and 0 < int(text[:10]) <= 1 << 22 and len(text) <= 10:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {1 << 22}")
@@ -144,10 +144,10 @@ def _huge_pages(text: str) -> dict[int, int]:
         name, equals, number = pair.partition("=")
         if not equals or not number.isascii() or not number.isdigit() or len(number) > 10:
             raise argparse.ArgumentTypeError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
-        size = _bytes(name)
-        if size & (size - 1) or size < 1 << 16:
+        bytes_of_page = size(name)
+        if bytes_of_page & (bytes_of_page - 1) or bytes_of_page < 1 << 16:
             raise argparse.ArgumentTypeError(f"{name!r} is no size of huge pages, such as 2Mi")
-        pages[size] = size * int(number)
+        pages[bytes_of_page] = bytes_of_page * int(number)
     return pages
 
 
@@ -172,10 +172,10 @@ def oci_runtime(text: str | None, runtime: Runtime) -> OciRuntime | None:
 
 
 def _bytes_or_none(text: str) -> int:
-    return 0 if text == "0" else _bytes(text)
+    return 0 if text == "0" else size(text)
 
 
-def _bytes(text: str) -> int:
+def size(text: str) -> int:
     try:
         quantity = parse_quantity(text)
     except QuantityError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from cgroup_engine.errors import PodError, QuantityError, UnsafeNameError, quoted
 from cgroup_engine.inputs.pod_checks import check_pod
 from cgroup_engine.inputs.pod_defaults import defaulted
+from cgroup_engine.inputs.workload import workload_of
 from cgroup_engine.kubelet.allocation import with_allocation
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import QosClass, check_container_id, check_uid
@@ -111,6 +112,7 @@ class _Reader:
             node_name=node_name,
             unscheduled=node_name == "" and metadata.get("resourceVersion") not in (None, ""),
             allocation=self.allocation(status),
+            workload=workload_of(metadata),
         )
 
     def pod_level(self, spec: Mapping[str, Any], gate: bool) -> tuple[Resources, Resources]:

@@ -82,6 +82,7 @@ class Pod:
     source: str = ""
     node_name: str = ""
     unscheduled: bool = False  # of an API server, and without spec.nodeName
+    workload: str = ""  # KIND/NAME of its controller; "" without one
     hashed: bool = False  # the UID is the kubelet's hash of a static pod's manifest
     allocation: Allocation | None = None
     asked: Pod | None = None

@@ -1,48 +1,83 @@
-"""The differences between two wanted trees of the same pods, value by value."""
+"""The differences between two wanted trees of the same pods: value by value, grouped, and in CPU under load."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.views.cpu_under_load import cores_under_load
 from cgroup_engine.views.explain import node_data, value_data, values_of
+from cgroup_engine.views.findings import Change, findings, workload
+from cgroup_engine.views.takes_effect import takes_effect
 
 Side = tuple[NodeConfig, Sequence[WantedCgroup]]
+_LEAST_CORES = 0.0005  # three digits are shown
 
 
 def difference(here: Side, there: Side, pod_name: str | None = None) -> dict[str, Any]:
     """Every difference as plain data: ``for`` (whose), ``what``, ``from`` and ``to``; a missing side is None.
 
     ``what`` is "cgroup" (the path), "qos_class", "oom_score_adj", or a value as ``explain`` names it. A cgroup that is
-    on one side only gives a difference for each of these. ``pod_name`` (NAMESPACE/NAME): that pod alone.
+    on one side only gives a difference for each of these. ``pod_name`` (NAMESPACE/NAME): that pod alone. ``findings``
+    groups them. ``cpu_under_load``: cores of each workload whose part changes. ``reboot``: does the machine restart?
     """
-    rows = list(_rows(here, there))
-    if pod_name is not None:
-        rows = [
-            row for row in rows if row["for"] == pod_name or row["for"].startswith((f"{pod_name}/", f"{pod_name} "))
-        ]
-    return {"from": node_data(here[0]), "to": node_data(there[0]), "differences": rows}
+    changes = [change for change in _changes(here, there) if pod_name is None or _is_of(change.cgroup, pod_name)]
+    return {
+        "from": node_data(here[0]),
+        "to": node_data(there[0]),
+        "reboot": any(
+            getattr(here[0], size) != getattr(there[0], size) for size in ("cpus", "memory", "cgroup_version")
+        ),
+        "findings": findings(changes, there[0].cgroup_version),
+        "cpu_under_load": _cpu_under_load(here, there, pod_name),
+        "differences": [
+            {
+                "for": _owner(change.cgroup),
+                "what": change.what,
+                "from": change.before,
+                "to": change.after,
+                "takes_effect": takes_effect(change.cgroup.level, change.what),
+            }
+            for change in changes
+        ],
+    }
 
 
-def _rows(here: Side, there: Side) -> Iterator[dict[str, Any]]:
-    described = [{_key(cgroup): _described(cgroup, side) for cgroup in side[1]} for side in (here, there)]
+def _is_of(cgroup: WantedCgroup, pod_name: str) -> bool:
+    return cgroup.pod is not None and str(cgroup.pod) == pod_name
+
+
+def _changes(here: Side, there: Side) -> Iterator[Change]:
+    versions = here[0].cgroup_version, there[0].cgroup_version
+    moved = versions[0] != versions[1]
+    described: list[dict[tuple[str, str], tuple[WantedCgroup, dict[str, Any]]]] = []
+    for side, version in zip((here, there), versions, strict=True):
+        only = version if moved else None
+        described.append({_key(cgroup): (cgroup, _described(cgroup, side, only)) for cgroup in side[1]})
     for key in dict.fromkeys((*described[0], *described[1])):
-        before, after = (side.get(key, {}) for side in described)
+        sides = [side.get(key) for side in described]
+        cgroup = next(side[0] for side in reversed(sides) if side is not None)
+        before, after = (side[1] if side is not None else {} for side in sides)
         for what in dict.fromkeys((*before, *after)):
             old, new = before.get(what), after.get(what)
-            if _compared(old) != _compared(new):
-                yield {"for": key[1], "what": what, "from": old, "to": new}
+            if _compared(old, moved) != _compared(new, moved):
+                yield Change(cgroup, what, old, new)
 
 
 def _key(cgroup: WantedCgroup) -> tuple[str, str]:
     """The identity of a cgroup on both sides, even if its path differs: level, pod UID and owner."""
     uid = f"{cgroup.pod.uid}" if cgroup.pod is not None else ""
-    return f"{cgroup.level} {uid}", cgroup.owner if cgroup.level != "root" else f"cgroupRoot {cgroup.path}"
+    return f"{cgroup.level} {uid}", _owner(cgroup)
 
 
-def _described(cgroup: WantedCgroup, side: Side) -> dict[str, Any]:
+def _owner(cgroup: WantedCgroup) -> str:
+    return cgroup.owner if cgroup.level != "root" else f"cgroupRoot {cgroup.path}"
+
+
+def _described(cgroup: WantedCgroup, side: Side, only: int | None) -> dict[str, Any]:
+    """What can differ; ``only``: of one cgroup version."""
     node, _ = side
     data: dict[str, Any] = {"cgroup": cgroup.path}
     if cgroup.level == "pod":
@@ -50,9 +85,43 @@ def _described(cgroup: WantedCgroup, side: Side) -> dict[str, Any]:
     if cgroup.oom_score_adj is not None:
         data["oom_score_adj"] = cgroup.oom_score_adj
     for value in values_of(cgroup):
-        data[value.field] = value_data(value, node)
+        each = value_data(value, node)
+        if only is not None:
+            each[f"v{3 - only}"] = {}
+        if each["v1"] or each["v2"]:
+            data[value.field] = each
     return data
 
 
-def _compared(described: Any) -> Any:
-    return (described["v1"], described["v2"]) if isinstance(described, dict) else described
+def _compared(described: Any, moved: bool) -> Any:
+    """The files of both layouts; ``moved``: to the other layout, whose files may have the same names and texts."""
+    if not isinstance(described, dict):
+        return described
+    return {**described["v1"], **described["v2"]} if moved else (described["v1"], described["v2"])
+
+
+def _cpu_under_load(here: Side, there: Side, pod_name: str | None) -> list[dict[str, Any]]:
+    """The workloads whose cores change, the greatest change first."""
+    sides = [_cores(side, pod_name) for side in (here, there)]
+    rows = []
+    for name in dict.fromkeys((*sides[0], *sides[1])):
+        (old, _), (new, pods) = (side.get(name, (0.0, 0)) for side in sides)
+        if abs(new - old) >= _LEAST_CORES:
+            rows.append({"workload": name, "pods": pods, "from": round(old, 3), "to": round(new, 3)})
+    return sorted(rows, key=lambda row: -abs(row["to"] - row["from"]))
+
+
+def _cores(side: Side, pod_name: str | None) -> Mapping[str, tuple[float, int]]:
+    """Workload -> its cores and pods, when every container is busy."""
+    node, wanted = side
+    if node.cgroup_version == 2:
+        cores = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
+    else:
+        cores = cores_under_load(wanted, node.cpus)
+    sums: dict[str, tuple[float, int]] = {}
+    for cgroup in wanted:
+        if cgroup.level == "pod" and cgroup.path in cores and (pod_name is None or _is_of(cgroup, pod_name)):
+            name = workload(cgroup)
+            total, pods = sums.get(name, (0.0, 0))
+            sums[name] = total + cores[cgroup.path], pods + 1
+    return sums

@@ -116,6 +116,8 @@ def node_data(node: NodeConfig) -> dict[str, Any]:
         "driver": node.driver,
         "cpus": node.cpus,
         "memory_bytes": node.memory,
+        "cgroup_version": node.cgroup_version,
+        "runtime": str(node.used_oci_runtime),
     }
 
 

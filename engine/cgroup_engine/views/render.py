@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
 import yaml
 
+from cgroup_engine.model.hugepages import PREFIX
 from cgroup_engine.plan.status import Row, differs
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.systemd.properties import plain
 from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.tree.knobs import Knob
+from cgroup_engine.views.findings import shown
+from cgroup_engine.views.takes_effect import AFTER_A_REBOOT, EFFECTS, IN_WORDS
 
 Output = Literal["table", "json", "yaml"]
 _GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _V1_WIDTH = 50  # only the names of huge pages are longer
+_BYTES = ("memory", "swap", PREFIX)
+_SHOWN_WORKLOADS, _SHOWN_CPU = 2, 10
 _SHOWN_INPUTS = 6  # a value may come from many pods
 _STATE_COLOUR = {"ok": _GREEN, "drift": _RED, "missing": _RED, "unwanted": _YELLOW, "waiting": _YELLOW}
 _ACTION_COLOUR = {
@@ -224,20 +230,82 @@ def print_explanation(printer: Printer, data: dict[str, Any], output: Output) ->
                 _print_source(printer, container["oom_source"], container["oom_inputs"], "       ")
 
 
-def print_difference(printer: Printer, data: dict[str, Any], output: Output) -> None:
-    """Prints the data of ``difference.difference``."""
+def print_difference(printer: Printer, data: dict[str, Any], output: Output, *, verbose: bool = False) -> None:
+    """Prints the data of ``difference.difference``: grouped, and with ``verbose`` each value before that."""
     if output != "table":
         printer.data(data, output)
         return
+    if not data["differences"] and not data["cpu_under_load"]:
+        printer.line("no difference")
+        return
+    if verbose:
+        _print_values(printer, data)
+        printer.line()
+    rows = [
+        (
+            finding["text"],
+            _workloads(finding["workloads"]),
+            _extremes(finding),
+            AFTER_A_REBOOT if data["reboot"] else IN_WORDS[finding["takes_effect"]],
+        )
+        for finding in data["findings"]
+    ]
+    if rows:
+        printer.table(("CHANGE", "WHOSE", "GREATEST CHANGE", "TAKES EFFECT"), rows, {})
+    if data["cpu_under_load"]:
+        printer.line()
+        _print_cpu(printer, data["cpu_under_load"], verbose=verbose)
+    printer.line()
+    printer.line(_totals(data))
+
+
+def _print_values(printer: Printer, data: Mapping[str, Any]) -> None:
     rows = []
     for row in data["differences"]:
         for layout, file, old, new in _changes(row):
             sides = [side for side in (row["to"], row["from"]) if isinstance(side, dict)]
             rows.append((row["for"], layout, file, old or "-", new or "-", sides[0]["rule"] if sides else ""))
-    if not rows:
-        printer.line("no difference")
-        return
     printer.table(("FOR", "ON", "WHAT", *_sides(data), "WHY"), rows, {})
+
+
+def _workloads(workloads: Sequence[Mapping[str, Any]]) -> str:
+    named = [
+        one["workload"] if one["cgroups"] == 1 else f"{one['workload']} {one['cgroups']}"
+        for one in workloads[:_SHOWN_WORKLOADS]
+    ]
+    more = len(workloads) - len(named)
+    return ", ".join(named) + (f", {more} more" if more else "")
+
+
+def _extremes(finding: Mapping[str, Any]) -> str:
+    worst = finding.get("worst")
+    if worst is None:
+        return "-"
+    old, new = (
+        shown(int(text), finding["what"]) if finding["what"].startswith(_BYTES) and text.isdigit() else text
+        for text in (worst["from"], worst["to"])
+    )
+    return f"{old} → {new}, {worst['for']}"
+
+
+def _print_cpu(printer: Printer, rows: Sequence[Mapping[str, Any]], *, verbose: bool) -> None:
+    shown = rows if verbose else rows[:_SHOWN_CPU]
+    cells = [
+        (row["workload"], str(row["pods"]), f"{row['from']:.3f}", f"{row['to']:.3f}", f"{row['to'] - row['from']:+.3f}")
+        for row in shown
+    ]
+    printer.table(("CPU UNDER LOAD", "PODS", "CORES", "THEN", "CHANGE"), cells, {})
+    if len(rows) > len(shown):
+        printer.line(f"and {len(rows) - len(shown)} more workloads")
+
+
+def _totals(data: Mapping[str, Any]) -> str:
+    sums = Counter(row["takes_effect"] for row in data["differences"])
+    if data["reboot"]:
+        return f"{sum(sums.values())} values change {AFTER_A_REBOOT}"
+    return f"{sum(sums.values())} values change: " + ", ".join(
+        f"{sums[effect]} {IN_WORDS[effect]}" for effect in EFFECTS if sums[effect]
+    )
 
 
 def _sides(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -67,18 +67,21 @@ def test_the_command_compares_configurations(tmp_path: Path, example: Path, caps
     assert main([*arguments, "-o", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert [(row["for"], row["what"]) for row in data["differences"]] == [("node", "shares")]
-    assert main(arguments) == 0
-    head, v1, v2 = capsys.readouterr().out.splitlines()
+    assert main([*arguments, "-v"]) == 0
+    head, v1, v2, *grouped = capsys.readouterr().out.splitlines()
     assert head.split() == ["FOR", "ON", "WHAT", "HERE", "THERE", "WHY"]
     assert (v1.split()[:5], v2.split()[:5]) == (
         ["node", "v1", "cpu.shares", "3072", "2560"],
         ["node", "v2", "cpu.weight", "118", "98"],
     )
+    assert grouped[1].split() == ["CHANGE", "WHOSE", "GREATEST", "CHANGE", "TAKES", "EFFECT"]
+    assert "cpu.weight falls on kubepods" in grouped[2]
+    assert grouped[-1] == "1 values change: 1 at the kubelet's restart"
 
 
 def test_the_command_compares_kubelets(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["explain", *NODE, "--kubelet-version", "1.28", "--diff-kubelet-version", "1.36"]
-    arguments += ["--diff-runtime-version", "1.3.3"]
+    arguments += ["--diff-runtime-version", "1.3.3", "-v"]
     assert main([*arguments, str(example / "three-pods.yaml"), "pod-guaranteed-1"]) == 0
     out = capsys.readouterr().out
     assert "KUBELET 1.28  KUBELET 1.36" in out
