@@ -62,3 +62,11 @@ def test_the_limit_of_a_process_outside_is_its_own(sandboxed: Sandboxed) -> None
         limit = resource.prlimit(outside.pid, LOCKS)
         outside.kill()
     assert limit == (5, 6)
+
+
+def test_the_root_of_an_inner_user_namespace_does_not_see_the_limit_of_another_user(
+    root: None, sandboxed: Sandboxed
+) -> None:
+    stranger = "setpriv --reuid 1234 --regid 1234 --clear-groups"
+    done = sandboxed(f"sleep 100 & {stranger} unshare -U prlimit --pid $! --locks; kill $!")
+    assert (done.stdout, "Operation not permitted" in done.stderr) == ("", True)

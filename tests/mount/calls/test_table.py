@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from fakecgroup import outside
 from fakecgroup_mount import calls
 from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS
 
@@ -40,3 +43,9 @@ def test_every_call_has_a_sentence() -> None:
 
 def test_no_call_is_both_answered_and_refused() -> None:
     assert not TRAPPED_CALLS.keys() & REFUSED_CALLS.keys()
+
+
+@pytest.mark.parametrize("room", [calls, outside])
+def test_the_rooms_docstring_names_each_of_its_modules(room: ModuleType) -> None:
+    modules = {path.stem for path in Path(str(room.__file__)).parent.glob("*.py")} - {"__init__"}
+    assert modules - set(re.findall(r"\w+", room.__doc__ or "")) == set()
