@@ -48,8 +48,15 @@ def read_pods(
         if not found:
             raise PodError(f"{path}: holds no pod", path=str(path), todo="give files with Pod, PodList or List objects")
         pods += found
+    pods = _without_mirrored_manifests(pods)
     check_unique_uids(pods)
     return pods
+
+
+def _without_mirrored_manifests(pods: list[Pod]) -> list[Pod]:
+    """Drops the manifests of static pods whose mirror pods are there too: these have the containers' ids."""
+    mirrored = {pod.uid for pod in pods if _MIRROR in pod.annotations}
+    return [pod for pod in pods if not (pod.hashed and pod.uid in mirrored)]
 
 
 def check_unique_uids(pods: Iterable[Pod]) -> None:

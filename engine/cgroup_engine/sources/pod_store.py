@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cgroup_engine.errors import quoted
+from cgroup_engine.kubelet.allocation import allocation_note
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.source import Seen
 
@@ -20,15 +21,19 @@ class PodStore:
         self._held: dict[str, tuple[Pod, ...]] = {}
         self._unread: set[str] = set()
         self._complaints: dict[str, str] = {}
+        self._notes: dict[str, list[str]] = {}
         self._doubles: set[str] = set()
         self._untold: list[str] = []
         self._owners: dict[str, tuple[str, str]] = {}  # UID -> origin and the pod's name
 
     def put(self, origin: str, pods: tuple[Pod, ...]) -> None:
-        """The origin is good and has these pods."""
+        """The origin is good and has these pods; told are those whose resize is not allocated."""
         self._held[origin] = pods
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
+        notes = [f"{pod.source}: pod {pod}: {note}" for pod in pods if (note := allocation_note(pod))]
+        self._untold += [note for note in notes if note not in self._notes.get(origin, ())]
+        self._notes[origin] = notes
 
     def held(self, *, besides: str) -> Iterator[Pod]:
         """The last good pods of all other origins."""
@@ -57,6 +62,7 @@ class PodStore:
         self._held.pop(origin, None)
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
+        self._notes.pop(origin, None)
 
     def keep_only(self, origins: set[str]) -> None:
         """All other origins are gone."""

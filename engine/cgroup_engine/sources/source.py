@@ -13,9 +13,9 @@ class Seen:
     """The pods of a source at one moment.
 
     ``pods``: those in force. None until the source has been read completely once; no pod's cgroup may be removed
-    until then. ``complaints``: a line for each thing that cannot be used, told once. ``complete``: False while a file
-    or object that may hold pods has never been readable. It may hold a pod of an earlier run, so only cgroups of pods
-    that this source has shown may be removed meanwhile.
+    until then. ``complaints``: a line for each thing that cannot be used, and for each pod whose resize is not
+    allocated, told once. ``complete``: False while a file or object that may hold pods has never been readable. It may
+    hold a pod of an earlier run, so only cgroups of pods that this source has shown may be removed meanwhile.
     """
 
     pods: tuple[Pod, ...] | None

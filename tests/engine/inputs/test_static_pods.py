@@ -92,6 +92,18 @@ def test_the_pod_is_static_and_named_after_its_node(
     assert pod.annotations["kubernetes.io/config.hash"] == pod.uid
 
 
+def test_a_manifest_whose_mirror_pod_is_listed_too_counts_once(
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    uid = read(make_manifest()).uid
+    mirror = make_manifest()
+    mirror["metadata"] |= {"uid": "of-the-mirror", "annotations": {"kubernetes.io/config.mirror": uid}}
+    mirror["status"] = {"containerStatuses": [{"name": "c", "containerID": "containerd://ab12"}]}
+    (tmp_path / "listed.json").write_text(json.dumps({"kind": "List", "items": [mirror]}))
+    [pod] = read_pods([tmp_path], NEW, ON_NODE)
+    assert (pod.uid, pod.containers[0].id) == (uid, "ab12")
+
+
 def test_node_path_and_manifest_make_the_uid(
     read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod, Resources
 from cgroup_engine.model.quantity import parse
+from cgroup_engine.sources.files import pod_source
+from fakecgroup import Kernel, KernelFs
 
 from ..resizes import recorded
 
@@ -157,6 +160,23 @@ def test_plan_and_explain_say_it_in_one_line(
     out, err = capsys.readouterr()
     assert json.loads(out)["pods"][0]["resize"].startswith("resize Deferred")
     assert [line for line in err.splitlines() if "pod default/p1: resize Deferred" in line] == err.splitlines()
+
+
+def test_apply_writes_the_allocated_limit(make_listed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "pods.json").write_text(json.dumps(make_listed(LARGE, SMALL, conditions=WAITS)))
+    fs = KernelFs(Kernel("v2", "6.1"))
+    node = ["--cpus", "4", "--memory", "8Gi", "--max-pids", "32768", "--state-dir", str(tmp_path / "state")]
+    assert main(["apply", "--root", "/fake", *node, str(tmp_path / "pods.json")], open_root=lambda path: fs) == 0
+    [cgroup] = [each for each in fs.listdir("kubepods/burstable") if each.startswith("pod")]
+    assert fs.read(f"kubepods/burstable/{cgroup}/memory.max").strip() == str(512 << 20)
+
+
+def test_run_tells_it_once(make_listed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "pods.json").write_text(json.dumps(make_listed(LARGE, SMALL, conditions=WAITS)))
+    with closing(pod_source([tmp_path], NEW)) as source:
+        [line] = source.look().complaints
+        assert "pod default/p1: resize Deferred" in line
+        assert source.look().complaints == ()
 
 
 def test_a_plan_of_the_resize_is_from_the_allocation_to_the_spec(
