@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from .conftest import CHECKOUT, PACKAGES, Environment
 
+VERSION = re.search(r'^version = "(.*)"$', (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE)[1]  # type: ignore[index]
 THREE_PODS = (
     "--config",
     CHECKOUT / "examples" / "three-pods.kubelet.yaml",
@@ -44,6 +46,12 @@ def test_a_command_says_what_it_is_for(command: str, installed: Environment, tmp
     done = installed.command(command, "--help", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {command} ")
+
+
+@pytest.mark.parametrize("command", ["fakecgroup", "cgroup-engine"])
+def test_a_command_says_its_version(command: str, installed: Environment, tmp_path: Path) -> None:
+    done = installed.command(command, "--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{command} {VERSION}\n", "")
 
 
 def test_all_that_it_depends_on_is_declared(installed: Environment) -> None:

@@ -101,6 +101,16 @@ def _open_root(path: str) -> CgroupFs:
     return OsFs(path)
 
 
+class _Version(argparse.Action):
+    """Prints the version of the installed package, which takes a while to look up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"{PROGRAM} {version('fakecgroup')}")
+        parser.exit()
+
+
 def parser(commands: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
     """The command line; ``commands``: those with their options, all others only have names."""
     program = argparse.ArgumentParser(
@@ -110,6 +120,7 @@ def parser(commands: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParse
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    program.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parsers = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in _COMMANDS.items():
         command = parsers.add_parser(

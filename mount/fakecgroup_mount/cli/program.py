@@ -95,9 +95,20 @@ def _hold_standard_files() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
+class _Version(argparse.Action):
+    """Prints the version of the installed package, which takes a while to look up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"fakecgroup {version('fakecgroup')}")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line. `Parser.fill` adds the options of a command that takes a while to load."""
     parser = Parser(prog="fakecgroup", description="A file system that answers like the Linux kernel's cgroups.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     mounting = commands.add_parser(
         "mount",
