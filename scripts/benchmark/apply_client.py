@@ -58,16 +58,22 @@ def node_of(cgroup_root: str) -> NodeConfig:
 
 
 class ReadLoggingFs(OsFs):
-    """Notes which files were read."""
+    """Notes which files were read and which directories were listed."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.files: list[str] = []
+        self.directories: list[str] = []
 
     def read(self, path: str) -> str:
         text = super().read(path)
         self.files.append(os.path.join(self.root, path))
         return text
+
+    def subdirectories(self, path: str) -> list[str]:
+        names = super().subdirectories(path)
+        self.directories.append(os.path.join(self.root, path))
+        return names
 
 
 def planned(fs: OsFs, node: NodeConfig, pods: Sequence[Pod]) -> Plan:
@@ -98,8 +104,10 @@ def bare(steps: Sequence[tuple[str, bytes | None]]) -> int:
     return len(steps)
 
 
-def reading(files: Sequence[str]) -> int:
-    """open, read and close; the number of files."""
+def reading(files: Sequence[str], directories: Sequence[str]) -> int:
+    """open, read and close of files, and the listing of directories; the number of files."""
+    for path in directories:
+        os.listdir(path)
     for path in files:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         os.read(handle, 4096)
@@ -139,8 +147,9 @@ def main(root: str, cgroup_root: str, file: str, daemon: str, bare_first: str) -
             timed("first", lambda: apply(root, node, pods))
             idle_steps = timed("idle", lambda: apply(root, node, pods))
             noting.files.clear()
+            noting.directories.clear()
             planned(noting, node, pods)
-            timed("reading", lambda: reading(noting.files))
+            timed("reading", lambda: reading(noting.files, noting.directories))
         remove()
     mkdirs = sum(data is None for _, data in steps)
     print(

@@ -48,8 +48,9 @@ same file with PyYAML's C loader. A ratio is CPU time divided by that of parsing
 
 --apply N measures cgroup-engine apply of N pods, from looking at the root to the last value read back: the first time,
 beside a bare loop of the mkdirs and of open, write and close that are needed; and a second time, which changes nothing,
-beside open, read and close of the files that it reads. On the fake, v1 and v2, and as root on this machine's own v1. A
-ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of the loop.
+beside the listing of the same directories and open, read and close of the same files. On the fake, v1 and v2, and as
+root on this machine's own v1. A ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of
+the loop.
 
 --wakes N measures from the kill of a cgroup's last process until poll(2) on cgroup.events, or inotify(7), tells of it:
 on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
