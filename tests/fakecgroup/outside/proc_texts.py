@@ -35,6 +35,13 @@ V1_7_2 = """\
 """
 NUMBERS_6_1 = (5, 2, 2, 8, 3, 6, 7, 10, 11, 10, 9, 4, 12, 13)
 NUMBERS_7_2 = (None, 2, 2, 6, None, 4, 5, 8, 9, 8, 7, 3, 10, 11)
+OF_V1 = (
+    ("v1", "6.1", V1_6_1, NUMBERS_6_1),
+    ("hybrid", "6.1", V1_6_1 + "0::/\n", NUMBERS_6_1),
+    ("v1", "7.2", V1_7_2, NUMBERS_7_2),
+    ("hybrid", "7.2", V1_7_2 + "0::/\n", NUMBERS_7_2),
+)
+"""Layout, kernel, the text of a process in pids:/a, and each subsystem's hierarchy (None: not listed)."""
 
 
 def cgroups(*rows: tuple[str, int, int]) -> str:

@@ -8,7 +8,7 @@ from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.outside.proc_files import cgroup_text, cgroups_text, cpuset_text, has_cpuset_text
 
-from .proc_texts import NUMBERS_6_1, NUMBERS_7_2, SUBSYSTEMS, V1_6_1, V1_7_2, cgroups
+from .proc_texts import OF_V1, SUBSYSTEMS, cgroups
 
 
 def shown(kernel: Kernel, pid: int, *, reader: int | None = None) -> str:
@@ -27,12 +27,7 @@ def places(kernel: Kernel, pid: int) -> list[Cgroup]:
 
 @pytest.mark.parametrize(
     ("layout", "kernel", "membership", "numbers"),
-    [
-        ("v1", "6.1", V1_6_1, NUMBERS_6_1),
-        ("hybrid", "6.1", V1_6_1 + "0::/\n", NUMBERS_6_1),
-        ("v1", "7.2", V1_7_2, NUMBERS_7_2),
-        ("hybrid", "7.2", V1_7_2 + "0::/\n", NUMBERS_7_2),
-    ],
+    OF_V1,
 )
 def test_a_process_and_the_subsystems_of_v1(
     layout: str, kernel: str, membership: str, numbers: tuple[int | None, ...]

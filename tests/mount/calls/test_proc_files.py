@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ...fakecgroup.outside.proc_texts import NUMBERS_6_1, NUMBERS_7_2, SUBSYSTEMS, V1_6_1, V1_7_2, cgroups
+from ...fakecgroup.outside.proc_texts import OF_V1, SUBSYSTEMS, cgroups
 from ..test_pid_namespaces import SCRIPT, SEEN
 from .conftest import Sandboxed, said
 
@@ -19,12 +19,7 @@ def test_proc_cgroups_of_v2(sandboxed: Sandboxed) -> None:
 
 @pytest.mark.parametrize(
     ("layout", "kernel", "membership", "numbers"),
-    [
-        ("v1", "6.1", V1_6_1, NUMBERS_6_1),
-        ("hybrid", "6.1", V1_6_1 + "0::/\n", NUMBERS_6_1),
-        ("v1", "7.2", V1_7_2, NUMBERS_7_2),
-        ("hybrid", "7.2", V1_7_2 + "0::/\n", NUMBERS_7_2),
-    ],
+    OF_V1,
 )
 def test_membership_and_proc_cgroups_of_v1(
     sandboxed: Sandboxed, layout: str, kernel: str, membership: str, numbers: tuple[int | None, ...]
