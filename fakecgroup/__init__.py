@@ -15,6 +15,7 @@ from .credentials.capability import Capability, Privileges
 from .kernel import Kernel
 from .kernel_fs import KernelFs
 from .machine.personality import personalities
+from .simulation.workload import Workload
 from .tasks.process_table import ProcessTable
 from .tasks.processes import End, Processes, TaskInfo
 from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
@@ -38,5 +39,6 @@ __all__ = [
     "ProcessTable",
     "Processes",
     "TaskInfo",
+    "Workload",
     "personalities",
 ]

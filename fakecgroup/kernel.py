@@ -23,11 +23,15 @@ from .credentials.caller import ROOT, Caller
 from .credentials.permission import MAY_EXEC, require
 from .kernfs.inode import Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import options
+from .machine.learnt import LearntKernel
 from .machine.machine import Machine
 from .machine.mount_options import vet
 from .machine.personality import choose
 from .outside.proc_files import places
 from .refuse import refuse
+from .simulation.clock import VirtualClock
+from .simulation.workload import Workload
+from .simulation.world import World
 from .tasks.process_table import ProcessTable
 from .tasks.processes import Processes
 from .vfs.openfile import OpenFile
@@ -52,6 +56,7 @@ _V1_HIERARCHIES = (
 
 
 PATH_MAX = 4096
+_MOST_SECONDS = 3_200_000_000  # 100 years
 _DOTS = ("", ".", "..")
 
 
@@ -60,7 +65,8 @@ class Kernel:
 
     Which kernel. `layout` is "v2" (the root is the unified hierarchy), "v1" (the root is a directory per hierarchy, as
     systemd mounts /sys/fs/cgroup) or "hybrid" (v1 with the unified hierarchy at unified/). `kernel` is a version such
-    as "6.12"; None is the layout's default. `mount_options` are those of the unified hierarchy; the default is
+    as "6.12", or a learnt kernel's file if the text has a slash or ends in ".kernel"; None is the layout's default.
+    `mount_options` are those of the unified hierarchy; the default is
     systemd's, "nsdelegate,memory_recursiveprot".
 
     Which machine. `cpus` and `numa_nodes` are counts. `memory` and `swap` are bytes, or text such as "8Gi". `hugepages`
@@ -68,7 +74,8 @@ class Kernel:
     ("259:0", "259:1"). Each argument takes what the command line takes for its option, and None for the default.
     `version` and `huge_pages` are old names of `kernel` and `hugepages`.
 
-    Which tasks. `processes` answers for them; the default is a `ProcessTable`. `clock` gives the time in ns.
+    Which tasks. `processes` answers for them; the default is a `ProcessTable`. `clock` gives the time in ns, until
+    `spawn` or `advance` makes it virtual. `seed` decides what is random then.
 
     Three attributes are called in the middle of a change, so they may take note, but must not call the model.
     `on_notify(file)`: a poll event on a file. `on_notify_later(file, ns)`: an event that the kernel delays; call the
@@ -82,7 +89,7 @@ class Kernel:
     def __init__(
         self,
         layout: str | None = "v2",
-        kernel: str | None = None,
+        kernel: str | LearntKernel | None = None,
         *,
         cpus: int | str | None = 4,
         numa_nodes: int | str | None = 1,
@@ -93,6 +100,7 @@ class Kernel:
         mount_options: str | Sequence[str] | None = None,
         processes: Processes | None = None,
         clock: Callable[[], int] = time.time_ns,
+        seed: int = 0,
         version: str | None = None,
         huge_pages: Collection[int] | None = None,
         **unknown: NoReturn,
@@ -103,8 +111,12 @@ class Kernel:
             raise ValueError(f"processes: {processes!r} does not have all methods of fakecgroup.Processes")
         if not callable(clock):
             raise ValueError(f"clock: {clock!r} is no function that returns ns")
+        self._clock = VirtualClock(clock)
+        self._seed = seed
         self.layout: str = options.read("layout", layout)
-        self.personality = choose(self.layout, options.read("kernel", given["kernel"]))
+        wanted = options.read("kernel", given["kernel"])
+        learnt = isinstance(wanted, LearntKernel)
+        self.personality = wanted.personality(self.layout) if learnt else choose(self.layout, wanted)
         self.machine = Machine(
             cpus=options.read("cpus", cpus),
             numa_nodes=options.read("numa_nodes", numa_nodes),
@@ -119,8 +131,8 @@ class Kernel:
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
-        self.membership = Membership(self.processes, clock)
-        self._clock = clock
+        self.membership = Membership(self.processes, self._clock)
+        self._world: World | None = None
         self._ino = 1
         self._handles = count(3)
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
@@ -153,7 +165,7 @@ class Kernel:
         taken = frozenset(name for hierarchy in self.hierarchies for name in hierarchy.controllers)
         controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
         base = [row for controller in controllers for row in controller.dfl_base]
-        free = [controller for controller in controllers if controller.name not in taken]
+        free = [c for c in controllers if c.name not in taken and self.personality.offers(c.name, dfl=True)]
         core = (*dfl.FILES, *base)
         hierarchy = Hierarchy(self._environment(), free, core, dfl=True, taken=taken, options=self.mount_options)
         self.hierarchies.append(hierarchy)
@@ -181,8 +193,10 @@ class Kernel:
     def _bind_v1(self, name: str) -> Controller | None:
         """The controller, if this kernel is built with its v1 files."""
         for controller in CONTROLLERS:
-            if controller.name == name and all(
-                map(self.personality.has, (controller.config, controller.legacy_config))
+            if (
+                controller.name == name
+                and all(map(self.personality.has, (controller.config, controller.legacy_config)))
+                and self.personality.offers(controller.legacy_name or name, dfl=False)
             ):
                 return controller
         return None
@@ -393,6 +407,63 @@ class Kernel:
         self.membership.count_process(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_reaped(tid)
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    def spawn(self, cgroups: str | Sequence[str], workload: Workload, caller: Caller = ROOT) -> list[int]:
+        """Start the processes of a workload in a cgroup, on v1 in one of each hierarchy that matters.
+
+        Time passes for them in `advance` alone. Returns their pids. Raises what a write to cgroup.procs raises, and
+        TypeError if `processes` is no `ProcessTable`. Nothing is left of them then.
+        """
+        world = self._simulation()
+        pids = []
+        try:
+            for _ in range(workload.instances):
+                pids.append(self._table().add())
+                world.add(pids[-1], workload)
+                for cgroup in [cgroups] if isinstance(cgroups, str) else cgroups:
+                    self.write(f"{cgroup.rstrip('/')}/cgroup.procs", str(pids[-1]), caller)
+        except OSError:
+            for pid in pids:
+                world.remove(pid)
+            raise
+        return pids
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: the clock goes on by `seconds`, and simulated processes live for that long.
+
+        From the first call of this or of `spawn` on, time passes in no other way. Raises ValueError for negative
+        times, and TypeError if `processes` is no `ProcessTable`.
+        """
+        if not 0 <= seconds <= _MOST_SECONDS:
+            raise ValueError(f"seconds: {seconds!r} is no time that can pass: 0 to {_MOST_SECONDS:,}")
+        self.advance_ns(round(seconds * 1_000_000_000))
+
+    def advance_ns(self, time: int) -> None:
+        """As `advance`, with a time in ns."""
+        self._simulation().advance(time)
+
+    def paths_of(self, pid: int) -> tuple[str, ...]:
+        """The path of a task's cgroup in each hierarchy, as the path methods take it."""
+        if not isinstance(self.root, TopDirectory):
+            return (self.hierarchies[0].cgroup_of(pid).path,)
+        tops = [(name, one.hierarchy) for name, one in self.root.content.items() if isinstance(one, Cgroup)]
+        return tuple(f"/{name}{hierarchy.cgroup_of(pid).path}" for name, hierarchy in tops)
+
+    def killed(self, cgroup: str = "/") -> int:
+        """How many simulated processes were killed in a cgroup and below it; on v1 the path begins with a hierarchy."""
+        return 0 if self._world is None else self._world.killed(cgroup)
+
+    def _simulation(self) -> World:
+        if self._world is None:
+            self._world = World(self, self._table(), self._clock, self._seed)
+        return self._world
+
+    def _table(self) -> ProcessTable:
+        if not isinstance(self.processes, ProcessTable):
+            raise TypeError("simulated processes are for a Kernel with its own table of processes")
+        return self.processes
 
     def look(self) -> None:
         """Count what real processes have used by now. `Processes.wake` says when to call this."""

@@ -27,13 +27,15 @@ def _has_full_cpu(cgroup: Cgroup) -> bool:
 
 
 def show_pressure(cgroup: Cgroup) -> str:
-    """The lines `some` and `full`: averages in percent, total in µs."""
+    """The lines `some` and `full` of memory and io: averages in percent, total in µs. Nothing stalls for these."""
     return f"some{_IDLE}full{_IDLE}"
 
 
 def show_cpu_pressure(cgroup: Cgroup) -> str:
-    """As `show_pressure`; before 5.13 cpu.pressure has no `full` line."""
-    return show_pressure(cgroup) if _has_full_cpu(cgroup) else f"some{_IDLE}"
+    """The lines `some` and `full`; before 5.13 cpu.pressure has no `full` line."""
+    stalls = cgroup.stalls.get("cpu")
+    some, full = (f"some{_IDLE}", f"full{_IDLE}") if stalls is None else stalls.lines(cgroup.hierarchy.now())
+    return some + full if _has_full_cpu(cgroup) else some
 
 
 def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:

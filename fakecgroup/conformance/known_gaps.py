@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fakecgroup.machine.learnt import LearntKernel
+
 Gaps = Mapping[tuple[str, str], str]
 
 MODEL: Gaps = {}
@@ -47,7 +49,15 @@ MOUNT: Gaps = {
 }
 
 
-def of(target: str, layout: str) -> Mapping[str, str]:
-    """The reasons by case for a target of `fakecgroup conformance`: "model", "vm" (a kernel has none), or a mount."""
-    gaps = {"model": MODEL, "vm": {}}.get(target, MOUNT)
-    return {name: why for (where, name), why in gaps.items() if where == layout}
+def of(target: str, layout: str, learnt: LearntKernel | None = None) -> Mapping[str, str]:
+    """The reasons by case for a target of `fakecgroup conformance`: "model", a mount, "vm" or "host" (kernels: none).
+
+    `learnt`: the model or the mount plays a learnt kernel, which has gaps of its own.
+    """
+    gaps = {"model": MODEL, "vm": {}, "host": {}}.get(target, MOUNT)
+    found = {name: why for (where, name), why in gaps.items() if where == layout}
+    if learnt is None or layout not in learnt.layouts or target in ("vm", "host"):
+        return found
+    one = learnt.layouts[layout]
+    why = "{} has another rule than {}.{}".format(learnt.release, *one.rules)
+    return {**dict.fromkeys(one.gaps, why), **found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fakecgroup import Kernel
@@ -9,7 +10,11 @@ from fakecgroup.conformance import known_gaps, recording
 from fakecgroup.conformance.case import LAYOUTS
 from fakecgroup.conformance.recording import Recording
 from fakecgroup.conformance.target_model import ModelTarget
+from fakecgroup.machine.learnt_files import DIRECTORY, read_learnt, shipped
 
+from .learning import gaps
+from .learnt_answers import answers_of, layouts_of
+from .replay import Difference
 from .tally import Tally, compare
 
 _HEAD = """\
@@ -22,6 +27,17 @@ with its errno and bytes; what a kernel does not answer twice the same way is no
 The machine named swap is the plain one with 64 MiB of swap, asked what could depend on it: which files there are, and
 memory. Its kernels answer as without swap until a process has used memory, which no process of the model does; from
 there on the recordings say what swap changes, and nothing is compared.
+"""
+
+
+_LEARNT = """\
+## Learnt kernels
+
+Kernels that are none of ours, in files that are shipped. Each was asked the same cases. It plays the rules of the known
+kernel that answers most like it, with the files that were seen. A known gap is an operation that these rules answer
+otherwise.
+[Learnt kernels](../reference/learnt-kernels.md) has more.
+
 """
 
 
@@ -38,12 +54,38 @@ def page(layouts: Sequence[str] = LAYOUTS) -> str:
         tallies: dict[str, list[Tally]] = {recorded.kernel: [] for recorded in recordings}
         for recorded in recordings:
             target = ModelTarget(layout, recorded.kernel, recorded.machine)
-            tallies[recorded.kernel] += compare(target, recorded, None, lambda done, of: None)
+            tallies[recorded.kernel] += compare(target, recorded.machine, recorded.cases, lambda done, of: None)
         parts += [f"## cgroup {layout}\n", _kernels(recordings), _cases(tallies), _files(layout, list(tallies))]
+    parts.append(_learnt_kernels())
     parts.append("## Known gaps\n")
     parts.append(_gaps("The model", known_gaps.MODEL))
     parts.append(_gaps("A mount, whose processes are real ones", known_gaps.MOUNT))
     return "\n".join(parts)
+
+
+def _learnt_kernels() -> str:
+    """A row for each layout of each learnt kernel that is shipped."""
+    rows: list[Sequence[object]] = []
+    for name in shipped():
+        learnt = read_learnt(str(DIRECTORY / name))
+        for layout in layouts_of(learnt):
+            answered = answers_of(learnt, layout)
+            found = gaps(learnt, answered)
+            known = learnt.layouts[layout].gaps
+            new = sum(one.index not in known.get(one.case.name, ()) for one in found)
+            families = Counter(_family_of(answered, one) for one in found)
+            where = ", ".join(f"{family.replace('_', ' ')} {number}" for family, number in families.most_common())
+            rules = "{}.{}".format(*learnt.layouts[layout].rules)
+            compared = sum(len(one.answers) for one in answered.cases)
+            differ = f"**{new} differ**, " if new else ""
+            head = (name, learnt.release, learnt.about.get("date", ""), layout, rules)
+            rows.append((*head, len(answered.cases), compared, f"{differ}{len(found)}", where))
+    titles = ("file", "kernel", "asked", "layout", "rules of", "cases", "operations", "known gaps", "where")
+    return _LEARNT + _table(titles, rows)
+
+
+def _family_of(answered: Recording, difference: Difference) -> str:
+    return next(one.family for one in answered.cases if one.case == difference.case)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

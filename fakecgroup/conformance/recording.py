@@ -109,6 +109,23 @@ def load(layout: str, kernel: str, machine: str = PLAIN) -> Recording:
     return Recording(layout, kernel, header, cases, machine)
 
 
+def find(layout: str, kernel: str, name: str, machine: str = PLAIN) -> RecordedCase | None:
+    """One case of a recording, without a look at the others; None if it is not there.  Raises RecordingError."""
+    path = path_of(layout, kernel, machine)
+    sought = json.dumps(name)
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            file.readline()
+            for line in file:
+                if sought in line and (found := json.loads(line))["name"] == name:
+                    return _case(found, layout)
+    except FileNotFoundError:
+        raise _missing(path, layout, kernel, machine) from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise RecordingError(f"{path.name} is damaged: {error}") from None
+    return None
+
+
 def save(recording: Recording) -> Path:
     """Write a recording; the same content always gives the same bytes."""
     lines = [json.dumps(dict(recording.header))]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,9 @@ from fakecgroup.conformance.case import Answer, Case, Op
 from fakecgroup.conformance.normalise import Normaliser
 from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase
 from fakecgroup.conformance.target import Target, UnsupportedError
+
+_NOT_ASKED = "the recorded kernel was not asked"
+_VARIES = "the recorded kernel does not answer twice the same"
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one case: operations compared, operations left out, differences."""
+    """The outcome of one case: operations compared, operations left out by reason, differences, seconds it took."""
 
     case: Case
     compared: int
-    skipped: int
+    left_out: Mapping[str, int]
     differences: tuple[Difference, ...]
+    seconds: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        """The number of operations that were left out."""
+        return sum(self.left_out.values())
 
 
 def replay(recorded: RecordedCase, target: Target) -> Result:
@@ -48,26 +59,33 @@ def replay(recorded: RecordedCase, target: Target) -> Result:
     case = recorded.case
     differences = []
     compared = 0
+    began = time.monotonic()
+    left_out: Counter[str] = Counter()
     target.start(case)
     try:
         normalise = Normaliser(target.pids)
         for index, (op, expected) in enumerate(zip(case.ops, recorded.answers, strict=False)):
             if expected == NOT_ASKED:
+                left_out[_NOT_ASKED] += 1
                 continue
             try:
                 got = normalise(op, target.do(op))
             except UnsupportedError as reason:
+                left_out[str(reason)] += 1
                 if reason.ends:
+                    left_out[str(reason)] += len(case.ops) - index - 1
                     break
                 continue
             if expected == VARIES:
+                left_out[_VARIES] += 1
                 continue
             compared += 1
             if not same(expected, got):
                 differences.append(Difference(case, index, expected, got))
     finally:
         target.finish()
-    return Result(case, compared, len(case.ops) - compared, tuple(differences))
+    left_out[_NOT_ASKED] += len(case.ops) - compared - left_out.total()  # what came after the machine had stopped
+    return Result(case, compared, +left_out, tuple(differences), time.monotonic() - began)
 
 
 def replay_all(recorded: Iterable[RecordedCase], target: Target) -> Iterator[Result]:

@@ -19,6 +19,10 @@ class UnsupportedError(Exception):
         self.ends = ends
 
 
+class TargetError(Exception):
+    """A target is not to be had, or what is asked of it; the text is one line for the user."""
+
+
 class Target(Protocol):
     """Something that answers operations as a kernel would: the model, a directory, a virtual machine."""
 

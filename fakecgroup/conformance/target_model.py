@@ -9,7 +9,7 @@ in the model's own table; no memory is allocated, and signals other than KILL do
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from errno import (
     EBADF,
@@ -37,6 +37,7 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.credentials.capability import ALL, NONE
 from fakecgroup.kernfs.inode import Inode, Stat
+from fakecgroup.machine.learnt import LearntKernel
 from fakecgroup.vfs.vfs import MAX_NON_LFS
 
 _AGENT = "/agent"
@@ -164,11 +165,20 @@ class _Table(ProcessTable):
 class ModelTarget:
     """The model of one layout and kernel; every case gets a fresh one."""
 
-    def __init__(self, layout: str, version: str, machine: str = recording.PLAIN) -> None:
-        """The machine is that of the recording.  Raises RecordingError where there is none."""
-        self._machine = recording.description(layout, version, machine)
+    def __init__(
+        self,
+        layout: str,
+        version: str,
+        machine: str = recording.PLAIN,
+        *,
+        description: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The machine is that of the recording, or as described (`recording.description`, with `hugepages`, sizes in
+        bytes, and `mount_options` if they are not the usual ones).  Raises RecordingError where there is no recording.
+        """
+        self._machine = description or recording.description(layout, version, machine)
         self._layout = layout
-        self._version = version
+        self._version: str | LearntKernel = version
         self.pids: dict[int, str] = {}
 
     def start(self, case: Case) -> None:
@@ -183,6 +193,8 @@ class ModelTarget:
             memory=self._machine["memory"],
             swap=self._machine.get("swap", 0),
             block_devices=self._machine["block_devices"],
+            hugepages=self._machine.get("hugepages"),
+            mount_options=self._machine.get("mount_options"),
             processes=self.table,
             clock=lambda: self.now,
         )

@@ -83,10 +83,14 @@ class CFType:
         writable = self.write or self.write_u64 or self.write_s64 or self.write_of
         return (0o444 if readable else 0) | (0o200 if writable else 0)
 
+    def fits(self, machine: Machine) -> bool:
+        """True unless the file is of huge pages that `machine` does not have."""
+        return self.huge_page is None or self.huge_page in machine.huge_pages
+
     def exists_in(self, kernel: Personality, machine: Machine) -> bool:
         """True if `kernel` has this file on `machine`."""
         return (
-            (self.huge_page is None or self.huge_page in machine.huge_pages)
+            self.fits(machine)
             and (self.since is None or kernel.version >= self.since)
             and (self.until is None or kernel.version < self.until)
             and kernel.has(self.config)

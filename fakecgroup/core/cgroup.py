@@ -18,6 +18,7 @@ from .css import Csses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ..effects.stalls import Stalls
     from .cftype import CFType
     from .css import Css
     from .hierarchy import Hierarchy
@@ -52,6 +53,7 @@ class Cgroup(Directory):
     memory_here: MemoryUse = MemoryUse()
     faults: Faults = Faults()  # of processes that were here or below when they faulted
     faults_here: Faults = Faults()
+    stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu
     freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:

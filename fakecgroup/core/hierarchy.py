@@ -113,14 +113,33 @@ class Hierarchy:
         tables: list[tuple[str | None, Iterable[CFType]]] = [(None, core)]
         for controller in self.controllers.values():
             tables.append((controller.name, controller.dfl if self.dfl else controller.legacy))
-        rows = [
-            (row, owner) for owner, table in tables for row in table if row.exists_in(self.personality, self.machine)
-        ]
+        rows = [(row, owner) for owner, table in tables for row in self._there(list(table), where)]
         return {
             row.name: TableEntry(row, owner, number)
             for number, (row, owner) in enumerate(rows, start=1)
             if row.where & where
         }
+
+    def _there(self, table: list[CFType], where: Where) -> Iterable[CFType]:
+        """The rows of a table that the kernel has.
+
+        A learnt kernel has those that were seen, of two rows with one name the one that its rules say. Its rules say it
+        too for a table of which nothing was seen, and for huge pages that the machine it was seen on did not have.
+        """
+        kernel, machine = self.personality, self.machine
+        by_rule = [row for row in table if row.exists_in(kernel, machine)]
+        seen = kernel.seen(self.dfl)
+        names = None if seen is None else seen.root if where is Where.ROOT else seen.child
+        if names is None or not any(row.name in names for row in table):
+            return by_rule
+        ruled = {row.name for row in by_rule}
+        sizes = {row.huge_page for row in table if row.name in names}
+        return [
+            row
+            for row in table
+            if (row in by_rule if row.name in ruled else row.fits(machine))
+            and (row.name in names or (row in by_rule and row.huge_page is not None and row.huge_page not in sizes))
+        ]
 
     def mounted_with(self, options: tuple[str, ...]) -> None:
         """Set the mount options of the unified hierarchy, in the kernel's order."""

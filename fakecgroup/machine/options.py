@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import mount_options
+from .learnt import LearntKernel
+from .learnt_files import names_a_file, read_learnt
 from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES, MAX_NUMNODES, NR_CPUS
 from .size import parse_size
 
@@ -51,9 +53,12 @@ def _layout(value: object) -> str:
     return value
 
 
-def _kernel(value: object) -> str:
-    if isinstance(value, str):
+def _kernel(value: object) -> str | LearntKernel:
+    """A version, or the learnt kernel of a file."""
+    if isinstance(value, LearntKernel):
         return value
+    if isinstance(value, str):
+        return read_learnt(value) if names_a_file(value) else value
     hint = f": quote it, kernel='{value}'" if isinstance(value, (int, float)) else ", such as '6.12'"
     raise ValueError(f"{value!r} is no text{hint}")
 

@@ -1,7 +1,8 @@
 """The kernels that the model plays: a version and its configuration, Debian's for all but 6.18.
 
 A rule that differs between kernels asks its personality `at_least(6, 12)` or `has("MEMCG_V1")`. A file that only some
-kernels have says so in its row (`CFType.since`, `until`, `config`).
+kernels have says so in its row (`CFType.since`, `until`, `config`). A learnt kernel (`learnt`) plays the rules of one
+of these, with the files and controllers that were seen.
 """
 
 from __future__ import annotations
@@ -12,16 +13,46 @@ Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class SeenFiles:
+    """What a learnt kernel was seen to have in the unified hierarchy, or in all v1 hierarchies together.
+
+    `controllers` by their names on that side. `root` and `child` are the names of the interface files in a root and in
+    all other cgroups; None: nobody could look.
+    """
+
+    controllers: frozenset[str]
+    root: frozenset[str] | None
+    child: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Personality:
-    """One kernel: its `version` as (major, minor), the `layouts` it can play, its `config` options that are y."""
+    """One kernel: its `version` as (major, minor), the `layouts` it can play, its `config` options that are y.
+
+    A learnt kernel has a `release` as in uname(2), and what was seen of its files: `dfl` of the unified hierarchy,
+    `legacy` of v1. None stands for what follows from version and configuration. Its `version` is that of the kernel
+    whose rules it plays.
+    """
 
     version: Version
     layouts: frozenset[str]
     config: frozenset[str]
+    release: str = ""
+    dfl: SeenFiles | None = None
+    legacy: SeenFiles | None = None
 
     @property
     def name(self) -> str:
-        return "{}.{}".format(*self.version)
+        return self.release or "{}.{}".format(*self.version)
+
+    def seen(self, dfl: bool) -> SeenFiles | None:
+        """What was seen of the unified hierarchy (`dfl`), or of v1."""
+        return self.dfl if dfl else self.legacy
+
+    def offers(self, controller: str, dfl: bool) -> bool:
+        """False if the kernel was seen to have no such controller on that side."""
+        seen = self.seen(dfl)
+        return seen is None or controller in seen.controllers
 
     def at_least(self, major: int, minor: int) -> bool:
         return self.version >= (major, minor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from errno import ESRCH
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ProcessTable:
-    """A table of processes that use nothing. pid 1 is init, pid 2 kthreadd.
+    """A table of processes that use what `use` says, else nothing. pid 1 is init, pid 2 kthreadd.
 
     Methods that change a task raise ProcessLookupError (ESRCH) if it is not there.
     """
@@ -25,6 +25,9 @@ class ProcessTable:
     def __init__(self) -> None:
         self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
         self._granted = {1: ALL_PRIVILEGES, 2: ALL_PRIVILEGES}
+        self._used: dict[int, CpuUse] = {}
+        self.frozen: set[int] = set()
+        self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
         self._next = 180  # with an 8 in it, so that "0180" is neither an octal number nor a pid
 
     def find(self, tid: int) -> TaskInfo | None:
@@ -70,13 +73,19 @@ class ProcessTable:
         return None
 
     def freeze(self, tgid: int, frozen: bool) -> None:
-        """Do nothing: no task runs."""
+        """Note which processes are `frozen`."""
+        (self.frozen.add if frozen else self.frozen.discard)(tgid)
 
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         return True
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
-        return None
+        return self._used.get(tgid)
+
+    def use(self, tgid: int, used: CpuUse) -> None:
+        """Set the CPU time that a process has used by now."""
+        self._task(tgid)
+        self._used[tgid] = used
 
     def thread_cpu(self, tid: int) -> int:
         return 0
@@ -102,6 +111,7 @@ class ProcessTable:
         return self._tasks[tid]
 
     def kill(self, tgid: int) -> None:
+        self.on_kill(tgid)
         for tid in self.threads(tgid):
             self.exit(tid)
 
@@ -130,3 +140,5 @@ class ProcessTable:
         """Remove a task that its parent has waited for."""
         self._task(tid)
         del self._tasks[tid], self._granted[tid]
+        self._used.pop(tid, None)
+        self.frozen.discard(tid)

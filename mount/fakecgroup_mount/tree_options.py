@@ -10,9 +10,17 @@ from fakecgroup import Kernel, Processes, personalities
 from fakecgroup.machine.options import DEFAULTS, READERS
 from fakecgroup.machine.size import SUFFIXES
 
+#: The tree options, by their names in a namespace.
+TREE_OPTIONS = (
+    *("layout", "kernel", "cpus", "numa_nodes", "memory", "swap", "hugepages", "block_devices", "mount_options"),
+)
 
-def add_tree_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the tree options: which kernel, on which machine."""
+
+def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None) -> None:
+    """Adds the tree options: which kernel, on which machine.
+
+    With `machine`, a text that says where the defaults come from, an option that is not given is None.
+    """
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
     known = "; ".join(f"{of}: {' '.join(v for layout, v in personalities() if layout == of)}" for of in layouts)
     group = parser.add_argument_group("the tree")
@@ -22,7 +30,12 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         default="v2",
         help="v2: the unified hierarchy; v1: a directory per hierarchy; hybrid: v1 and unified/",
     )
-    group.add_argument("--kernel", metavar="V", help=f"whose answers to give: {known} (default: the layout's first)")
+    group.add_argument(
+        "--kernel",
+        type=_read("kernel"),
+        metavar="V|FILE.kernel",
+        help=f"whose answers to give: {known} (default: the layout's first); or a learnt kernel's file",
+    )
     group.add_argument(
         "--cpus", type=_read("cpus"), metavar="N", default=os.cpu_count() or 1, help="default: this machine's"
     )
@@ -63,6 +76,9 @@ def add_tree_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULTS["mount_options"],
         help="how the unified hierarchy is mounted (default: nsdelegate,memory_recursiveprot, as systemd mounts it)",
     )
+    if machine is not None:
+        group.description = f"Of what is not given: {machine}."
+        parser.set_defaults(**dict.fromkeys(TREE_OPTIONS))
 
 
 def make_kernel(options: argparse.Namespace, processes: Processes | None = None) -> Kernel:

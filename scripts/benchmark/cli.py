@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import applying, idling, interruption, operations, planning, procs, report, running, waking
+from . import applying, idling, interruption, memory, operations, planning, procs, report, running, starting, waking
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .operations import OPERATIONS, Workload
@@ -46,11 +46,18 @@ ratio is null without the null column; client_us is the client's empty loop.
 --pods N,... measures something else: cgroup-engine plan -o json of so many pods in one call, beside only parsing the
 same file with PyYAML's C loader. A ratio is CPU time divided by that of parsing in the same round.
 
+--memory N,... measures the peak memory of cgroup-engine plan, status and explain, with so many pods as kubectl get pods
+-A -o json and -o yaml write them. A ratio is that memory divided by that of json.load of the JSON file, both without
+what Python takes to start.
+
 --apply N measures cgroup-engine apply of N pods, from looking at the root to the last value read back: the first time,
 beside a bare loop of the mkdirs and of open, write and close that are needed; and a second time, which changes nothing,
 beside the listing of the same directories and open, read and close of the same files. On the fake, v1 and v2, and as
 root on this machine's own v1. A ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of
 the loop.
+
+--start measures the start of commands: cgroup-engine --help, a plan of three pods, and fakecgroup --help, beside Python
+that imports PyYAML and argparse. A ratio is CPU time divided by that of the latter in the same round.
 
 --wakes N measures from the kill of a cgroup's last process until poll(2) on cgroup.events, or inotify(7), tells of it:
 on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
@@ -90,8 +97,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _wakes(options), waking.table
         elif options.run:
             result, table = _run(options), running.table
+        elif options.start:
+            result, table = _start(options), starting.table
         elif options.procs:
             result, table = _procs(options), procs.table
+        elif options.memory:
+            result, table = _memory(options), memory.table
         elif options.idle:
             result, table = _idle(options), idling.table
         else:
@@ -121,16 +132,18 @@ def _parser() -> argparse.ArgumentParser:
         "--rounds",
         type=_positive,
         metavar="N",
-        help="rounds (default 41; with --pods 5, --apply and --procs 3, --run 11)",
+        help="rounds (default 41; with --pods 5, --apply and --procs 3, --run 11, --start 21)",
     )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
+    other.add_argument("--memory", type=_counts, metavar="N,...", help="the engine's peak memory for N pods instead")
     other.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
     other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
     other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
+    other.add_argument("--start", action="store_true", help="the start of commands instead")
     other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
     other.add_argument("--procs", type=_counts, metavar="N,...", help="cgroups with so many processes instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
@@ -198,6 +211,12 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
         return planning.measure(options.pods, options.rounds or 5, Path(directory))
 
 
+def _memory(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return memory.measure(options.memory, Path(directory))
+
+
 def _apply(options: argparse.Namespace) -> dict[str, Any]:
     _pin(options.cpu)
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
@@ -213,6 +232,12 @@ def _wakes(options: argparse.Namespace) -> dict[str, Any]:
 def _run(options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return running.measure(options.rounds or 11, Path(directory))
+
+
+def _start(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return starting.measure(options.rounds or 21, Path(directory))
 
 
 def _idle(options: argparse.Namespace) -> dict[str, Any]:

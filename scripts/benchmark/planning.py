@@ -19,7 +19,7 @@ from .errors import BenchmarkError
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
 _PLAN = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
-_NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
+NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
 
 
 def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, Any]:
@@ -27,19 +27,12 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
 
     :raises BenchmarkError: one of them failed, or PyYAML has no C loader here.
     """
-    root = directory / "root"
-    root.mkdir()
-    for name, text in (
-        ("cgroup.controllers", "cpu memory pids\n"),
-        ("cgroup.subtree_control", ""),
-        ("cgroup.procs", ""),
-    ):
-        (root / name).write_text(text)
+    root = empty_root(directory)
     result: dict[str, Any] = {}
     for count in counts:
         file = directory / f"{count}.yaml"
         file.write_text("".join(pod_list(count)))
-        plan = ["plan", "--root", str(root), *_NODE, "-o", "json", str(file)]
+        plan = ["plan", "--root", root, *NODE, "-o", "json", str(file)]
         times: list[tuple[float, float]] = []
         for _ in range(rounds):
             times.append((_cpu_seconds(_PARSE, [str(file)]), _cpu_seconds(_PLAN, plan)))
@@ -51,6 +44,19 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
             "ratio": _spread([plan / parse for parse, plan in times]),
         }
     return {"run": {"rounds": rounds}, "pods": result}
+
+
+def empty_root(directory: Path) -> str:
+    """A directory that looks like the root of cgroup2, without a cgroup."""
+    root = directory / "root"
+    root.mkdir()
+    for name, text in (
+        ("cgroup.controllers", "cpu memory pids\n"),
+        ("cgroup.subtree_control", ""),
+        ("cgroup.procs", ""),
+    ):
+        (root / name).write_text(text)
+    return str(root)
 
 
 def table(result: dict[str, Any]) -> str:

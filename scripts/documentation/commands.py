@@ -36,6 +36,8 @@ def _section(command: Command) -> Iterator[str]:
         yield from _options(group)
     if command.epilog:
         yield from _epilog(command.epilog.splitlines())
+    for one in command.commands:
+        yield from _section(one)
 
 
 def _usage(command: Command) -> Iterator[str]:

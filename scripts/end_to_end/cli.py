@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from fakecgroup_mount.vm.errors import MachineError
 from vm import kernels, programs
-from vm.errors import MachineError
 
 from . import host, machine, report
 from .report import TargetRun

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vm.errors import MachineError
+from fakecgroup_mount.vm.errors import MachineError
 
 _SCRIPTS = Path(__file__).resolve().parents[1]
 _ROOT = Path("/sys/fs/cgroup")

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from fakecgroup_mount.vm.kernels import Kernel
 from vm import checkout, root
-from vm.kernels import Kernel
 from vm.script_machine import boot
 
 #: Kernel series -> its cgroup layout. 5.10 is the last that systems ran on v1 by default.

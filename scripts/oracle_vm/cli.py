@@ -16,17 +16,20 @@ from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import LAYOUTS, CaseError, load_cases
 from fakecgroup.conformance.cases import all_cases
 from fakecgroup.conformance.fuzz import subjects
-from fakecgroup.conformance.report import print_tallies
+from fakecgroup.conformance.report import OUTPUTS, print_tallies
+from fakecgroup.conformance.tally import chosen
+from fakecgroup_mount.conformance.target_vm import verify
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.vm.asking import ask
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.guest_build import guest
+from fakecgroup_mount.vm.kernels import Kernel
 from vm import kernels, programs
-from vm.errors import MachineError
-from vm.kernels import SUITES, Kernel
+from vm.kernels import SUITES
 
-from . import machine
-from .compare import verify
 from .fuzz import FuzzOutcome, fuzz
 from .nightly import nightly, turns
-from .record import normalised, record
+from .record import record
 from .record_host import record_host
 
 _ASK_HELP = """\
@@ -120,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--layout", choices=LAYOUTS, default="v2")
     _add_machine(again)
     again.add_argument("--family", action="append", default=[], metavar="NAME", help="only this one; default: all")
-    again.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
+    again.add_argument("-o", dest="output", choices=OUTPUTS, default="table", help="default: table")
     again.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
     again.set_defaults(run=_verify)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
@@ -145,7 +148,7 @@ def _fetch(options: argparse.Namespace) -> int:
             raise MachineError(f"no kernel {series!r}; there are {', '.join(SUITES)}")
         kernel = kernels.fetch(series)
         print(f"{series}\t{kernel.package}\t{kernel.version}\t{kernel.vmlinuz}", flush=True)
-    machine.guest()
+    guest("amd64")
     return 0
 
 
@@ -157,10 +160,10 @@ def _ask(options: argparse.Namespace) -> int:
         part = [case for case in cases if case.layout == layout]
         if not part:
             continue
-        for answered in machine.ask(kernel, layout, part, _report, options.machine):
+        for answered in ask(kernel.image, layout, part, _report, options.machine):
             if len(cases) > 1:
                 print(f"# {answered.case.name}")
-            for op, answer in zip(answered.case.ops, normalised(answered, options.raw), strict=False):
+            for op, answer in zip(answered.case.ops, answered.answers(options.raw), strict=False):
                 print(json.dumps(list(op)), " ", json.dumps(list(answer)), flush=True)
             if answered.verdict != "ok":
                 print(f"# {answered.verdict}")
@@ -267,7 +270,7 @@ def _verify(options: argparse.Namespace) -> int:
     unknown = set(options.family) - set(recorded.families)
     if unknown:
         raise MachineError(f"no family {', '.join(sorted(unknown))}; there is {', '.join(recorded.families)}")
-    tallies = verify(_kernel(options.kernel), recorded, options.family, _progress)
+    tallies = verify(_kernel(options.kernel).image, recorded, chosen(recorded, options.family), _progress).tallies
     print_tallies(tallies, options.layout, options.kernel, "vm", options.output, options.show)
     return 1 if any(tally.differences for tally in tallies) else 0
 

@@ -10,7 +10,7 @@ from fakecgroup.conformance.fuzz import random_cases
 from fakecgroup.conformance.recording import PLAIN, SWAP
 from fakecgroup.conformance.replay import Result
 from fakecgroup.conformance.tally import Tally
-from vm.kernels import Kernel
+from fakecgroup_mount.vm.kernels import Kernel
 
 from .compare import compare
 from .shrink import shrink, to_its_end

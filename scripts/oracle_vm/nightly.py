@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from fakecgroup.conformance.fuzz import subjects
 from fakecgroup.conformance.recording import PLAIN
-from vm.errors import MachineError
-from vm.kernels import Kernel
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import Kernel
 
 from .fuzz import FuzzOutcome, Report, fuzz
 from .shrink import different_forms

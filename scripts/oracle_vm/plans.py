@@ -15,12 +15,10 @@ from typing import Any
 from cgroup_engine.errors import StepFailedError
 from cgroup_engine.plan.steps import make_plan
 from fakecgroup.conformance.case import Case
+from fakecgroup_mount.vm.asking import ask
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import Kernel
 from tests.engine.random_trees import Machine, any_paths, any_tree, drift, kubelet_tree, processes
-from vm.errors import MachineError
-from vm.kernels import Kernel
-
-from .machine import ask
-from .record import normalised
 
 #: How often the wanted tree changes in each case.
 _TREES_OF_A_CASE = 3
@@ -65,11 +63,11 @@ def plans(kernel: Kernel, layout: str, trees: int, seed: int, report: Callable[[
         planned.append(_case(layout, kernel.series, random.Random(f"{layout} {kernel.series} {seed} {number}"), number))
     report(f"{len(planned)} cases with {sum(len(each.case.ops) for each in planned)} operations")
     outcome = PlansOutcome(trees=len(planned) * _TREES_OF_A_CASE, obstacles=sum(each.obstacles for each in planned))
-    answered = ask(kernel, layout, [each.case for each in planned], report)
+    answered = ask(kernel.image, layout, [each.case for each in planned], report)
     for each, one in zip(planned, answered, strict=True):
         if one.verdict != "ok":
             outcome.stopped.append(each.case.name)
-        _judge(each, normalised(one, raw=True), outcome)
+        _judge(each, one.answers(raw=True), outcome)
     return outcome
 
 

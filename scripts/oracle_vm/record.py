@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fakecgroup.conformance import recording
-from fakecgroup.conformance.case import Answer, Case
+from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.cases import all_cases
-from fakecgroup.conformance.normalise import Normaliser
 from fakecgroup.conformance.recording import VARIES, RecordedCase, Recording
-from vm.kernels import Kernel
-
-from .machine import AnsweredCase, ask, description
+from fakecgroup_mount.vm.asking import AnsweredCase, ask
+from fakecgroup_mount.vm.kernels import Kernel
+from fakecgroup_mount.vm.machine import description
 
 
 def record(kernel: Kernel, layout: str, machine: str, changed: bool, report: Callable[[str], None]) -> Path:
@@ -25,8 +24,8 @@ def record(kernel: Kernel, layout: str, machine: str, changed: bool, report: Cal
     kept = _kept(kernel, layout, machine) if changed else {}
     asked = [(family, case) for family, case in wanted if case.digest not in kept]
     cases = [case for _, case in asked]
-    first = ask(kernel, layout, cases, report, machine)
-    second = ask(kernel, layout, cases, report, machine)
+    first = ask(kernel.image, layout, cases, report, machine)
+    second = ask(kernel.image, layout, cases, report, machine)
     for (family, case), one, other in zip(asked, first, second, strict=True):
         kept[case.digest] = _agreed(family, one, other, report)
     recorded = tuple(replace(kept[case.digest], family=family) for family, case in wanted)
@@ -55,16 +54,10 @@ def _kept(kernel: Kernel, layout: str, machine: str) -> dict[str, RecordedCase]:
     return {one.case.digest: one for one in before.cases}
 
 
-def normalised(answered: AnsweredCase, raw: bool = False) -> list[Answer]:
-    """The answers of one case in the form in which they are compared."""
-    normalise = Normaliser(answered.raw.pids, raw)
-    return [normalise(op, answer) for op, answer in zip(answered.case.ops, answered.raw.answers, strict=False)]
-
-
 def _agreed(family: str, first: AnsweredCase, second: AnsweredCase, report: Callable[[str], None]) -> RecordedCase:
     case: Case = first.case
     answers = []
-    for op, one, other in zip(case.ops, normalised(first), normalised(second), strict=False):
+    for op, one, other in zip(case.ops, first.answers(), second.answers(), strict=False):
         if one != other:
             report(f"varies: {case.name}: {op}: {str(one)[:200]} / {str(other)[:200]}")
         answers.append(one if one == other else VARIES)

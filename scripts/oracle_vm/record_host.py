@@ -9,12 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakecgroup.conformance import recording
-from fakecgroup.conformance.case import Answer, Case
+from fakecgroup.conformance.ask_again import asked
 from fakecgroup.conformance.cases import all_cases
-from fakecgroup.conformance.normalise import Normaliser
 from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase, Recording
-from fakecgroup.conformance.target import UnsupportedError
-from fakecgroup_mount.conformance.target_host import HostTarget, hierarchies
+from fakecgroup_mount.conformance.cgroup_mounts import hierarchies
+from fakecgroup_mount.conformance.target_host import HostTarget
 
 #: Build options that decide what the hierarchies answer.
 _OPTIONS = (
@@ -30,7 +29,7 @@ def record_host(report: Callable[[str], None]) -> Path:
         wanted = [(family, case) for family, cases in all_cases("v1").items() for case in cases]
         recorded = []
         for number, (family, case) in enumerate(wanted, start=1):
-            first, second = _ask(case, target), _ask(case, target)
+            first, second = asked(target, case), asked(target, case)
             answers = tuple(one if one == other else VARIES for one, other in zip(first, second, strict=True))
             for op, one, other in zip(case.ops, first, second, strict=True):
                 if one != other:
@@ -54,23 +53,6 @@ def record_host(report: Callable[[str], None]) -> Path:
         "digest": recording.digest(one.case for one in recorded),
     }
     return recording.save(Recording("v1", series, header, tuple(recorded)))
-
-
-def _ask(case: Case, target: HostTarget) -> list[Answer]:
-    answers: list[Answer] = []
-    target.start(case)
-    try:
-        normalise = Normaliser(target.pids)
-        for op in case.ops:
-            try:
-                answers.append(normalise(op, target.do(op)))
-            except UnsupportedError as reason:
-                answers.append(NOT_ASKED)
-                if reason.ends:
-                    break
-    finally:
-        target.finish()
-    return answers + [NOT_ASKED] * (len(case.ops) - len(answers))
 
 
 def _configuration() -> dict[str, bool]:

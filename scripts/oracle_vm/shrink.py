@@ -43,7 +43,7 @@ def to_its_end(result: Result) -> Result:
     """The case without what comes after its first difference, which may follow from it."""
     end = result.differences[0].index + 1
     case = Case(result.case.name, result.case.layout, result.case.ops[:end])
-    return Result(case, result.compared, result.skipped, result.differences[:1])
+    return Result(case, result.compared, result.left_out, result.differences[:1])
 
 
 def different_forms(shortest: Sequence[Result]) -> list[Result]:

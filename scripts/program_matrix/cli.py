@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from vm.cache import cache_directory
+from fakecgroup_mount.vm.cache import cache_directory
 
 from . import debian, page, release, report
 from .errors import ProgramsError

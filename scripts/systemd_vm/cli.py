@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import number_and_architecture
 from vm import kernels, programs, root
-from vm.errors import MachineError
 
 from . import machine
 
@@ -42,6 +43,12 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="boot, run a bash script with cgroup-engine on its PATH, print its output")
     run.add_argument("--kernel", choices=SERIES, default="6.1", help="and the systemd of its Debian (default: 6.1)")
     run.add_argument("--layout", choices=machine.LAYOUTS, default="v2", help="default: v2")
+    run.add_argument(
+        "--seconds",
+        type=float,
+        default=machine.SECONDS,
+        help=f"after so many the machine is given up (default: {machine.SECONDS:.0f})",
+    )
     run.add_argument("script", metavar="FILE|-")
     run.set_defaults(run=_run)
     return parser
@@ -51,7 +58,7 @@ def _fetch(options: argparse.Namespace) -> int:
     for series in options.kernels or ["6.1"]:
         if series not in SERIES:
             raise MachineError(f"no root for kernel {series!r}; there are {', '.join(SERIES)}")
-        programs.provide("systemd", kernels.number_and_architecture(series)[1])
+        programs.provide("systemd", number_and_architecture(series)[1])
         kernel = kernels.needed(series, _report)
         image = root.fetch(series)
         print(f"{series}\t{kernel.package}\t{image.stat().st_size} bytes", flush=True)
@@ -60,8 +67,9 @@ def _fetch(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     script = sys.stdin.read() if options.script == "-" else Path(options.script).read_text()
-    programs.provide("systemd", kernels.number_and_architecture(options.kernel)[1])
-    printed, code = machine.run(kernels.needed(options.kernel, _report), options.layout, script, _report)
+    programs.provide("systemd", number_and_architecture(options.kernel)[1])
+    kernel = kernels.needed(options.kernel, _report)
+    printed, code = machine.run(kernel, options.layout, script, _report, seconds=options.seconds)
     print(printed, end="")
     return code
 

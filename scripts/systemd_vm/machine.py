@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from fakecgroup_mount.vm.kernels import Kernel
 from vm import checkout, root
-from vm.kernels import Kernel
 from vm.script_machine import boot
 
 #: After so many seconds a machine that is still on is given up.
-_SECONDS = 300.0
+SECONDS = 300.0
 # legacy: systemd on cgroup v1; since 256 it must also be told that this is meant
 _LAYOUT = {
     "v2": "systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
@@ -22,7 +22,9 @@ _LAYOUT = {
 LAYOUTS = tuple(_LAYOUT)
 
 
-def run(kernel: Kernel, layout: str, script: str, report: Callable[[str], None]) -> tuple[str, int]:
+def run(
+    kernel: Kernel, layout: str, script: str, report: Callable[[str], None], *, seconds: float = SECONDS
+) -> tuple[str, int]:
     """What a bash script prints in the machine, and its exit code.
 
     cgroup-engine and fakecgroup are on its PATH; the checkout's examples are in the working directory. Raises
@@ -32,8 +34,9 @@ def run(kernel: Kernel, layout: str, script: str, report: Callable[[str], None])
     with tempfile.TemporaryDirectory(prefix="fcg-systemd-") as name:
         overlay = Path(name)
         checkout.put_programs(overlay)
+        checkout.put_recordings(kernel, overlay)
         checkout.put_fuse(kernel, overlay)
         (overlay / "opt" / "script").write_text(script)
         shutil.copytree(checkout.REPOSITORY / "examples", overlay / "opt" / "examples")
         options = f"systemd.unit=script.service {_LAYOUT[layout]}"
-        return boot(kernel, image, overlay, options, report, seconds=_SECONDS)
+        return boot(kernel, image, overlay, options, report, seconds=seconds)

@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .errors import MachineError
+from fakecgroup_mount.vm.errors import MachineError
 
 _DEBIAN_SUITES = {"bullseye", "bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable", "oldstable"}
 

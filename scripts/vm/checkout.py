@@ -6,8 +6,8 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-from .errors import MachineError
-from .kernels import Kernel
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import Kernel, number_and_architecture
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _PROGRAM = '#!/bin/sh\nexec python3 -c "import sys; from {} import main; sys.exit(main())" "$@"\n'
@@ -35,6 +35,15 @@ def put_programs(tree: Path) -> None:
             shutil.copy(source, opt / "python")
         else:
             shutil.copytree(source.parent, opt / "python" / package, ignore=_NOT_PUT)
+
+
+def put_recordings(kernel: Kernel, tree: Path) -> None:
+    """The recorded answers of the machine's own kernel, for `fakecgroup conformance`."""
+    number, _ = number_and_architecture(kernel.series)
+    below = Path("fakecgroup", "conformance", "recordings")
+    (tree / "opt" / "python" / below).mkdir()
+    for recording in (REPOSITORY / below).glob(f"*-{number}*.jsonl.gz"):
+        shutil.copy(recording, tree / "opt" / "python" / below)
 
 
 def put_fuse(kernel: Kernel, tree: Path) -> None:

@@ -6,48 +6,26 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from fakecgroup_mount.vm.cache import locked
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import FACTS, Kernel, cached, home_of, number_and_architecture
+
 from .apt import Apt, first, run
-from .cache import cache_directory, locked
-from .errors import MachineError
 
 #: The suite that carries each kernel series.  The newest package of the suite is taken.
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "sid"}
-_FACTS = "kernel.json"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """An unpacked kernel: ``series`` as users name it (6.12, 6.12/arm64), ``package`` and its Debian ``version``."""
-
-    series: str
-    package: str
-    version: str
-    vmlinuz: Path
-    tree: Path
-
-    @property
-    def architecture(self) -> str:
-        """Debian's name of it."""
-        return number_and_architecture(self.series)[1]
-
-
-def number_and_architecture(series: str) -> tuple[str, str]:
-    """The two parts of what a user names: "6.12", "amd64" for "6.12"."""
-    number, _, architecture = series.partition("/")
-    return number, architecture or "amd64"
 
 
 def needed(series: str, report: Callable[[str], None]) -> Kernel:
     """The unpacked kernel of a series, which is fetched if it is not here. Raises MachineError."""
-    home = _home(series)
+    home = home_of(series)
     with locked(home):
-        if not (home / _FACTS).exists():
+        if not (home / FACTS).exists():
             report(f"fetching kernel {series} (about 30 MB)")
             _fetch(series, home)
-        return _load(series, home)
+        return _load(series)
 
 
 def fetch(series: str) -> Kernel:
@@ -55,24 +33,20 @@ def fetch(series: str) -> Kernel:
 
     Raises MachineError where apt cannot get it, and where the suite has moved on to another series.
     """
-    home = _home(series)
+    home = home_of(series)
     with locked(home):
         _fetch(series, home)
-        return _load(series, home)
+        return _load(series)
 
 
-def _home(series: str) -> Path:
-    return cache_directory() / "kernels" / series
-
-
-def _load(series: str, home: Path) -> Kernel:
-    facts = json.loads((home / _FACTS).read_text())
-    tree = home / "tree"
-    return Kernel(series, facts["package"], facts["version"], tree / facts["vmlinuz"], tree)
+def _load(series: str) -> Kernel:
+    kernel = cached(series)
+    assert kernel is not None, "it was fetched"
+    return kernel
 
 
 def _fetch(series: str, home: Path) -> None:
-    (home / _FACTS).unlink(missing_ok=True)
+    (home / FACTS).unlink(missing_ok=True)
     number, architecture = number_and_architecture(series)
     apt = Apt(home / "apt", SUITES[number], architecture)
     apt.update()
@@ -94,4 +68,4 @@ def _fetch(series: str, home: Path) -> None:
     version = apt.version(image)
     shutil.rmtree(packages)
     facts = {"package": image, "version": version, "vmlinuz": str(found[0].relative_to(tree))}
-    (home / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+    (home / FACTS).write_text(json.dumps(facts, indent=1) + "\n")

@@ -1,17 +1,15 @@
-"""The programs that virtual machines take, and the Debian packages that they come from."""
+"""The programs that virtual machines take here, and the Debian packages that they come from."""
 
 from __future__ import annotations
 
 import shutil
 
 import debian_packages
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.programs import missing
 
-from .architecture import ARCHITECTURES
-from .errors import MachineError
-
-#: apt-get and dpkg fetch and unpack; cpio packs what a machine boots with.
-_PROGRAMS = {"apt-get": "apt", "dpkg": "dpkg", "cpio": "cpio"}
-_COMPILER = {"gcc": "gcc libc6-dev"}
+#: They fetch and unpack packages.
+_PROGRAMS = {"apt-get": "apt", "dpkg": "dpkg"}
 
 
 def provide(caller: str, architecture: str = "amd64", *, compiler: bool = False) -> None:
@@ -19,10 +17,9 @@ def provide(caller: str, architecture: str = "amd64", *, compiler: bool = False)
 
     Raises MachineError, which names all packages at once, where we are not root or apt-get fails.
     """
-    emulator = {ARCHITECTURES[architecture].emulator: ARCHITECTURES[architecture].package}
-    wanted = {**emulator, **_PROGRAMS, **(_COMPILER if compiler else {})}
-    missing = [package for program, package in wanted.items() if shutil.which(program) is None]
+    packages = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
+    packages += missing(architecture, compiler=compiler).values()
     try:
-        debian_packages.install(caller, " ".join(missing).split())
+        debian_packages.install(caller, " ".join(packages).split())
     except debian_packages.PackagesError as error:
         raise MachineError(str(error)) from None

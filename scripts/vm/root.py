@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from fakecgroup_mount.vm.architecture import ARCHITECTURES
+from fakecgroup_mount.vm.cache import cache_directory, locked
+from fakecgroup_mount.vm.initramfs import pack
+from fakecgroup_mount.vm.kernels import number_and_architecture
+
 from .apt import Apt, run
-from .architecture import ARCHITECTURES
-from .cache import cache_directory, locked
-from .initramfs import pack
-from .kernels import SUITES, number_and_architecture
+from .kernels import SUITES
 
 _PACKAGES = [
     "systemd-sysv",
     "dbus",
+    "dbus-user-session",
+    "libpam-systemd",
     "python3-minimal",
     "libpython3-stdlib",
     "bash",
@@ -28,9 +33,21 @@ _PACKAGES = [
 _NOT_NEEDED = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/zoneinfo",
                "usr/share/perl*", "usr/lib/*/perl*", "usr/lib/*/gconv", "usr/lib/udev", "lib/udev",
                "usr/lib/systemd/system-generators", "lib/systemd/system-generators"]  # fmt: skip
-_IMAGE = "root.cpio"
-_PASSWD = "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n"
-_GROUP = "root:x:0:\nmessagebus:x:100:\n"
+_PASSWD = """\
+root:x:0:0:root:/root:/bin/bash
+messagebus:x:100:100::/nonexistent:/usr/sbin/nologin
+user:x:1000:1000::/home/user:/bin/bash
+"""
+_GROUP = "root:x:0:\nmessagebus:x:100:\nuser:x:1000:\n"
+# what libpam-runtime's installation makes of the packages' profiles; everybody is let in, and has a session of logind
+_PAM = {
+    "common-auth": "auth required pam_permit.so",
+    "common-account": "account required pam_permit.so",
+    "common-password": "password required pam_permit.so",
+    "common-session": "session required pam_permit.so\nsession optional pam_systemd.so",
+    "common-session-noninteractive": "session required pam_permit.so",
+    "other": "auth required pam_deny.so",
+}
 # the only unit that is started: the script, its output on the second serial port, then the machine goes off
 _UNIT = """\
 [Unit]
@@ -52,21 +69,27 @@ def needed(series: str, report: Callable[[str], None]) -> Path:
     """The initramfs of the Debian suite that has a kernel series; it is made if it is not here. Raises MachineError."""
     home = _home(series)
     with locked(home):
-        if not (home / _IMAGE).exists():
-            report(f"fetching Debian's systemd and Python for {series} (about 45 MB)")
+        if not (home / _image()).exists():
+            report(f"fetching Debian's systemd and Python for {series} (about 46 MB)")
             _fetch(series, home)
-        return home / _IMAGE
+        return home / _image()
 
 
 def fetch(series: str) -> Path:
-    """Downloads and unpacks the packages (about 45 MB; the machine's mirror) and packs them as an initramfs.
+    """Downloads and unpacks the packages (about 46 MB; the machine's mirror) and packs them as an initramfs.
 
     Raises MachineError where apt cannot get them.
     """
     home = _home(series)
     with locked(home):
         _fetch(series, home)
-        return home / _IMAGE
+        return home / _image()
+
+
+def _image() -> str:
+    """The image's name, another one for other packages or another configuration."""
+    parts = [*_PACKAGES, *_NOT_NEEDED, _PASSWD, _GROUP, *_PAM.values(), _UNIT]
+    return f"root-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}.cpio"
 
 
 def _home(series: str) -> Path:
@@ -86,7 +109,7 @@ def _fetch(series: str, home: Path) -> None:
             command = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner --keep-directory-symlink'
             run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
         _configure(tree, ARCHITECTURES[architecture].output)
-        pack(tree, home / _IMAGE)
+        pack(tree, home / _image())
     shutil.rmtree(home / "apt" / "cache")
 
 
@@ -102,6 +125,9 @@ def _configure(tree: Path, output: str) -> None:
     etc = tree / "etc"
     (etc / "passwd").write_text(_PASSWD)
     (etc / "group").write_text(_GROUP)
+    for name, lines in _PAM.items():
+        (etc / "pam.d" / name).write_text(lines + "\n")
+    (tree / "home" / "user").mkdir(parents=True)
     (etc / "machine-id").write_text("0" * 31 + "1\n")
     (etc / "systemd/system").mkdir(parents=True, exist_ok=True)
     (etc / "systemd/system/script.service").write_text(_UNIT.format(output=output))

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import qemu
-from .architecture import ARCHITECTURES
-from .errors import MachineError
-from .initramfs import join, pack
-from .kernels import Kernel
+from fakecgroup_mount.vm import qemu
+from fakecgroup_mount.vm.architecture import ARCHITECTURES
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.initramfs import join, pack
+from fakecgroup_mount.vm.kernels import Kernel
 
 CPUS = 3
 #: Bytes.
@@ -32,7 +32,7 @@ def boot(
         upper, initrd = directory / "overlay", directory / "initrd"
         pack(overlay, upper)
         join([image, upper], initrd)
-        panics = qemu.BootPanics(kernel, report)
+        panics = qemu.BootPanics(kernel.image, report)
         while True:
             _run(kernel, initrd, options, directory, seconds)
             panic = qemu.panic_of(directory / "console")
@@ -44,9 +44,9 @@ def boot(
 def _run(kernel: Kernel, initrd: Path, options: str, directory: Path, seconds: float) -> None:
     console, output = directory / "console", directory / "output"
     append = f"{qemu.boot_options(kernel.architecture)} swapaccount=1 {options}"
-    words = qemu.command(kernel, initrd, append, cpus=CPUS, memory=MEMORY, console=console)
+    words = qemu.command(kernel.image, initrd, append, cpus=CPUS, memory=MEMORY, console=console)
     words += ["-chardev", f"file,id=output,path={output}", *ARCHITECTURES[kernel.architecture].output_port]
-    with qemu.running(words) as process:
+    with qemu.running(words, directory / "qemu") as process:
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:

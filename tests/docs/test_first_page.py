@@ -43,7 +43,9 @@ def test_the_parity_table_has_the_sums_of_the_parity_page() -> None:
 
 
 @pytest.mark.usefixtures("fuse", "state_home")
-@pytest.mark.parametrize(("page", "passed"), [("README.md", 4), ("docs/guides/tests.md", 6)])
+@pytest.mark.parametrize(
+    ("page", "passed"), [("README.md", 4), ("docs/guides/tests.md", 6), ("docs/guides/simulate.md", 1)]
+)
 def test_the_tests_that_a_page_shows_pass(page: str, passed: int, tmp_path: Path) -> None:
     shown = re.findall(r"^```python\n(.*?)^```$", (REPOSITORY / page).read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "test_shown.py").write_text(shown[0])

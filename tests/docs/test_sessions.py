@@ -12,7 +12,14 @@ import pytest
 from .sessions import Step, run, steps
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/tutorials/first-tree.md", "docs/tutorials/first-plan.md", "docs/guides/mount.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorials/first-tree.md",
+    "docs/tutorials/first-plan.md",
+    "docs/guides/mount.md",
+    "docs/guides/simulate.md",
+    "docs/guides/conformance.md",
+]
 
 
 @pytest.mark.usefixtures("fuse", "state_home")

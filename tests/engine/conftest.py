@@ -239,7 +239,7 @@ def make_node() -> Callable[..., NodeConfig]:
     ) -> NodeConfig:
         version = KubeletVersion(minor, config.feature_gates(fields, "test"))
         return config.node_config(
-            {"evictionHard": {"memory.available": "0"}, **fields},
+            {"evictionHard": {"memory.available": "0%"}, **fields},
             "test",
             version=version,
             cpus=4,

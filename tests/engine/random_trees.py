@@ -104,7 +104,7 @@ class Machine(KernelFs):
 def kubelet_node(chance: Any, machine: Machine, driver: Driver = "cgroupfs", cgroup_root: str = "") -> NodeConfig:
     minor = chance.choice([24, 27, 30, 31, 32, 34, 36])
     fields = {
-        "evictionHard": {"memory.available": "0"},
+        "evictionHard": {"memory.available": "0%"},
         "enforceNodeAllocatable": chance.choice([["pods"], [], ["pods"]]) or ["none"],
         "cpuCFSQuota": chance.random() < 0.8,
         "cpuCFSQuotaPeriod": chance.choice(["1ms", "10ms", "33ms", "100ms", "1s"]),

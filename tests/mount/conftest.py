@@ -21,6 +21,8 @@ from typing import Any
 
 import pytest
 
+from fakecgroup.conformance.case import Answer, Op
+from fakecgroup.conformance.target_model import ModelTarget
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.about import DAEMON_XATTR
@@ -289,3 +291,15 @@ def directory(tmp_path: Path) -> Iterator[Path]:
     place.mkdir()
     yield place
     take_down(place)
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose cgroup.freeze shows junk."""
+    right = ModelTarget.do
+
+    def do(self: ModelTarget, op: Op) -> Answer:
+        answer = right(self, op)
+        return (None, "junk\n") if op == ("read", "a/cgroup.freeze") else answer
+
+    monkeypatch.setattr(ModelTarget, "do", do)

@@ -48,6 +48,7 @@ def test_pip_lists_the_data(plain: Environment) -> None:
     listed = set(plain.pip("show", "-f", "fakecgroup").partition("Files:\n")[2].split())
     assert {f"{name}/py.typed" for name in PACKAGES} <= listed
     assert "cgroup_engine/inputs/static_pods/types.txt" in listed
+    assert "cgroup_engine/model/known_gates.txt" in listed
     recordings = {f"fakecgroup/conformance/recordings/{file.name}" for file in recorded()}
     assert recordings
     assert recordings <= listed

@@ -69,6 +69,17 @@ def test_planning_is_measured_beside_parsing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_memory_is_measured_beside_loading_the_same_pods(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--memory", "5", "-o", "json").communicate()
+    assert err == ""
+    figures = json.loads(out)["pods"]["5"]
+    assert min(figures["load_mib"], *figures["bytes"].values()) > 0
+    assert [name.split() for name in figures["commands"]] == [
+        [command, form] for command in ("plan", "status", "explain") for form in ("json", "yaml")
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.usefixtures("fuse")
 def test_a_second_apply_makes_no_step_and_few_more_system_calls_than_a_bare_loop(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--apply", "5", "--rounds", "1", "-o", "json").communicate()
@@ -110,6 +121,15 @@ def test_run_is_measured_beside_a_bare_namespace(tmp_path: Path, monkeypatch: py
     assert {"unshare -Urm true", "fakecgroup run -- true"} <= result["starts_ms"].keys()
     assert list(result["compile"]) == ["bare", "unshare -Urm", "fakecgroup run"]
     assert result["compile"]["bare"]["cpu"]["ratio"]["median"] == 1
+
+
+def test_starts_are_measured_beside_a_bare_python(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--start", "--rounds", "1", "-o", "json").communicate()
+    assert err == ""
+    starts = json.loads(out)["starts"]
+    assert list(starts)[1:] == ["cgroup-engine --help", "cgroup-engine plan of 3 pods", "fakecgroup --help"]
+    assert all(each["ratio"]["median"] > 0 for each in starts.values())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("fuse")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup.conformance.case import Case
-from oracle_vm import wire
+from fakecgroup_mount.vm import wire
 from vm import kernels
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

@@ -20,7 +20,7 @@ Differs = Callable[[Sequence[Any]], int | None]
 def result_of(case: Case, differs: Differs) -> Result:
     at = differs([op[1] for op in case.ops])
     found = () if at is None else (Difference(case, at, (None, "kernel"), (None, "model")),)
-    return Result(case, len(case.ops), 0, found)
+    return Result(case, len(case.ops), {}, found)
 
 
 def case_of(paths: Sequence[str], name: str = "x") -> Case:
@@ -98,7 +98,7 @@ def test_the_same_operations_under_other_names_are_one_form() -> None:
         Case("2", "v2", (("mkdir", "c"), ("mkdir", "c/a"), ("read", "c/pids.max"))),
         Case("3", "v2", (("mkdir", "c"), ("mkdir", "c/a"), ("read", "c/pids.peak"))),
     ]
-    results = [Result(case, 3, 0, ()) for case in cases]
+    results = [Result(case, 3, {}, ()) for case in cases]
     assert [result.case.name for result in different_forms(results)] == ["1", "3"]
 
 
@@ -113,7 +113,7 @@ def test_a_night_takes_turns_with_fresh_seeds_until_its_time_is_over() -> None:
         if kernel.series == "6.1":
             difference = Difference(case_of(["a"]), 0, (None, "k"), ("EINVAL", None))
             tally.differences.append(difference)
-            outcome.shortest.append(Result(difference.case, 1, 0, (difference,)))
+            outcome.shortest.append(Result(difference.case, 1, {}, (difference,)))
         return outcome
 
     said: list[str] = []

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
+from errno import EACCES, EBUSY, EEXIST, EINVAL, ELOOP, ENODEV, ENOENT, ENOMEM, EPERM, EROFS, ESRCH
 from typing import TYPE_CHECKING
 
 from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, quoted
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.systemd.unit_step import UnitStep, with_file
-from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.fs import CgroupFs, many_changes
 from cgroup_engine.tree.layout import Layout
 
 if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
@@ -35,6 +35,7 @@ _ADVICE = {
     EBUSY: "processes or child cgroups are in the way; a memory limit may be below what is in use",
     ENOMEM: "a memory limit above is too small for the kernel's own data of another cgroup",
     EEXIST: "something that is no cgroup has this name",
+    ELOOP: "no link below the root is followed; remove it",
     ENOENT: "the cgroup or its controller is not there; something else may have removed it",
 }
 
@@ -65,31 +66,32 @@ def execute(
     """
     outcome = Outcome()
     failed: list[Step] = []
-    for step in plan.steps:
-        if ending():
-            break
-        if failed and any(_depends(step, other) for other in failed):
-            outcome.skipped.append(step)
-            if "cpus" in _fields(step):
-                failed.append(step)  # cgroups below do not get its CPUs either
-            continue
-        if held(step):
-            failed.append(step)
-            outcome.skipped.append(step)
-            continue
-        try:
-            if isinstance(step, UnitStep):
-                assert systemd is not None
-                step = _call_or_retry(step, systemd, fs, plan.layout)
+    with many_changes(fs):
+        for step in plan.steps:
+            if ending():
+                break
+            if failed and any(_depends(step, other) for other in failed):
+                outcome.skipped.append(step)
+                if "cpus" in _fields(step):
+                    failed.append(step)  # cgroups below do not get its CPUs either
+                continue
+            if held(step):
+                failed.append(step)
+                outcome.skipped.append(step)
+                continue
+            try:
+                if isinstance(step, UnitStep):
+                    assert systemd is not None
+                    step = _call_or_retry(step, systemd, fs, plan.layout)
+                else:
+                    step = _take_or_retry(step, fs)
+            except StepFailedError as failure:
+                failed.append(step)
+                outcome.refused.append(step)
+                outcome.failed.append(failure)
             else:
-                step = _take_or_retry(step, fs)
-        except StepFailedError as failure:
-            failed.append(step)
-            outcome.refused.append(step)
-            outcome.failed.append(failure)
-        else:
-            outcome.done.append(step)
-            tell(step)
+                outcome.done.append(step)
+                tell(step)
     return outcome
 
 
@@ -153,6 +155,8 @@ def _take(step: Step, fs: CgroupFs) -> None:
             return  # someone was faster; a link or a file of that name is an error
         if number == ESRCH and step.file == "cgroup.procs":
             return  # the process has ended
+        if step.action == "rmdir" and number in (ENOENT, ENODEV):
+            return  # someone was faster; ENODEV while the removal is under way (kernfs_iop_rmdir)
         what = f"write {quoted(step.text)}" if step.action == "write" else step.action
         raise StepFailedError(
             f"{step.path}: {what} failed: {errno_name(number)} ({_meaning(refused)})",
@@ -290,4 +294,6 @@ def _todo(step: Step, number: int) -> str:
 
 
 def _meaning(refused: OSError) -> str:
+    if refused.errno == ELOOP and refused.filename is not None:
+        return f"{quoted(refused.filename)} is a symbolic link"
     return (refused.strerror or "refused").lower()

@@ -21,6 +21,7 @@ from errno import EACCES, EAGAIN, ENODEV, ENOENT, EPERM, EROFS
 from pathlib import Path
 
 from cgroup_engine.errors import LockedError, RootError, errno_name
+from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import Layout
 
 _FLOCK = "hhqqi0q"  # struct flock: type, whence, start, length, pid
@@ -42,12 +43,14 @@ def _lock_down(root: str, layout: Layout, kubepods: str, held: ExitStack) -> Non
     offset = _offset(kubepods)
     refused = ENOENT
     first = ""
+    fs = OsFs(root)
     for cgroup in _ancestors(kubepods):
-        path = os.path.join(root, layout.directory(layout.hierarchies[0], cgroup), "cgroup.procs")
+        file = os.path.join(layout.directory(layout.hierarchies[0], cgroup), "cgroup.procs")
+        path = os.path.join(root, file)
         first = first or path
         for flags, kind in ((os.O_WRONLY, fcntl.F_WRLCK), (os.O_RDONLY, fcntl.F_RDLCK)):
             try:
-                handle = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+                handle = fs.open(file, flags)
             except OSError as failed:
                 if failed.errno in (ENOENT, ENODEV):
                     break

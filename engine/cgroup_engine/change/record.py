@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from cgroup_engine.errors import RecordError, UnsafeNameError, errno_name
 from cgroup_engine.kubelet.pod_cgroups import SANDBOX
 from cgroup_engine.model.names import check_uid
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import Layout
 
 VARIABLE = "CGROUP_ENGINE_STATE_DIR"
@@ -110,6 +110,8 @@ def state_directory() -> Path:
         return Path(os.environ[VARIABLE])
     if os.geteuid() == 0:
         return Path("/run/cgroup-engine")
+    import tempfile
+
     of_session = os.environ.get("XDG_RUNTIME_DIR")
     return Path(of_session or tempfile.gettempdir()) / (
         "cgroup-engine" if of_session else f"cgroup-engine-{os.geteuid()}"
@@ -125,7 +127,8 @@ class RecordFile:
 
     def __init__(self, directory: Path, root: str, layout: Layout, kubepods: str) -> None:
         self.directory = Path(directory)
-        self.root = os.path.realpath(root)
+        self._fs = OsFs(root)
+        self.root = self._fs.root
         self.kubepods = kubepods
         self._hierarchies = layout.hierarchies
         key = hashlib.sha256(f"{self.root}\0{kubepods}".encode()).hexdigest()[:16]
@@ -177,14 +180,14 @@ class RecordFile:
 
     def is_there(self, path: str) -> bool:
         """Does a cgroup with this path below the root exist in any hierarchy?"""
-        return any(os.path.lexists(os.path.join(self.root, hierarchy, path)) for hierarchy in self._hierarchies)
+        return any(self._fs.is_dir(os.path.join(hierarchy, path)) for hierarchy in self._hierarchies)
 
     def inodes(self) -> dict[str, int]:
         """The inodes of kubepods now, by hierarchy; empty if it does not exist."""
         found = {}
         for hierarchy in self._hierarchies:
             with suppress(OSError):
-                found[hierarchy] = os.lstat(os.path.join(self.root, hierarchy, self.kubepods)).st_ino
+                found[hierarchy] = self._fs.stat(os.path.join(hierarchy, self.kubepods)).st_ino
         return found
 
     def _identity(self) -> dict[str, Any]:
@@ -193,7 +196,7 @@ class RecordFile:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         except OSError:
             boot = ""
-        device = os.stat(os.path.join(self.root, self._hierarchies[0])).st_dev
+        device = self._fs.stat(self._hierarchies[0]).st_dev
         return {"boot": boot, "root": self.root, "device": device, "kubepods": self.kubepods}
 
 

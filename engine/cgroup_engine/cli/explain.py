@@ -10,15 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.cli.node_and_pods import node_and_pods, node_of
+from cgroup_engine.cli.messages import warn_of
+from cgroup_engine.cli.node_and_pods import asks_apiserver, node_and_pods, node_of, pods_of_versions
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, count, oci_runtime, size, version
 from cgroup_engine.errors import InputError
-from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import NEWEST, OLDEST
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.views.difference import difference
-from cgroup_engine.views.explain import explanation
+from cgroup_engine.views.explain import explained
+from cgroup_engine.views.fit import misfits
 from cgroup_engine.views.picture import picture
 from cgroup_engine.views.render import Printer, print_difference, print_explanation
 
@@ -73,16 +74,20 @@ def run_command(options: argparse.Namespace) -> int:
     paths, name = list(options.pods), None
     if paths and (options.pods_from or len(paths) > 1) and paths[-1] != "-" and not os.path.lexists(paths[-1]):
         name = paths.pop()
+    printer = Printer(sys.stdout)
+    if _is_diff(options):
+        data = _difference(options, paths, name)
+        print_difference(printer, data, options.output, verbose=options.verbose)
+        return 0
     node, pods = node_and_pods(options, paths)
     pod = _named(pods, name) if name is not None else None
-    wanted, printer = wanted_tree(node, pods), Printer(sys.stdout)
-    if _is_diff(options):
-        data = _difference(options, node, pods, paths, pod)
-        print_difference(printer, data, options.output, verbose=options.verbose)
-    elif options.svg is not None:
+    wanted = wanted_tree(node, pods)
+    if options.svg is not None:
         _write_picture(options.svg, picture(node, wanted, pod))
     else:
-        print_explanation(printer, explanation(node, wanted, pod), options.output)
+        unfit = misfits(node, pods, wanted)
+        print_explanation(printer, explained(node, wanted, pod, unfit), options.output)
+        warn_of([misfit.text for misfit in unfit])
     return 0
 
 
@@ -90,10 +95,10 @@ def _is_diff(options: argparse.Namespace) -> bool:
     return any(value is not None for name, value in vars(options).items() if name.split("_")[0] == "diff")
 
 
-def _difference(
-    options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod], paths: Sequence[str], pod: Pod | None
-) -> dict[str, Any]:
-    """The differences to the node of the --diff options, which differs in nothing else."""
+def _difference(options: argparse.Namespace, paths: Sequence[str], name: str | None) -> dict[str, Any]:
+    """The differences to the node of the --diff options, which differs in nothing else; ``name``: of that pod."""
+    asks_apiserver(options, paths)
+    node, manifests = node_of(options)
     there = argparse.Namespace(**vars(options))
     files = [text for text in options.diff or () if os.path.lexists(text) or "=" not in text]
     if len(files) > 1:
@@ -102,7 +107,7 @@ def _difference(
     there.config = files[0] if files else options.config
     there.kubelet_version = options.diff_kubelet_version or options.kubelet_version
     there.cpus, there.memory = options.diff_cpus or node.cpus, options.diff_memory or node.memory
-    other, _ = node_of(there)
+    other, _ = node_of(there, like=node)
     # another kubelet does not bring another runtime
     runtime = oci_runtime(options.diff_runtime_version, options.runtime) or node.used_oci_runtime
     other = replace(other, oci_runtime=runtime)
@@ -110,8 +115,10 @@ def _difference(
         other = replace(other, cgroup_version=options.diff_cgroup_version)
         node = replace(node, cgroup_version=1 if options.diff_cgroup_version == 2 else 2)
     # the API's fields and defaults depend on the release and its gates
-    other_pods = pods if other.version == node.version else node_and_pods(there, paths)[1]
-    sides = (node, wanted_tree(node, pods)), (other, wanted_tree(other, other_pods))
+    versions = [node.version] if other.version == node.version else [node.version, other.version]
+    pods = pods_of_versions(options, paths, versions, manifests)
+    pod = _named(pods[0], name) if name is not None else None
+    sides = (node, wanted_tree(node, pods[0])), (other, wanted_tree(other, pods[-1]))
     return difference(*sides, str(pod) if pod else None)
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 
 from cgroup_engine.change.ownership import Ownership, kubepods_path
 from cgroup_engine.cli.node_and_pods import node_of
@@ -30,7 +31,7 @@ class KeptRoot:
     def __init__(self, options: argparse.Namespace, node: NodeConfig) -> None:
         self._options = options
         self._node = node
-        self._configuration = _state_of(options.config)
+        self._configuration = _states_of(options)
         self._held = ExitStack()
         self._device = -1
         self._ownership: Ownership | None = None
@@ -64,6 +65,8 @@ class KeptRoot:
         complaints = self._follow_configuration()
         node = at_root(self._node, found)
         with systemd_of(self._options, node) as systemd:
+            if systemd is not None:
+                node = replace(node, default_tasks_max=systemd.default_tasks_max())
             record = self._ownership.record if self._ownership is not None else lambda wanted: None
             yield OpenedRoot(node, found, systemd, record, complaints)
 
@@ -80,7 +83,7 @@ class KeptRoot:
     def _take(self, found: FoundTree) -> None:
         device = 0
         if isinstance(found.fs, OsFs):
-            device = os.stat(os.path.join(self._options.root, found.layout.hierarchies[0])).st_dev
+            device = found.fs.stat(found.layout.hierarchies[0]).st_dev
         if device == self._device:
             return
         self._held.close()
@@ -95,8 +98,8 @@ class KeptRoot:
         self._device = device
 
     def _follow_configuration(self) -> list[Complaint]:
-        """Reads --config again if it has changed. If it cannot be used, the former configuration stays in force."""
-        state = _state_of(self._options.config)
+        """Reads --config and the managers' states again if one has changed; what cannot be used changes nothing."""
+        state = _states_of(self._options)
         if state == self._configuration:
             return []
         self._configuration = state
@@ -126,6 +129,10 @@ class KeptRoot:
             elif isinstance(found.fs, OsFs):
                 top = kubepods_path(self._node).split("/")[0]
                 self.foreign_writes = ForeignWrites(self._options.root, found.layout, top)
+
+
+def _states_of(options: argparse.Namespace) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(_state_of, (options.config, options.cpu_manager_state, options.memory_manager_state)))
 
 
 def _state_of(config: str | None) -> tuple[int, ...]:

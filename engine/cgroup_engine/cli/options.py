@@ -9,7 +9,7 @@ from cgroup_engine.errors import ConfigError, InputError, QuantityError
 from cgroup_engine.kubelet.cpu_weight import Formula, parse_formulas
 from cgroup_engine.kubelet.oci_runtime import OciRuntime, parse_oci_runtime
 from cgroup_engine.model import kubelet_version
-from cgroup_engine.model.kubelet_version import NEWEST, OLDEST, KubeletVersion
+from cgroup_engine.model.kubelet_version import ASSUMED, NEWEST, OLDEST, KubeletVersion
 from cgroup_engine.model.names import Runtime
 from cgroup_engine.model.quantity import parse as parse_quantity
 
@@ -60,11 +60,16 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
     node = command.add_argument_group("node")
     node.add_argument("--config", metavar="KUBELET.yaml", help="a KubeletConfiguration, kubelet.config.k8s.io/v1beta1")
     node.add_argument(
+        "--accept-invalid",
+        action="store_true",
+        help="where a kubelet would not start with this configuration, warn and go on; so it is without --config",
+    )
+    node.add_argument(
         "--kubelet-version",
         type=version,
         default=KubeletVersion(),
         metavar=f"1.{OLDEST}..1.{NEWEST}",
-        help=f"the kubelet whose rules to use (default: 1.{NEWEST})",
+        help=f"the kubelet whose rules to use (default: 1.{ASSUMED})",
     )
     node.add_argument(
         "--node-name",
@@ -102,6 +107,13 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
         choices=("cgroupfs", "systemd"),
         help="the runtime's cgroup driver (default: the kubelet's, as it should be)",
     )
+    for manager, what in (("cpu", "CPUs"), ("memory", "NUMA nodes")):
+        node.add_argument(
+            f"--{manager}-manager-state",
+            metavar="FILE",
+            help=f"the kubelet's {manager}_manager_state (in its --root-dir, /var/lib/kubelet), which says what {what} "
+            f"the policy static has given to containers",
+        )
     node.add_argument(
         "--sandboxes",
         action="store_true",

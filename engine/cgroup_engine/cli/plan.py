@@ -15,11 +15,10 @@ from cgroup_engine.cli.root import found_at_root, found_tree, systemd_of
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
-from cgroup_engine.plan.as_applied import TreeAsApplied
 from cgroup_engine.plan.for_driver import plan_for_driver
-from cgroup_engine.plan.resize import resize_plan
 from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.views.fit import misfits
 from cgroup_engine.views.render import Printer, print_plan
 
 EPILOG = (
@@ -57,12 +56,16 @@ def run_command(options: argparse.Namespace) -> int:
     scores = {cgroup.owner: cgroup.oom_score_adj for cgroup in wanted if cgroup.oom_score_adj is not None}
     if node.kubelet_cgroups:
         scores["kubelet"] = node.kubelet_oom_score_adj
-    print_plan(Printer(sys.stdout), plan, scores, options.output)
-    warn_of(plan.kept)
+    unfit = misfits(node, pods, wanted)
+    print_plan(Printer(sys.stdout), plan, scores, options.output, unfit)
+    warn_of([*plan.kept, *(misfit.text for misfit in unfit)])
     return 0
 
 
 def _resize(options: argparse.Namespace, node: NodeConfig, pods: Sequence[Pod]) -> int:
+    from cgroup_engine.plan.as_applied import TreeAsApplied
+    from cgroup_engine.plan.resize import resize_plan
+
     old = pods_of_files(options, [Path(options.resized_from)], node.version)
     if options.root is None:
         found: FoundTree = TreeAsApplied(wanted_tree(node, old))

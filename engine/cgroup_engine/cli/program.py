@@ -6,18 +6,22 @@ Exit codes: 0 done, 1 it failed (one line per failure on stderr), 2 the command 
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from cgroup_engine.cli.messages import PROGRAM, complain
 from cgroup_engine.errors import EngineError, RootError
 from cgroup_engine.gc_pause import gc_paused
-from cgroup_engine.tree.fs import CgroupFs, OsFs
+
+if TYPE_CHECKING:  # --help opens no root
+    from cgroup_engine.tree.fs import CgroupFs
 
 _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
 _EPILOG = """\
@@ -55,8 +59,10 @@ def _module(command: str) -> _Command:
 
 def main(arguments: Sequence[str] | None = None, *, open_root: Callable[[str], CgroupFs] | None = None) -> int:
     """Runs one command; returns the exit code. ``open_root``: path -> the files at --root (default: the system's)."""
+    atexit.register(gc.freeze)  # at its end Python need not search all modules for cycles
     try:
-        status = _run(arguments, open_root or _open_root)
+        with gc_paused():
+            status = _run(arguments, open_root or _open_root)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -86,8 +92,7 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
     try:
         options = command_line.parse_args(arguments)
         options.open_root = open_root
-        with gc_paused():
-            return _module(options.command).run_command(options)
+        return _module(options.command).run_command(options)
     except SystemExit as done:  # argparse has printed the error
         return done.code if isinstance(done.code, int) else 2
     except EngineError as error:
@@ -98,6 +103,8 @@ def _run(arguments: Sequence[str] | None, open_root: Callable[[str], CgroupFs]) 
 def _open_root(path: str) -> CgroupFs:
     if not os.path.isdir(path):
         raise RootError(f"{path}: is no directory", path=path, todo="give a cgroup tree's mount point")
+    from cgroup_engine.tree.fs import OsFs
+
     return OsFs(path)
 
 
@@ -121,7 +128,7 @@ def parser(commands: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     program.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parsers = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parsers = program.add_subparsers(dest="command", required=True, metavar="COMMAND", prog=PROGRAM)
     for name, summary in _COMMANDS.items():
         command = parsers.add_parser(
             name,

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cgroup_engine.cli.messages import warn_of
-from cgroup_engine.errors import RootError
+from cgroup_engine.errors import ConfigError, RootError, SystemdError
+from cgroup_engine.kubelet.cgroup_v1 import refused_on_v1
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import MACHINE_ROOT, CgroupFs, OsFs
@@ -21,16 +22,18 @@ if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver
 
 
 def found_tree(options: argparse.Namespace, node: NodeConfig) -> FoundTree:
-    """The tree at --root; warns if a kubelet would not start on it.
+    """The tree at --root; the commands that leave and find what there is only warn if no kubelet would start on it.
 
+    :raises ConfigError: a kubelet would not start on it.
     :raises RootError: it is no cgroup tree, or it is read-only and the command changes it.
     """
     fs: CgroupFs = options.open_root(options.root)
     layout = detect(fs, options.root)
-    if layout.version == 1 and node.fail_cgroup_v1:
-        warn_of([f"a kubelet {node.version} does not start on cgroup v1 unless failCgroupV1 is false"])
-    if layout.version == 1 and node.single_process_oom_kill is False:
-        warn_of([f"a kubelet {node.version} does not start on cgroup v1 with singleProcessOOMKill: false"])
+    reasons = refused_on_v1(node) if layout.version == 1 else []
+    warns = options.accept_invalid or options.config is None  # of defaults nobody says that a node has them
+    if reasons and options.command in ("plan", "apply", "run", "status") and not warns:
+        raise ConfigError(reasons[0], todo="change the configuration or --kubelet-version, or give --accept-invalid")
+    warn_of(reasons)
     changes = options.command in ("apply", "down") or (options.command == "run" and not options.dry_run)
     if isinstance(fs, OsFs) and changes:
         # of a v1 layout the root itself is a tmpfs, which systemd mounts read-only
@@ -52,7 +55,16 @@ def found_at_root(options: argparse.Namespace, node: NodeConfig) -> tuple[FoundT
     :raises RootError: as ``found_tree``.
     """
     found = found_tree(options, node)
-    return found, at_root(node, found)
+    return found, with_default_tasks_max(options, at_root(node, found))
+
+
+def with_default_tasks_max(options: argparse.Namespace, node: NodeConfig) -> NodeConfig:
+    """A node with the DefaultTasksMax of the machine's systemd; unchanged if that does not make the units."""
+    try:
+        with systemd_of(options, node) as systemd:
+            return node if systemd is None else replace(node, default_tasks_max=systemd.default_tasks_max())
+    except (RootError, SystemdError):  # commands that need systemd say so themselves
+        return node
 
 
 def by_systemd(options: argparse.Namespace, node: NodeConfig) -> bool:

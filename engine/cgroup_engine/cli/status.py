@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
+from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, add_root
 from cgroup_engine.cli.root import by_systemd, found_at_root
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.plan.status import compare, differs
+from cgroup_engine.views.fit import misfits
 from cgroup_engine.views.render import Printer, print_status
 
 EPILOG = (
@@ -33,6 +35,9 @@ def run_command(options: argparse.Namespace) -> int:
     """Runs the command; returns its exit code. Raises EngineError."""
     node, pods = node_and_pods(options, options.pods)
     found, node = found_at_root(options, node)
-    rows = compare(wanted_tree(node, pods), found, node.driver, by_systemd=by_systemd(options, node))
-    print_status(Printer(sys.stdout), rows, found.layout.name, options.output)
+    wanted = wanted_tree(node, pods)
+    rows = compare(wanted, found, node.driver, by_systemd=by_systemd(options, node))
+    unfit = misfits(node, pods, wanted)
+    print_status(Printer(sys.stdout), rows, found.layout.name, options.output, unfit)
+    warn_of([misfit.text for misfit in unfit])
     return 1 if options.check and any(differs(row) for row in rows) else 0

@@ -18,7 +18,8 @@ from cgroup_engine.model.quantity import ZERO, Quantity, parse
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
-_MIRROR = "kubernetes.io/config.mirror"
+_OF_KUBELET = "kubernetes.io/config."  # the annotations that say where a kubelet has a pod from
+_MIRROR = f"{_OF_KUBELET}mirror"
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
@@ -79,7 +80,7 @@ class _Reader:
         annotations = {
             key: text
             for key, text in self.mapping(metadata, "metadata.annotations").items()
-            if isinstance(key, str) and isinstance(text, str)
+            if isinstance(key, str) and isinstance(text, str) and key.startswith(_OF_KUBELET)
         }
         spec, status = self.mapping(item, "spec"), self.mapping(item, "status")
         ids, stopped = self.container_ids(status), self.stopped_containers(status)
@@ -103,6 +104,7 @@ class _Reader:
             requests=requests if gate else {},
             limits=limits,
             gated_requests={} if gate else requests,
+            empty_resources=gate and not requests and not limits and spec.get("resources") is not None,
             annotations=annotations,
             priority=self.priority(spec),
             priority_class_name=self.text(spec, "spec.priorityClassName", ""),

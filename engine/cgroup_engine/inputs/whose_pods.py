@@ -14,8 +14,10 @@ from cgroup_engine.model.pod import Pod
 _SHOWN = 5  # nodes in a message
 
 
-def of_node(pods: Iterable[Pod], node_name: str | None) -> list[Pod]:
+def of_node(pods: Iterable[Pod], node_name: str | None, where: str = "") -> list[Pod]:
     """The pods on a node: those that name it, and manifests. ``node_name`` None: on the only node that they name.
+
+    ``where``: the file that an error is about, or "" for all pods.
 
     A manifest names no node and has no resourceVersion. A pod of an API server without spec.nodeName is not scheduled
     yet, so it has no cgroup anywhere and is left out.
@@ -25,10 +27,9 @@ def of_node(pods: Iterable[Pod], node_name: str | None) -> list[Pod]:
     scheduled = [pod for pod in pods if not pod.unscheduled]
     names = nodes_of(scheduled)
     if node_name is None and len(names) > 1:
-        source = next(pod.source for pod in scheduled if pod.node_name == names[1])
         raise PodError(
-            f"{source}: the pods are on {len(names)} nodes: {_listed(names)}",
-            path=source,
+            f"{where}{': ' if where else ''}the pods are on {len(names)} nodes: {_listed(names)}",
+            path=where or None,
             todo="choose one with --node-name",
         )
     return [pod for pod in scheduled if node_name is None or pod.node_name in ("", node_name)]

@@ -82,7 +82,10 @@ def _shared_reasons(
     }
     asked = f"setMemoryQoS: sum of the {' and '.join(classes)} pods' memory requests"
     inputs = partial(_requests, node, pods, classes, "memory")
-    return reasons | protection_reasons(limits, asked, "setMemoryQoS: nothing is protected", _PROTECTION, inputs)
+    none = "setMemoryQoS: nothing is protected"
+    if not node.version.enabled("MemoryQoS"):
+        none = "MemoryQoS is off: a kubelet clears at its start what was protected"
+    return reasons | protection_reasons(limits, asked, none, _PROTECTION, inputs)
 
 
 def _reserve(node: NodeConfig, qos: QosClass, memory: int, pods: Sequence[Pod]) -> Reason:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from cgroup_engine.kubelet.assigned_cpus import assigned_cpus, assigned_nodes
 from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, disables_quota, has_exclusive_cpus
 from cgroup_engine.kubelet.memory_qos import container_protection, memory_high_rule
 from cgroup_engine.kubelet.node import NodeConfig
@@ -42,7 +43,7 @@ def values_of_container(
     node: NodeConfig, pod: Pod, container: Container, qos: QosClass
 ) -> tuple[CgroupLimits, Reasons]:
     """generateLinuxContainerResources: the values, as libcontainer writes them, and their reasons."""
-    exclusive = disables_quota(node) and has_exclusive_cpus(container, pod, qos)
+    exclusive = disables_quota(node) and has_exclusive_cpus(container, pod, qos, node)
     limits, reasons = _linux_resources(container, pod, node.cfs, node.version, exclusive=exclusive)
     weight, group = node.cpu_weight(limits.shares or MIN_SHARES, "container"), _oom_group(node)
     pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
@@ -50,6 +51,10 @@ def values_of_container(
     reasons["weight"] = weight.reason
     if group.value:
         reasons["oom_group"] = group.reason
+    cpus, nodes = assigned_cpus(node, pod, container, qos), assigned_nodes(node, pod, container)
+    limits = replace(limits, cpus=cpus.value, mems=nodes.value)
+    reasons |= {"cpus": cpus.reason} if cpus.value is not None else {}
+    reasons |= {"mems": nodes.reason} if nodes.value is not None else {}
     asked, none = "GetHugepageLimitsFromResources: limits", "GetHugepageLimitsFromResources: no limit"
     reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, container, pod, name))
     if node.version.enabled("MemoryQoS"):
@@ -158,6 +163,8 @@ def _with_memory_qos(
 ) -> CgroupLimits:
     """memory.min, memory.low and memory.high of the gate MemoryQoS."""
     request, limit = (given.get("memory", ZERO).value() for given in (container.requests, container.limits))
+    if node.version.at_least(37):  # change 140262: getMemoryLimit, which falls back to the pod's
+        limit = _limit(container, pod, "memory").value()
     least, low = container_protection(request, qos, node.memory_reservation_policy, node.version)
     allocatable, factor = node.allocatable["memory"].value(), node.memory_throttling_factor
     high, formula = memory_high_rule(request, limit, allocatable, factor, node.version)

@@ -14,6 +14,7 @@ from cgroup_engine.kubelet.swap import SwapBehavior
 from cgroup_engine.model.hugepages import resource_of_page_size
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.limits import CfsQuota
+from cgroup_engine.model.manager_state import CpuManagerState, MemoryManagerState
 from cgroup_engine.model.names import CgroupName, Driver, Runtime
 from cgroup_engine.model.pod import Resources
 from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
@@ -22,6 +23,7 @@ from cgroup_engine.model.wanted_cgroup import Level
 
 CpuManagerPolicy = Literal["none", "static"]
 MemoryManagerPolicy = Literal["None", "Static"]
+TopologyManagerScope = Literal["container", "pod"]
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,17 @@ class NodeConfig:
     """All inputs of the hierarchy besides the pods.
 
     ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
-    ``max_pids``: tasks. ``pod_pids_limit``: tasks, or None for no limit. ``qos_reserved_memory``: percent, or None when
-    off. ``eviction_memory``: the hard threshold, or None. ``memory_throttling_factor``: 0 to 1.
+    ``max_pids``: tasks. ``max_pods``: the pods that a kubelet admits. ``pod_pids_limit``: tasks, or None for no limit.
+    ``qos_reserved_memory``: percent, or None when off. ``eviction_memory``: the hard threshold, or None.
+    ``memory_throttling_factor``: 0 to 1, or None for no memory.high.
     ``swap_behavior``: None if the kubelet tells the runtime nothing about swap. ``single_process_oom_kill``: None or
     False makes containers OOM groups on v2; a kubelet refuses False on v1. ``weight_formulas``: level -> formula of
     cpu.weight, for levels without the default one. ``oci_runtime``: what makes the containers' cgroups, or None for
     that of the kubelet's release date. ``sandboxes``: does the wanted tree show the pods' sandboxes?
-    ``cpu_list``: all CPUs of the root, such as "0-3".
+    ``cpu_list``: all CPUs of the root, such as "0-3". ``default_tasks_max``: systemd's DefaultTasksMax in tasks, -1 for
+    no limit, or None for the one that systemd has built in. ``cpu_manager_state``, ``memory_manager_state``: what the
+    static policies have assigned, None if it is not known. ``topology_manager_scope``: "container" under the policy
+    none.
     """
 
     cpus: int
@@ -56,13 +62,17 @@ class NodeConfig:
     eviction_memory: Quantity | None = None
     qos_reserved_memory: int | None = None
     pod_pids_limit: int | None = None
+    max_pods: int = 110
     cfs: CfsQuota = field(default_factory=CfsQuota)
     cpu_manager_policy: CpuManagerPolicy = "none"
     memory_manager_policy: MemoryManagerPolicy = "None"
+    topology_manager_scope: TopologyManagerScope = "container"
+    cpu_manager_state: CpuManagerState | None = None
+    memory_manager_state: MemoryManagerState | None = None
     swap: int = 0
     huge_pages: Mapping[int, int] = field(default_factory=dict)
     memory_reservation_policy: MemoryReservationPolicy = "None"
-    memory_throttling_factor: float = 0.9
+    memory_throttling_factor: float | None = 0.9
     swap_behavior: SwapBehavior | None = None
     single_process_oom_kill: bool | None = None
     weight_formulas: Mapping[str, Formula] = field(default_factory=dict)
@@ -72,6 +82,7 @@ class NodeConfig:
     cgroup_version: Literal[1, 2] = 2
     cpu_list: str | None = None
     fail_cgroup_v1: bool = False
+    default_tasks_max: int | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -88,7 +99,9 @@ class NodeConfig:
 
         It is 15% of the tasks that the machine may have, unless system.conf says otherwise. Seen of systemd 252.
         """
-        return self.max_pids * 15 // 100 if self.driver == "systemd" and not self.misplaced else None
+        if self.driver != "systemd" or self.misplaced:
+            return None
+        return self.max_pids * 15 // 100 if self.default_tasks_max is None else self.default_tasks_max
 
     @property
     def misplaced(self) -> bool:

@@ -58,6 +58,9 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
 def _tasks_reason(node: NodeConfig) -> Reasons:
     if node.scope_tasks is None:
         return {}
+    if node.default_tasks_max is not None:
+        tasks = f"{node.scope_tasks} tasks" if node.scope_tasks > -1 else "no limit"
+        return {"pids": Reason(f"systemd: DefaultTasksMax of a scope on this machine = {tasks}", SYSTEMD)}
     why = f"systemd: DefaultTasksMax of a scope = 15% of {node.max_pids} tasks = {node.scope_tasks} tasks"
     return {"pids": Reason(why, SYSTEMD)}
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, any_exclusive_cpus, disables_quota
-from cgroup_engine.kubelet.memory_qos import pod_protection
+from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, disables_quota, pod_has_exclusive_cpus
+from cgroup_engine.kubelet.memory_qos import pod_memory_high_rule, pod_protection
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.resources import (
+    pod_level_set,
     pod_limits,
     pod_requests,
     starting_steps,
@@ -40,6 +41,7 @@ from cgroup_engine.model.wanted_cgroup import Reasons, hugepage_reasons, protect
 _HELPERS = f"{CM}/helpers_linux.go"
 _CONFIG = Citation("ResourceConfigForPod", _HELPERS)
 _HUGEPAGES = Citation("HugePageLimits", _HELPERS)
+_MEMORY_HIGH = Citation("ApplyPodLevelMemoryHigh", _HELPERS)
 _PIDS = Citation("EnsureExists", f"{CM}/pod_container_manager_linux.go")
 _UNDECLARED = "ResourceConfigForPod: not every container declares a {} limit"
 _UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
@@ -47,7 +49,7 @@ _UNLIMITED = "ResourceConfigForPod: a BestEffort pod is not limited"
 
 def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimits, Reasons]:
     """EnsureExists: the values of ResourceConfigForPod and podPidsLimit, as libcontainer writes them."""
-    exclusive = disables_quota(node) and any_exclusive_cpus(pod, qos)
+    exclusive = disables_quota(node) and pod_has_exclusive_cpus(pod, qos, node)
     limits, reasons = _resource_config(
         pod, qos, node.cfs, node.version, exclusive=exclusive, systemd=node.driver == "systemd"
     )
@@ -63,6 +65,9 @@ def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimi
         limits = replace(limits, memory_min=least, memory_low=low)
         asked = "ResourceConfigForPod: MemoryQoS, PodRequests memory"
         reasons |= protection_reasons(limits, asked, "", _CONFIG, partial(_protection_inputs, pod, node))
+        high = _memory_high(pod, qos, request, node)
+        limits = replace(limits, memory_high=high.value)
+        reasons |= {"memory_high": high.reason} if high.value is not None else {}
     return written(limits, node.version), reasons
 
 
@@ -151,6 +156,20 @@ def _memory(pod: Pod, qos: QosClass, limits: Resources, version: KubeletVersion)
         memory = limits.get("memory", ZERO).value() if _declares(pod, qos, "memory", version) else None
         why = f"ResourceConfigForPod: PodLimits memory = {memory} bytes" if memory else _UNDECLARED.format("memory")
     return Ruled(memory, Reason(why, _CONFIG, partial(_inputs, pod, "limits", "memory")))
+
+
+def _memory_high(pod: Pod, qos: QosClass, request: int, node: NodeConfig) -> Ruled[int | None]:
+    """ApplyPodLevelMemoryHigh (1.37, from the pull request): only of pods with spec.resources and a declared limit."""
+    version, factor = node.version, node.memory_throttling_factor
+    limited = pod_level_set(pod) and _declares(pod, qos, "memory", version)
+    limit = pod_limits(pod, version).get("memory", ZERO).value() if limited else 0
+    high, formula = pod_memory_high_rule(request, limit, factor, version)
+
+    def inputs() -> Inputs:
+        both = {**_inputs(pod, "requests", "memory"), **_inputs(pod, "limits", "memory")}
+        return {**both, "memoryThrottlingFactor": str(factor)}
+
+    return Ruled(high, Reason(formula, _MEMORY_HIGH, inputs))
 
 
 def _declares(pod: Pod, qos: QosClass, name: Literal["cpu", "memory"], version: KubeletVersion) -> bool:

@@ -29,14 +29,14 @@ def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
 
     Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: no container has a cpu or
     memory request or limit. Burstable: all others. Init containers count. If the pod has spec.resources (gate
-    PodLevelResources), only these count.
+    PodLevelResources), only these count; before 1.37 (change 137150) even if they are empty.
     """
     if pod.status_qos_class is not None and version.at_least(27):
         return pod.status_qos_class
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     every_limit = True
-    if pod_level_set(pod):
+    if _reads_pod_level(pod, version):
         _add_counted(requests, pod.requests)
         limited = _add_counted(limits, pod.limits)
         every_limit = not pod.limits or limited
@@ -48,6 +48,11 @@ def qos_class(pod: Pod, version: KubeletVersion) -> QosClass:
         return "BestEffort"
     same = all(name in limits and limits[name].nano == amount.nano for name, amount in requests.items())
     return "Guaranteed" if every_limit and same and len(requests) == len(limits) else "Burstable"
+
+
+def _reads_pod_level(pod: Pod, version: KubeletVersion) -> bool:
+    fixed = version.enabled("PodLevelResourcesFixKubeletQOSClass")
+    return pod_level_set(pod) or (pod.empty_resources and not fixed)
 
 
 def _add_counted(sums: dict[str, Quantity], amounts: Resources) -> bool:
@@ -111,7 +116,7 @@ def qos_reason(pod: Pod, version: KubeletVersion) -> Reason:
 def _qos_rule(pod: Pod, version: KubeletVersion) -> str:
     if pod.status_qos_class is not None and version.at_least(27):
         return "GetPodQOS: status.qosClass says so"
-    where = "spec.resources has" if pod_level_set(pod) else "its containers have"
+    where = "spec.resources has" if _reads_pod_level(pod, version) else "its containers have"
     return {
         "Guaranteed": f"ComputePodQOS: {where} cpu and memory limits throughout, equal to the requests",
         "Burstable": f"ComputePodQOS: {where} a cpu or memory request or limit, but not equal ones throughout",

@@ -82,6 +82,13 @@ def memory_protection(sums: RequestSums, version: KubeletVersion, *, tiered: boo
     }
 
 
+def _cleared(version: KubeletVersion) -> dict[QosClass, CgroupLimits]:
+    """Without the gate MemoryQoS a kubelet writes zeros at its start (1.37, change 138903, from the pull request)."""
+    if not version.at_least(37):
+        return {}
+    return {"Guaranteed": CgroupLimits(memory_min=0), "Burstable": CgroupLimits(memory_low=0)}
+
+
 def unbounded_huge_pages(page_sizes: Iterable[int]) -> dict[int, int]:
     """Neither kubepods nor a class has a limit on huge pages, only pods have (setHugePagesUnbounded).
 
@@ -106,7 +113,7 @@ def qos_limits(
     ``page_sizes``: bytes of each size of huge pages. ``reserved_percent``: qosReserved of memory, None if off.
     ``allocatable_memory``: bytes. ``memory_qos``: is the gate on; ``tiered``: memoryReservationPolicy.
     """
-    protection = memory_protection(sums, version, tiered=tiered) if memory_qos else {}
+    protection = memory_protection(sums, version, tiered=tiered) if memory_qos else _cleared(version)
     reserve = memory_reserve(sums, reserved_percent, allocatable_memory) if reserved_percent is not None else {}
     protected = protection.get(qos, CgroupLimits())
     return CgroupLimits(

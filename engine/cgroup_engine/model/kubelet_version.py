@@ -1,7 +1,8 @@
 """Which kubelet's rules are used, and which feature gates are on in it.
 
-The range is 1.24 to 1.36. Compiled kubelets of 1.32.10 and 1.36.2 were asked for their answers. The other releases come
-from the sources and the change logs: each rule names the release in which it changed.
+The range is 1.24 to 1.37. Compiled kubelets of 1.32.10 and 1.36.2 were asked for their answers. The releases up to 1.36
+come from the sources and the change logs: each rule names the release in which it changed. The rules of 1.37 come from
+the pull requests, the release's list of feature gates and parts of its tests; no kubelet 1.37 was asked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Literal
 from cgroup_engine.errors import ConfigError, quoted
 
 OLDEST = 24
-NEWEST = 36
+NEWEST = 37
+ASSUMED = 36  # the newest release of which a compiled kubelet was asked
 
 Stage = Literal["alpha", "beta", "ga", "deprecated", "removed"]
 
@@ -34,7 +36,7 @@ _GA = Gate("ga", on=True, locked=True)
 _REMOVED = Gate("removed", on=True)  # a kubelet refuses its name; the feature is on
 
 # The gates that cgroups depend on: gate -> release 1.N -> its state from there on. Before the first it is unknown.
-# Source: pkg/features/kube_features.go of each release.
+# Source: pkg/features/kube_features.go of each release; for 1.37 the list of feature gates in its documentation.
 GATES: dict[str, dict[int, Gate]] = {
     "CPUManager": {24: _BETA, 26: _GA, 33: _REMOVED},
     "CPUManagerPolicyAlphaOptions": {24: _ALPHA},
@@ -46,15 +48,16 @@ GATES: dict[str, dict[int, Gate]] = {
     "InPlacePodVerticalScaling": {27: _ALPHA, 33: _BETA, 35: _GA},
     "InPlacePodVerticalScalingExclusiveCPUs": {32: _ALPHA},
     "InPlacePodVerticalScalingExclusiveMemory": {34: _ALPHA},
-    "InPlacePodVerticalScalingInitContainers": {36: _BETA},
+    "InPlacePodVerticalScalingInitContainers": {36: _BETA, 37: _GA},
     "KubeletCgroupDriverFromCRI": {28: _ALPHA, 31: _BETA, 34: _GA},
-    "KubeletInUserNamespace": {24: _ALPHA},
+    "KubeletInUserNamespace": {24: _ALPHA, 37: _BETA},
     "LocalStorageCapacityIsolation": {24: _BETA, 25: _GA, 27: _REMOVED},
     "MemoryManager": {24: _BETA, 32: _GA, 36: _REMOVED},
-    "MemoryQoS": {24: _ALPHA},
+    "MemoryQoS": {24: _ALPHA, 37: _BETA},
     "NodeSwap": {24: _ALPHA, 28: Gate("beta", on=False), 30: _BETA, 34: _GA},
-    "PodLevelResourceManagers": {36: _ALPHA},
+    "PodLevelResourceManagers": {36: _ALPHA, 37: Gate("beta", on=False)},
     "PodLevelResources": {32: _ALPHA, 34: _BETA},
+    "PodLevelResourcesFixKubeletQOSClass": {37: _BETA},
     "PodOverhead": {24: _GA, 26: _REMOVED},
     "QOSReserved": {24: _ALPHA},
     "SidecarContainers": {28: _ALPHA, 29: _BETA, 33: _GA},
@@ -67,7 +70,7 @@ ALL_OF_A_STAGE: dict[str, Stage] = {"AllAlpha": "alpha", "AllBeta": "beta"}
 class KubeletVersion:
     """A kubelet release 1.``minor`` and the feature gates set in its configuration."""
 
-    minor: int = NEWEST
+    minor: int = ASSUMED
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -101,7 +104,7 @@ class KubeletVersion:
 def parse(text: str, gates: Mapping[str, bool] | None = None) -> KubeletVersion:
     """``1.28``, ``v1.28`` or ``1.28.3`` as a version.
 
-    :raises ConfigError: not a version, or outside 1.24 to 1.36.
+    :raises ConfigError: not a version, or outside 1.24 to 1.37.
     """
     match = re.fullmatch(r"v?1\.([0-9]{1,3})(?:\.[0-9]{1,3})?(?:[-+][0-9A-Za-z.+-]{1,64})?", text, re.ASCII)
     if match is None or not OLDEST <= int(match[1]) <= NEWEST:

@@ -16,13 +16,13 @@ class CfsQuota:
     period_us: int = DEFAULT_PERIOD_US
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CgroupLimits:
     """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
 
     ``shares``: 2..262144. ``quota_us``: µs of CPU per period, -1 is unlimited. ``period_us``: µs. ``memory``: bytes.
     ``pids``: tasks. ``hugepages``: bytes of a page -> bytes; sizes that are not in it are not set; with
-    ``hugepage_reservations`` (rsvd) too. ``cpus``: a list, such as "0-3".
+    ``hugepage_reservations`` (rsvd) too. ``cpus``, ``mems``: lists of CPUs and of NUMA nodes, such as "0-3".
 
     Of cgroup v2 alone (the kubelet's ``Unified``): ``memory_min``, ``memory_low``, ``memory_high`` and ``swap`` (beside
     memory) in bytes, and ``oom_group``. ``weight``: cpu.weight, 1..10000, which stands for
@@ -42,6 +42,7 @@ class CgroupLimits:
     swap: int | None = None
     oom_group: bool | None = None
     cpus: str | None = None
+    mems: str | None = None
     weight: int | None = None
 
     @property

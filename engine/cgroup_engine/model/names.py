@@ -12,7 +12,6 @@ Names come from untrusted input, so every component is checked before it becomes
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Literal
 
@@ -58,6 +57,8 @@ def check_container_id(text: str) -> str:
 
 def invented_container_id(uid: str, container: str) -> str:
     """An id for a container that has none yet: sha256 of ``<pod uid>/<container name>`` in 64 hex digits."""
+    import hashlib  # it loads OpenSSL, and most containers have an id
+
     return hashlib.sha256(f"{uid}/{container}".encode()).hexdigest()[:64]
 
 

@@ -11,7 +11,7 @@ from cgroup_engine.model.quantity import Quantity
 Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> amount
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Container:
     """A container of a pod.
 
@@ -30,7 +30,7 @@ class Container:
     stopped: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StatusResources:
     """The resources of a container or of a pod in the pod's status.
 
@@ -41,7 +41,7 @@ class StatusResources:
     limits: Resources | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Allocation:
     """The resources that the pod's status tells of, by container, and the state of a resize.
 
@@ -55,13 +55,13 @@ class Allocation:
     in_progress: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A pod: the fields that its cgroups depend on.
 
     ``requests`` and ``limits`` are spec.resources. ``gated_requests`` are spec.resources.requests for a kubelet with
-    the gate PodLevelResources off. ``allocation`` is the status's. ``asked``: the pod as its spec asks for it, if the
-    kubelet has allocated other resources to it.
+    the gate PodLevelResources off. ``empty_resources``: spec.resources is given, and names nothing. ``allocation`` is
+    the status's. ``asked``: the pod as its spec asks for it, if the kubelet has allocated other resources to it.
     """
 
     uid: str
@@ -74,6 +74,7 @@ class Pod:
     requests: Resources = field(default_factory=dict)
     limits: Resources = field(default_factory=dict)
     gated_requests: Resources = field(default_factory=dict)
+    empty_resources: bool = False
     annotations: Mapping[str, str] = field(default_factory=dict)
     priority: int | None = None
     priority_class_name: str = ""

@@ -37,7 +37,7 @@ _DECIMAL_NAMES = {exponent: name for name, exponent in _DECIMAL.items()}
 _BINARY_NAMES = {0: "", **{exponent: name for name, exponent in _BINARY.items()}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """A resource quantity; ``parse`` makes one.
 

@@ -15,7 +15,7 @@ CM = "pkg/kubelet/cm"
 
 @dataclass(frozen=True)
 class Citation:
-    """A function of the kubelet, named as in 1.36, and its file in kubernetes/kubernetes."""
+    """A function of the kubelet, named as in 1.36 or where it is newer, and its file in kubernetes/kubernetes."""
 
     function: str
     file: str

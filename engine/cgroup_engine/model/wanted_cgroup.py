@@ -19,7 +19,7 @@ Field = str
 Reasons = dict[Field, Reason]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WantedCgroup:
     """One cgroup.
 

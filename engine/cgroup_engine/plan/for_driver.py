@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
-from cgroup_engine.plan.down import down_plan
 from cgroup_engine.plan.step import Plan
 from cgroup_engine.plan.steps import make_plan
-from cgroup_engine.plan.systemd.unit import ActiveUnits
 from cgroup_engine.tree.found import FoundTree
+
+if TYPE_CHECKING:  # most roots have no systemd
+    from cgroup_engine.plan.systemd.unit import ActiveUnits
 
 
 def plan_for_driver(
@@ -42,6 +44,8 @@ def down_plan_for_driver(
 
     :raises EngineError: as ``down_plan`` and ``down_over_dbus``.
     """
+    from cgroup_engine.plan.down import down_plan
+
     plan = down_plan(wanted, found, driver, recorded=recorded)
     if systemd is None:
         return plan

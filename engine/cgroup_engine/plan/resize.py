@@ -1,7 +1,7 @@
 """In-place resize: the steps that give the same pods other resources, in the kubelet's order.
 
 Source: doPodResizeAction, computePodResizeAction and updatePodContainerResources of
-``pkg/kubelet/kuberuntime/kuberuntime_manager.go``, the same order from 1.27 to 1.36:
+``pkg/kubelet/kuberuntime/kuberuntime_manager.go``, the same order from 1.27 to 1.36 (1.37 was not read):
 
 Memory comes before CPU. For each of both:
 
@@ -13,7 +13,8 @@ A container with resizePolicy RestartContainer is removed first and made anew at
 
 Differences from a kubelet:
 
-* With MemoryQoS memory.min and memory.low of the pod follow its requests. A kubelet leaves them as they were made.
+* With MemoryQoS memory.min and memory.low of the pod follow its requests. Before 1.37 (change 140262) a kubelet leaves
+  them as they were made.
 * The QoS classes and kubepods follow at once, before the pods grow and after they shrink. A kubelet takes up to a
   minute.
 * "No limit" counts as more than any limit. A kubelet counts it as -1 on v2, and so limits a pod before its containers.
@@ -30,6 +31,7 @@ from cgroup_engine.errors import ResizeRefusedError, RootError, errno_name
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.resize_checks import check_fit, check_memory_in_use, check_resize, pairs
 from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.quantity import ZERO, Quantity
 from cgroup_engine.model.wanted_cgroup import Field, WantedCgroup
@@ -42,10 +44,13 @@ from cgroup_engine.tree.knobs import Knob, Setting, knobs_of
 
 Resource = Literal["memory", "cpu"]
 
-_LIMITS: dict[Resource, tuple[Field, ...]] = {"memory": ("memory", "memory_and_swap"), "cpu": ("quota",)}
+_LIMITS: dict[Resource, tuple[Field, ...]] = {
+    "memory": ("memory", "memory_and_swap", "memory_high"),
+    "cpu": ("quota",),
+}
 _REQUESTS: dict[Resource, tuple[Field, ...]] = {"memory": ("memory_min", "memory_low"), "cpu": ("shares",)}
 _OF_CONTAINERS: dict[Resource, tuple[Field, ...]] = {
-    "memory": (*_LIMITS["memory"], "memory_high", "swap", *_REQUESTS["memory"]),
+    "memory": (*_LIMITS["memory"], "swap", *_REQUESTS["memory"]),
     "cpu": (*_REQUESTS["cpu"], *_LIMITS["cpu"]),
 }
 
@@ -168,7 +173,7 @@ class _Resize:
         shown = dict(zip(knob.files, old, strict=True))
         for file, text in knob.writes(old, new):
             path = self.found.layout.file(knob.controller, cgroup.path, file)
-            why = cgroup.why(knob.field) + _beyond_a_kubelet(cgroup, knob)
+            why = cgroup.why(knob.field) + _beyond_a_kubelet(cgroup, knob, self.node.version)
             yield Step("write", path, cgroup.path, why, cgroup.owner, text, shown[file], knob, during)
             shown[file] = text
 
@@ -208,10 +213,11 @@ def _limit(container: Container, pod: Pod, resource: str) -> Quantity:
     return pod.limits.get(resource, ZERO) if own.is_zero() else own
 
 
-def _beyond_a_kubelet(cgroup: WantedCgroup, knob: Knob) -> str:
+def _beyond_a_kubelet(cgroup: WantedCgroup, knob: Knob, version: KubeletVersion) -> str:
     if cgroup.level in ("node", "qos"):
         return "; a kubelet does this within a minute"
-    return "; a kubelet leaves it as it was" if cgroup.level == "pod" and knob.field in _REQUESTS["memory"] else ""
+    left = cgroup.level == "pod" and knob.field in _REQUESTS["memory"] and not version.at_least(37)
+    return "; a kubelet leaves it as it was" if left else ""
 
 
 def _size(knob: Knob, setting: Setting) -> float:

@@ -17,7 +17,7 @@ from cgroup_engine.tree.knobs import Knob
 State = Literal["ok", "drift", "missing", "unwanted", "waiting"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """One interface file, or the directory of a cgroup that is missing, unwanted, or waits for its runtime.
 

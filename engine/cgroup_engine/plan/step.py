@@ -12,7 +12,7 @@ from cgroup_engine.tree.layout import Layout
 Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three: calls for systemd's units
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """One system call's worth of change.
 

@@ -153,7 +153,8 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> 
                 yield Step(
                     "mkdir", layout.directory(hierarchy, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner
                 )
-        if layout.version == 1 and "cpuset" in layout.hierarchy_of and cgroup.level != "reserved":
+        fills = layout.version == 1 and "cpuset" in layout.hierarchy_of and cgroup.level != "reserved"
+        if fills and not MEMS.given(cgroup.limits):
             yield from _with_memory_nodes(cgroup, found)
         yield from writes.steps(cgroup, "make")
         if layout.version == 2 and cgroup.path in parents and cgroup.level not in ("reserved", "system"):

@@ -7,22 +7,23 @@ ensureSystemCgroups), the same from 1.24 to 1.36. Both are plain paths with eith
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.limits import CgroupLimits
+from cgroup_engine.model.wanted_cgroup import Field
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Setting
+from cgroup_engine.tree.knobs.knob import PlainKnob
 from cgroup_engine.tree.layout import Controller
 from cgroup_engine.tree.proc import Proc
 
 
-@dataclass(frozen=True)
-class _Processes:
+class _Processes(PlainKnob):
     """cgroup.procs as a knob: one more process in it. Nothing is ever lowered or reset."""
 
-    field: str = "processes"
+    field: Field = "processes"
     controller: Controller = "cpu"
     files: tuple[str, ...] = ("cgroup.procs",)
     default: Setting = ("",)
@@ -36,14 +37,14 @@ class _Processes:
     def same(self, wanted: str, found: str, file: str) -> bool:
         return wanted in found.split()
 
-    def size(self, setting: Setting) -> float:
-        return 0
-
     def writes(self, old: Setting, new: Setting) -> list[tuple[str, str]]:
         return []
 
     def unit(self) -> str:
         return "pid"
+
+
+_PROCESSES = _Processes()
 
 
 def with_moves(plan: Plan, node: NodeConfig, found: FoundTree, processes: Proc | None = None) -> Plan:
@@ -82,4 +83,4 @@ def _move(path: str, pid: int, why: str, found: FoundTree) -> Iterator[Step]:
     owner = "systemCgroups" if why != "the kubelet" else "kubeletCgroups"
     for hierarchy in found.layout.hierarchies:
         file = f"{found.layout.directory(hierarchy, path)}/cgroup.procs"
-        yield Step("write", file, path, f"{why} belongs here", owner, str(pid), "", _Processes())
+        yield Step("write", file, path, f"{why} belongs here", owner, str(pid), "", _PROCESSES)

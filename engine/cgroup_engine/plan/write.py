@@ -10,7 +10,7 @@ from cgroup_engine.tree.knobs import Knob, Setting
 Pass = Literal["remove", "lower", "make", "settle"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Write:
     """One write(2); ``order`` says what ``need`` and ``obstacle`` are."""
 
@@ -21,7 +21,7 @@ class Write:
     obstacle: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class PassWrites:
     """The writes of one knob of one cgroup, by pass."""
 

@@ -38,6 +38,11 @@ class BackOff:
         self._failures[path] = _Failures(text, count, now, now + delay)
         return delay
 
+    def count(self, path: str) -> int:
+        """The number of failures of a path with its latest value."""
+        known = self._failures.get(path)
+        return known.count if known is not None else 0
+
     def in_backoff(self, path: str, text: str | None = None) -> bool:
         """Is it too early to try a path again with this value, or with any?"""
         known = self._failures.get(path)

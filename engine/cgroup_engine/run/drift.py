@@ -75,7 +75,7 @@ def drift_since(before: Baseline, plan: Plan, found: FoundTree, by: Mapping[str,
             continue
         if step.cgroup not in gone and not _below(step.cgroup, gone):
             on = {*step.before.split(), *(word[1:] for word in step.text.split())}
-            drift.append(Drift(step.path, step.owner, " ".join(sorted(on)), step.before))
+            drift.append(Drift(step.path, step.owner, " ".join(sorted(on)), step.before, cgroup=step.cgroup))
     return [replace(one, by=by.get(one.path, "")) for one in drift]
 
 
@@ -87,7 +87,7 @@ def _directories_gone(before: Baseline, cgroup: WantedCgroup, missing: Container
     directories = [before.layout.directory(hierarchy, cgroup.path) for hierarchy in before.layout.hierarchies]
     for directory in directories[:1] if cgroup.path in missing else [one for one in directories if one in missing]:
         if directory not in before.unsettled:
-            yield Drift(directory, cgroup.owner, A_CGROUP, "")
+            yield Drift(directory, cgroup.owner, A_CGROUP, "", cgroup=cgroup.path)
 
 
 def _files_changed(before: Baseline, cgroup: WantedCgroup, found: FoundTree) -> Iterator[Drift]:
@@ -97,7 +97,7 @@ def _files_changed(before: Baseline, cgroup: WantedCgroup, found: FoundTree) -> 
         for file, want, now in zip(knob.files, setting, have or (), strict=have is not None):
             path = before.layout.file(knob.controller, cgroup.path, file)
             if path not in before.unsettled and not knob.same(want, now, file):
-                yield Drift(path, cgroup.owner, want, now)
+                yield Drift(path, cgroup.owner, want, now, cgroup=cgroup.path)
 
 
 def differs(baseline: Baseline, path: str, fs: CgroupFs) -> bool:

@@ -19,7 +19,7 @@ class Drift:
     """A file that somebody else changed, or a cgroup that somebody else removed or made.
 
     ``path``: of the file or directory, relative to the root. ``by``: who did it, such as ``runc (pid 4711)``; "" if the
-    kernel does not tell.
+    kernel does not tell. ``cgroup``: the path of the cgroup, the same in every hierarchy.
     """
 
     path: str
@@ -27,6 +27,7 @@ class Drift:
     wanted: str
     found: str
     by: str = ""
+    cgroup: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,13 @@ from cgroup_engine.plan.for_driver import plan_for_driver
 from cgroup_engine.plan.status import compare
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.system_cgroups import with_moves
-from cgroup_engine.run.backoff import FIRST_DELAY, BackOff
+from cgroup_engine.run.backoff import BackOff
 from cgroup_engine.run.control import Control
 from cgroup_engine.run.drift import A_CGROUP, Baseline, baseline_after, differs, drift_since, paths_of
 from cgroup_engine.run.events import Complaint, Drift, Reason, Reconciled
 from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.run.orphans import Orphans, Verdict
+from cgroup_engine.run.vanished import without_vanished
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.layout import Layout
@@ -157,12 +158,13 @@ class Keeper:
         set_kubelets_oom_score_adj(root.node)
         complaints = self._record(root, wanted)
         outcome = execute(plan, root.found.fs, systemd=root.systemd, held=held, ending=self._control.ending)
+        outcome, vanished = without_vanished(outcome, root.found.fs)
         self._baseline = baseline_after(plan, outcome, wanted, contested)
-        for step in outcome.refused:
+        for step in (*outcome.refused, *vanished):
             self._failing.back_off(step.path, step.text)
-        self._failing.keep_only([step.path for step in (*outcome.refused, *waiting)])
+        self._failing.keep_only([step.path for step in (*outcome.refused, *vanished, *waiting)])
         complaints = self._record(root, wanted) or complaints
-        complaints += [Complaint(text, "drift") for one in drift if (text := self._contest(one))]
+        complaints += self._contest(drift)
         self._fought_over.forget_quiet()
         kept = [note for note in plan.kept if note.split(":")[0].lstrip("/") not in killing.not_ended]
         done = replace(
@@ -185,16 +187,18 @@ class Keeper:
         self._unrecorded = ""
         return []
 
-    def _contest(self, drift: Drift) -> str:
-        """Notes that a path was repaired; returns a line if somebody changes it again and again, else ""."""
-        delay = self._fought_over.back_off(drift.path, drift.wanted)
-        if delay != FIRST_DELAY:
-            return ""
-        who = drift.by or "somebody"
-        return (
-            f"{drift.path}: {who} changes it again and again; it is put right less and less often; "
-            "find out who else manages this tree"
-        )
+    def _contest(self, drift: Iterable[Drift]) -> list[Complaint]:
+        """Notes which paths were repaired; complains once of those that somebody changes again and again."""
+        begun = []
+        for one in drift:
+            self._fought_over.back_off(one.path, one.wanted)
+            begun += [one] if self._fought_over.count(one.path) == IMMEDIATE_REPAIRS + 1 else []
+        if not begun:
+            return []
+        path, who, more = begun[0].path, begun[0].by or "somebody", len(begun) - 1
+        where, it, is_put = (f"{path} and {more} more", "them", "they are put") if more else (path, "it", "it is put")
+        text = f"{where}: {who} changes {it} again and again; {is_put} right less and less often"
+        return [Complaint(f"{text}; find out who else manages this tree", "drift")]
 
 
 def _plan(root: OpenedRoot, wanted: Sequence[WantedCgroup], verdict: Verdict) -> Plan:
@@ -218,5 +222,5 @@ def _made(verdict: Verdict, root: OpenedRoot, by: Mapping[str, str]) -> list[Dri
     for cgroup in verdict.foreign:
         directories = [root.found.layout.directory(each, cgroup.path) for each in sorted(cgroup.hierarchies)]
         who = next((by[directory] for directory in directories if directory in by), "")
-        made.append(Drift(directories[0], "", "", A_CGROUP, who))
+        made.append(Drift(directories[0], "", "", A_CGROUP, who, cgroup.path))
     return made

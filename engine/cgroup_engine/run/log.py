@@ -1,6 +1,7 @@
 """The log of ``run``: one line per event, as text for people or as JSON.
 
-A reconcile that changed nothing gives no line (with ``verbose`` one at level debug). Names and texts of others are
+A reconcile that changed nothing gives no line (with ``verbose`` one at level debug), and so does one that only repaired
+drift at paths where drift was told before: ``cgroup_engine.run.repeats`` counts that. Names and texts of others are
 escaped and cut, so that nobody forges a line or fills a disk with one.
 """
 
@@ -9,12 +10,15 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from cgroup_engine.errors import StepFailedError, errno_name
 from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping
+from cgroup_engine.run.repeats import Repeated, Repeats
 
 Form = Literal["text", "json"]
 #: The most characters of a field, and entries of a list, in a line.
@@ -26,15 +30,26 @@ _PRIORITY = {"debug": 7, "info": 6, "warning": 4, "error": 3}
 
 
 class Log:
-    """Writes events to a stream. Text lines have no time if systemd's journal adds it."""
+    """Writes events to a stream. Text lines have no time if systemd's journal adds it.
 
-    def __init__(self, stream: TextIO, form: Form = "text", *, verbose: bool = False) -> None:
+    ``clock``: seconds, never going back.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        form: Form = "text",
+        *,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         handler = _Handler(stream)
         handler.setFormatter(_Json() if form == "json" else _text_for(stream))
         self._logger = logging.Logger("cgroup-engine", logging.DEBUG if verbose else logging.INFO)
         self._logger.addHandler(handler)
         self._kept: tuple[str, ...] = ()
         self._planned = 0
+        self._repeats = Repeats(clock)
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Started):
@@ -56,11 +71,14 @@ class Log:
         elif isinstance(event, Complaint):
             self._say(logging.WARNING, "complaint", event.text, about=event.about, text=event.text)
         elif isinstance(event, Stopping):
+            self._repeated(self._repeats.rest())
             self._say(logging.INFO, "stopping", f"{event.signal}: the tree stays as it is", signal=event.signal)
+        self._repeated(self._repeats.due())
 
     def _reconciled(self, event: Reconciled) -> None:
-        for drift in event.drift:
-            self._drift(drift)
+        new = [self._repeats.is_new(drift) for drift in event.drift]
+        for drift, is_new in zip(event.drift, new, strict=True):
+            self._drift(drift, logging.WARNING if is_new else logging.DEBUG)
         for path, pids in event.killed.items():
             text = f"{path}: ended {', '.join(map(str, pids[:_MOST]))}; its pod is gone"
             self._say(logging.WARNING, "killed", text, path=path, pids=list(pids))
@@ -69,7 +87,9 @@ class Log:
         for note in event.kept:
             if note not in self._kept:
                 self._say(logging.WARNING, "kept", note, text=note)
-        changed = bool(event.outcome.done or event.outcome.failed or event.killed) or event.planned != self._planned
+        again = {drift.cgroup for drift, is_new in zip(event.drift, new, strict=True) if not is_new}
+        done = [step for step in event.outcome.done if not again or not _is_in(step.cgroup, again)]
+        changed = bool(done or event.outcome.failed or event.killed) or event.planned != self._planned
         counts = {
             action: sum(step.action in actions for step in event.outcome.done)
             for action, actions in (
@@ -99,14 +119,25 @@ class Log:
         )
         self._kept, self._planned = event.kept, event.planned
 
-    def _drift(self, drift: Drift) -> None:
+    def _drift(self, drift: Drift, level: int) -> None:
         by = f", by {drift.by}" if drift.by else ""
         of = f"; of {drift.owner}" if drift.owner else ""
         text = f"{drift.path}: wanted {drift.wanted or 'none'}, found {drift.found or 'none'}{by}{of}"
         self._say(
-            logging.WARNING, "drift", text,
+            level, "drift", text,
             path=drift.path, owner=drift.owner, wanted=drift.wanted, found=drift.found, by=drift.by,
         )  # fmt: skip
+
+    def _repeated(self, told: Repeated | None) -> None:
+        if told is None:
+            return
+        by = f", by {told.by}" if told.by else ""
+        text = f"{told.path}: drift {told.most} times more in {told.seconds:.0f} s{by}"
+        if told.paths > 1:
+            text += f"; {told.count} times at {told.paths} paths"
+        fields = asdict(told)
+        fields["seconds"] = round(told.seconds, 3)
+        self._say(logging.WARNING, "repeated", text, **fields)
 
     def _failed(self, failure: StepFailedError) -> None:
         self._say(
@@ -133,6 +164,11 @@ else:
 class _Handler(_StreamHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """Ignores a reader that is gone and a full disk: the tree is kept all the same."""
+
+
+def _is_in(cgroup: str, others: Iterable[str]) -> bool:
+    """Is it one of these cgroups, or below one?"""
+    return any(f"{cgroup}/".startswith(f"{other}/") for other in others)
 
 
 class _Json(logging.Formatter):

@@ -8,19 +8,21 @@ written again keeps its pods.
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import time
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from cgroup_engine.errors import PodError
-from cgroup_engine.inputs.documents import documents_of, read_at_most
-from cgroup_engine.inputs.pods import pods_of_documents
+from cgroup_engine.inputs.documents import parts_of_file
+from cgroup_engine.inputs.pods import pods_of_parts
 from cgroup_engine.inputs.standard_input import STANDARD_INPUT
 from cgroup_engine.inputs.static_pods.manifest import Manifests
-from cgroup_engine.inputs.whose_pods import nodes_of, of_node
+from cgroup_engine.inputs.whose_pods import nodes_of, of_node, unscheduled_note
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.sources.path_scan import GONE, MISSING, PathScan, PathState, no_file
@@ -148,17 +150,31 @@ class _FileSource:
         try:
             if state.wrong:
                 raise PodError(f"{origin}: {state.wrong}", todo=state.todo)
-            pods = () if state.directory else tuple(self._read(Path(origin)))
+            pods, notes = ((), []) if state.directory else self._read(Path(origin))
         except PodError as wrong:
             if complain:
                 self._taken[origin] = state
                 self._store.complain(origin, wrong.message, wrong.todo, may_hold_pods=state.may_hold_pods)
             return complain
         self._taken[origin] = state
-        self._store.put(origin, pods)
+        self._store.put(origin, pods, notes)
         return True
 
-    def _read(self, path: Path) -> list[Pod]:
+    def _read(self, path: Path) -> tuple[tuple[Pod, ...], list[str]]:
+        """The pods in a file that are on the node, and lines about what was left out."""
+        notes: list[str] = []
+        parts_to_pods = partial(pods_of_parts, path, [self._version], self._manifests, notes)
+        with io.BytesIO(self._bytes(path)) as file:
+            [pods] = parts_of_file(file, str(path), PodError, parts_to_pods, most_nodes=_MAX_NODES)
+        if unscheduled := unscheduled_note(pods):
+            notes.append(f"{path}: {unscheduled}")
+        on_node = of_node(pods, self._node_name, str(path))
+        if self._node_name is None and nodes_of(on_node):
+            others = (pod for pod in self._store.held(besides=str(path)) if pod.node_name)
+            of_node([*islice(others, 1), *on_node], None, str(path))
+        return tuple(on_node), notes
+
+    def _bytes(self, path: Path) -> bytes:
         try:
             # O_PATH pins the file: the one that was checked is the one that is read
             pinned = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -168,18 +184,24 @@ class _FileSource:
                 file = os.open(f"/proc/self/fd/{pinned}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
             finally:
                 os.close(pinned)
-            try:
-                raw = read_at_most(file, _MAX_BYTES)
-            finally:
-                os.close(file)
+            with open(file, "rb", buffering=0) as opened:
+                raw = _read_at_most(opened, _MAX_BYTES)
         except OSError as failed:
             raise PodError(f"{path}: cannot be read: {failed.strerror}") from None
         if raw is None:
             raise PodError(f"{path}: larger than {_MAX_BYTES >> 20} MiB", todo="split the file")
-        documents = documents_of(raw, str(path), PodError, _MAX_NODES)
-        pods = pods_of_documents(documents, path, self._version, self._manifests)
-        on_node = of_node(pods, self._node_name)
-        if self._node_name is None and nodes_of(on_node):
-            others = (pod for pod in self._store.held(besides=str(path)) if pod.node_name)
-            of_node([*islice(others, 1), *on_node], None)
-        return on_node
+        return raw
+
+
+def _read_at_most(file: io.RawIOBase, most: int) -> bytes | None:
+    """Reads a file to its end, whatever size stat gives; None if that is more than ``most`` bytes.
+
+    :raises OSError: it cannot be read.
+    """
+    pieces, length = [], 0
+    while piece := file.read(1 << 20):
+        length += len(piece)
+        if length > most:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)

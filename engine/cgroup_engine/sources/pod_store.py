@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cgroup_engine.errors import quoted
 from cgroup_engine.kubelet.allocation import allocation_note
@@ -26,12 +26,16 @@ class PodStore:
         self._untold: list[str] = []
         self._owners: dict[str, tuple[str, str]] = {}  # UID -> origin and the pod's name
 
-    def put(self, origin: str, pods: tuple[Pod, ...]) -> None:
-        """The origin is good and has these pods; told are those whose resize is not allocated."""
+    def put(self, origin: str, pods: tuple[Pod, ...], more_notes: Sequence[str] = ()) -> None:
+        """The origin is good and has these pods; told are ``more_notes``, and the pods whose resize is not allocated.
+
+        A note is told again only if it was not one of the last time.
+        """
         self._held[origin] = pods
         self._unread.discard(origin)
         self._complaints.pop(origin, None)
-        notes = [f"{pod.source}: pod {pod}: {note}" for pod in pods if (note := allocation_note(pod))]
+        notes = list(more_notes)
+        notes += [f"{pod.source}: pod {pod}: {note}" for pod in pods if (note := allocation_note(pod))]
         self._untold += [note for note in notes if note not in self._notes.get(origin, ())]
         self._notes[origin] = notes
 

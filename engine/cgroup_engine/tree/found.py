@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from errno import ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
+from errno import ELOOP, ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 from functools import cached_property
 
-from cgroup_engine.errors import RootError, errno_name
+from cgroup_engine.errors import RootError, errno_name, quoted
 from cgroup_engine.tree.fs import CgroupFs
 from cgroup_engine.tree.knobs import Knob, Setting
 from cgroup_engine.tree.layout import Layout
@@ -171,5 +171,9 @@ class FoundTree:
 
     @staticmethod
     def _unreadable(path: str, failed: OSError) -> RootError:
+        if failed.errno == ELOOP and failed.filename is not None:
+            link = quoted(failed.filename)
+            todo = "no link below the root is followed; remove it"
+            return RootError(f"{path}: cannot be read: {link} is a symbolic link", path=path, errno=ELOOP, todo=todo)
         name = errno_name(failed.errno or 0)
         return RootError(f"{path}: cannot be read: {name}", path=path, errno=failed.errno, todo="run as a user who may")

@@ -7,10 +7,14 @@ implementation can take the operating system's place, such as a model of the ker
 from __future__ import annotations
 
 import os
-import stat
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from errno import EEXIST, ENODEV, ENOENT
 from typing import Protocol
+
+from cgroup_engine.tree.entries import directories_and_links
+from cgroup_engine.tree.plain_path import PLACE, PlainPaths
 
 #: Where a machine has its own cgroup tree, which a running systemd manages.
 MACHINE_ROOT = "/sys/fs/cgroup"
@@ -66,34 +70,42 @@ def cgroups_at(fs: CgroupFs, path: str) -> Iterator[str]:
 
 # kernfs fills a page, and stops before a record that does not fit. Each record is shorter than half a page.
 _PAGE = 4096  # bytes
+_MOST_PARENTS = 64
 
 
 class OsFs(CgroupFs):
-    """The operating system's files below ``root``.
+    """The operating system's files below ``root``, which may be a symbolic link itself.
 
-    Symbolic links are followed directly below the root only, where a v1 layout has ``cpu -> cpu,cpuacct``, and only
-    to a sibling.
+    Below it no symbolic link is followed (ELOOP), but for those directly below the root that lead to a sibling, as a v1
+    layout has ``cpu -> cpu,cpuacct``.
     """
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
-        self._prefix = os.path.join(self.root, "")
+        self._paths = PlainPaths(self.root)
+        self._parents: dict[str, int] | None = None
+        self._most_parents = _MOST_PARENTS
 
     def mkdir(self, path: str) -> None:
-        os.mkdir(self._prefix + path, 0o755)
+        try:
+            self._in_parent(path, lambda name, parent: os.mkdir(name, 0o755, dir_fd=parent))
+        except FileExistsError:
+            if self._paths.is_link(path):
+                raise FileExistsError(EEXIST, "it is a symbolic link", path) from None
+            raise
 
     def rmdir(self, path: str) -> None:
-        os.rmdir(self._prefix + path)
+        self._in_parent(path, lambda name, parent: os.rmdir(name, dir_fd=parent))
 
     def read(self, path: str) -> str:
-        handle = os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = self._paths.open(path, os.O_RDONLY)
         try:
             return _text(handle)
         finally:
             os.close(handle)
 
     def write(self, path: str, data: str) -> None:
-        handle = os.open(self._prefix + path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = self._paths.open(path, os.O_WRONLY)
         try:
             os.write(handle, data.encode())
         finally:
@@ -101,7 +113,7 @@ class OsFs(CgroupFs):
 
     def write_and_read(self, path: str, data: str) -> str:
         """Uses one descriptor: a read at offset 0 makes the kernel produce the text anew (seq_read_iter)."""
-        handle = os.open(self._prefix + path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = self._paths.open(path, os.O_RDWR)
         try:
             os.write(handle, data.encode())
             return _text(handle)
@@ -109,25 +121,94 @@ class OsFs(CgroupFs):
             os.close(handle)
 
     def listdir(self, path: str) -> list[str]:
-        return os.listdir(self._prefix + path)
+        handle = self._paths.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return os.listdir(handle)
+        finally:
+            os.close(handle)
 
     def subdirectories(self, path: str) -> list[str]:
-        with os.scandir(self._prefix + path) as entries:
-            return [
-                entry.name
-                for entry in entries
-                if entry.is_dir(follow_symlinks=False) or (not path and entry.is_symlink() and self.is_dir(entry.name))
-            ]
+        handle = self._paths.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            names, links = directories_and_links(handle)
+        finally:
+            os.close(handle)
+        if not path:
+            names += [link for link in links if self._paths.sibling(link) in names]
+        return names
 
     def is_dir(self, path: str) -> bool:
-        absolute = self._prefix + path
-        if "/" not in path and os.path.islink(absolute):
-            target = os.path.realpath(absolute)
-            return os.path.dirname(target) == self.root and os.path.isdir(target)
         try:
-            return stat.S_ISDIR(os.lstat(absolute).st_mode)
+            os.close(self._paths.open(path, PLACE))
         except OSError:
             return False
+        return True
+
+    def stat(self, path: str) -> os.stat_result:
+        """The status of a cgroup's directory."""
+        handle = self._paths.open(path, PLACE)
+        try:
+            return os.fstat(handle)
+        finally:
+            os.close(handle)
+
+    def open(self, path: str, flags: int) -> int:
+        """A descriptor of a file, for a lock."""
+        return self._paths.open(path, flags)
+
+    @contextmanager
+    def parents_kept_open(self) -> Iterator[None]:
+        """A context in which the directories of mkdir and rmdir stay open for the next one there."""
+        import resource  # plan and explain compute without the modules of Linux
+
+        few = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4
+        self._most_parents = min(_MOST_PARENTS, few) if few > 0 else _MOST_PARENTS
+        outer, self._parents = self._parents, {}
+        try:
+            yield
+        finally:
+            _close_all(self._parents.values())
+            self._parents = outer
+
+    def _in_parent(self, path: str, change: Callable[[str, int], None]) -> None:
+        above, _, name = path.rpartition("/")
+        kept = self._parents.get(above) if self._parents is not None else None
+        if kept is not None:
+            try:
+                return change(name, kept)
+            except OSError as failed:
+                if failed.errno not in (ENODEV, ENOENT):  # another directory may be there by now
+                    raise
+        parent = self._paths.open(above, PLACE)
+        try:
+            return change(name, parent)
+        finally:
+            self._leave(above, parent)
+
+    def _leave(self, path: str, parent: int) -> None:
+        if self._parents is None:
+            os.close(parent)
+            return
+        if len(self._parents) >= self._most_parents or path in self._parents:
+            _close_all(self._parents.values())
+            self._parents.clear()
+        self._parents[path] = parent
+
+
+@contextmanager
+def many_changes(fs: CgroupFs) -> Iterator[None]:
+    """A context for many mkdir and rmdir, which take fewer system calls in it."""
+    with fs.parents_kept_open() if isinstance(fs, OsFs) else nullcontext():
+        yield
+
+
+def _close_all(handles: Iterable[int]) -> None:
+    """Closes descriptors, and those that follow one another in one call (close_range(2))."""
+    rest = sorted(handles)
+    while rest:
+        count = next((at for at, handle in enumerate(rest) if handle != rest[0] + at), len(rest))
+        os.closerange(rest[0], rest[0] + count)
+        rest = rest[count:]
 
 
 def _text(handle: int) -> str:

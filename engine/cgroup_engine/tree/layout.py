@@ -154,7 +154,7 @@ def _plain_names(names: Iterable[str]) -> list[str]:
 
 
 def _is_hierarchy(fs: CgroupFs, name: str) -> bool:
-    return fs.is_dir(name) and _readable(fs, f"{name}/cgroup.procs")
+    return _readable(fs, f"{name}/cgroup.procs")
 
 
 def _readable(fs: CgroupFs, path: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 from cgroup_engine.kubelet.allocation import allocation_note
@@ -14,6 +15,7 @@ from cgroup_engine.model.reason import Citation, Inputs
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.tree.knobs import Knob, knobs_for
 from cgroup_engine.views.cpu_under_load import cores_under_load
+from cgroup_engine.views.fit import Misfit
 
 _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
@@ -61,52 +63,76 @@ def _files(knob: Knob, cgroup: WantedCgroup) -> dict[str, str]:
     return {} if setting is None else dict(zip(knob.files, setting, strict=True))
 
 
-def explanation(node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None) -> dict[str, Any]:
-    """The explanation of all cgroups as plain data; ``pod``: of that pod alone."""
+def explanation(
+    node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None, unfit: Sequence[Misfit] = ()
+) -> dict[str, Any]:
+    """The explanation of all cgroups as plain data; ``pod``: of that pod alone. ``unfit``: what the node has not."""
+    data = explained(node, wanted, pod, unfit)
+    return {**data, "pods": list(data["pods"])}
+
+
+def explained(
+    node: NodeConfig, wanted: Sequence[WantedCgroup], pod: Pod | None = None, unfit: Sequence[Misfit] = ()
+) -> dict[str, Any]:
+    """``explanation`` with an iterator of the pods, which explains each when it is asked for."""
     by_shares = cores_under_load(wanted, node.cpus)
     by_weight = cores_under_load(wanted, node.cpus, lambda limits: limits.weight or 1)
-    shown = [cgroup for cgroup in wanted if cgroup.level != "root" and (pod is None or cgroup.pod is pod)]
-    tree: dict[str, Any] = {
+
+    def entry(cgroup: WantedCgroup) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "cgroup": cgroup.path,
+            "values": [value_data(value, node) for value in values_of(cgroup)],
+        }
+        if cgroup.path in by_shares:
+            data["cpu_cores_under_load"] = round(by_shares[cgroup.path], 3)
+            data["cpu_cores_under_load_v2"] = round(by_weight[cgroup.path], 3)
+        return data
+
+    def pods() -> Iterator[dict[str, Any]]:
+        of_pods = (cgroup for cgroup in wanted if cgroup.pod is not None and (pod is None or cgroup.pod is pod))
+        for _, cgroups in groupby(of_pods, lambda cgroup: id(cgroup.pod)):
+            own, *containers = cgroups
+            listed = [{**_head_of_container(cgroup, node), **entry(cgroup)} for cgroup in containers]
+            yield {**_head_of_pod(own, node), **entry(own), "containers": listed}
+
+    above = [cgroup for cgroup in wanted if pod is None and cgroup.pod is None and cgroup.level != "root"]
+    return {
         "node": {
             **node_data(node),
             "allocatable": {name: str(amount) for name, amount in node.allocatable.items()},
             "reported_allocatable": {name: str(amount) for name, amount in node.reported.items()},
         },
-        "cgroups": [],
-        "pods": [],
+        "unfit": [misfit.data() for misfit in unfit],
+        "cgroups": [{"owner": cgroup.owner, **entry(cgroup)} for cgroup in above],
+        "pods": pods(),
     }
-    pods: dict[str, dict[str, Any]] = {}
-    for cgroup in shown:
-        entry: dict[str, Any] = {
-            "cgroup": cgroup.path,
-            "values": [value_data(value, node) for value in values_of(cgroup)],
-        }
-        if cgroup.path in by_shares:
-            entry["cpu_cores_under_load"] = round(by_shares[cgroup.path], 3)
-            entry["cpu_cores_under_load_v2"] = round(by_weight[cgroup.path], 3)
-        if cgroup.pod is None:
-            tree["cgroups"].append({"owner": cgroup.owner, **entry})
-        elif cgroup.container is None:
-            qos = qos_reason(cgroup.pod, node.version)
-            head: dict[str, Any] = {
-                "pod": str(cgroup.pod),
-                "uid": cgroup.pod.uid,
-                "qos_class": cgroup.qos,
-                "qos_rule": qos.why,
-                "qos_source": _source(qos.source, node),
-            }
-            if note := allocation_note(cgroup.pod):
-                head["resize"] = note
-            pods[cgroup.pod.uid] = {**head, **entry, "containers": []}
-            tree["pods"].append(pods[cgroup.pod.uid])
-        else:
-            score = cgroup.reasons["oom_score_adj"]
-            head = {"container": cgroup.container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": score.why}
-            if not cgroup.is_pod_sandbox:
-                head["oom_source"] = _source(score.source, node)
-                head["oom_inputs"] = score.inputs
-            pods[cgroup.pod.uid]["containers"].append({**head, **entry})
-    return tree
+
+
+def _head_of_pod(cgroup: WantedCgroup, node: NodeConfig) -> dict[str, Any]:
+    pod = cgroup.pod
+    assert pod is not None
+    qos = qos_reason(pod, node.version)
+    head: dict[str, Any] = {
+        "pod": str(pod),
+        "uid": pod.uid,
+        "qos_class": cgroup.qos,
+        "qos_rule": qos.why,
+        "qos_source": _source(qos.source, node),
+    }
+    if note := allocation_note(pod):
+        head["resize"] = note
+    return head
+
+
+def _head_of_container(cgroup: WantedCgroup, node: NodeConfig) -> dict[str, Any]:
+    container = cgroup.container
+    assert container is not None
+    score = cgroup.reasons["oom_score_adj"]
+    head: dict[str, Any] = {"container": container.name, "oom_score_adj": cgroup.oom_score_adj, "oom_rule": score.why}
+    if not cgroup.is_pod_sandbox:
+        head["oom_source"] = _source(score.source, node)
+        head["oom_inputs"] = score.inputs
+    return head
 
 
 def node_data(node: NodeConfig) -> dict[str, Any]:

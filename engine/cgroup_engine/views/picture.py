@@ -1,8 +1,9 @@
 """A picture of CPU and memory when every container is busy, as SVG.
 
 CPU: one row each for kubepods, the QoS classes, the pods and the containers. A box is as wide as the CPUs that its
-cgroup gets (``cpu_under_load``, by cpu.weight of cgroup v2). Memory: one bar per container, solid up to its request,
-light up to the least of its own and its ancestors' limits.
+cgroup gets (``cpu_under_load``, by cpu.weight of cgroup v2). Memory: one bar per container, those with the greatest
+request first, solid up to its request, light up to the least of its own and its ancestors' limits. The bars end at the
+greatest request or own limit.
 """
 
 from __future__ import annotations
@@ -109,14 +110,17 @@ def _memory(
     # a limit below zero, after an overflow or of qosReserved, limits nothing
     limits = {cgroup.path: max(0, cgroup.limits.memory or 0) for cgroup in wanted}
     left, width = _MARGIN + _LEFT, _WIDTH - 2 * _MARGIN - _LEFT - _RIGHT
-    scale = width / node.memory
+    ranked = sorted(containers, key=_request, reverse=True)[:_MOST_BARS]
+    ends = [min(max(_request(cgroup), limits[cgroup.path]), node.memory) for cgroup in ranked]
+    end = max(ends, default=0) or node.memory
+    scale = width / end
     yield _text(_MARGIN, top, "Memory", "head")
     note = "solid: request; light: up to its limit; hatched: no limit of its own, so up to that of what it is in"
     yield _text(_WIDTH - _MARGIN, top, note, "note end")
     yield _text(left, top + 24, "0", "note")
-    yield _text(left + width, top + 24, _size(node.memory), "note end")
+    yield _text(left + width, top + 24, _size(end), "note end")
     yield _text(_WIDTH - _MARGIN, top + 24, "request → most, OOM score", "note end")
-    for row, cgroup in enumerate(containers[:_MOST_BARS]):
+    for row, cgroup in enumerate(ranked):
         y, colour = top + 34 + row * 22, _COLOURS[cgroup.qos]
         request = _request(cgroup)
         most = min((limit for path in _upwards(cgroup.path) if (limit := limits.get(path))), default=node.memory)
@@ -124,21 +128,21 @@ def _memory(
         yield _text(_MARGIN, y + 13, _fitted(cgroup.owner, _LEFT - 10))
         yield _box(left, y, width, "#eef0f3", height=18)
         if limits[cgroup.path]:
-            yield _box(left, y, most * scale, colour, height=18, opacity=0.35)
+            yield _box(left, y, min(most, end) * scale, colour, height=18, opacity=0.35)
         else:
-            yield _box(left, y, most * scale, "url(#open)", height=18)
+            yield _box(left, y, min(most, end) * scale, "url(#open)", height=18)
         title = f"{cgroup.owner}: requests {request} bytes, may have {most} bytes"
-        yield _box(left, y, min(request, node.memory) * scale, colour, title, height=18)
+        yield _box(left, y, min(request, end) * scale, colour, title, height=18)
         text = f"{_size(request) if request else '–'} → {_size(most)}, {cgroup.oom_score_adj}"
         yield _text(_WIDTH - _MARGIN, y + 13, text, "end")
-    bars = min(len(containers), _MOST_BARS)
-    bottom = top + 34 + bars * 22
+    bottom = top + 34 + len(ranked) * 22
     if len(containers) > _MOST_BARS:
         yield _text(_MARGIN, bottom + 14, f"and {len(containers) - _MOST_BARS} more containers", "note")
     allocatable = next((cgroup.limits.memory for cgroup in wanted if cgroup.level == "node"), None)
     if allocatable:
-        x = left + min(allocatable, node.memory) * scale
-        yield f'<path d="M{x:.1f} {top + 30}V{bottom + 4}" stroke="#1c2026" stroke-dasharray="4 3"/>'
+        x = left + min(allocatable, end) * scale
+        if allocatable <= end:
+            yield f'<path d="M{x:.1f} {top + 30}V{bottom + 4}" stroke="#1c2026" stroke-dasharray="4 3"/>'
         asked = sum(_request(cgroup) for cgroup in containers)
         text = f"all pods together: {_size(allocatable)}; these containers request {_size(asked)}"
         yield _text(x, bottom + 20, text, "note end")

@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TextIO
-
-import yaml
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from cgroup_engine.model.hugepages import PREFIX
-from cgroup_engine.plan.status import Row, differs
 from cgroup_engine.plan.step import Plan, Step
-from cgroup_engine.plan.systemd.properties import plain
-from cgroup_engine.plan.systemd.unit_step import UnitStep
 from cgroup_engine.tree.knobs import Knob
-from cgroup_engine.views.findings import shown
 from cgroup_engine.views.takes_effect import AFTER_A_REBOOT, EFFECTS, IN_WORDS
+
+if TYPE_CHECKING:  # of status alone
+    from cgroup_engine.plan.status import Row
+    from cgroup_engine.views.fit import Misfit
 
 Output = Literal["table", "json", "yaml"]
 _GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -49,21 +47,31 @@ class Printer:
 
     def rows(self, data: Mapping[str, Any], output: Output) -> None:
         """As ``data``, but in JSON each row of a list is one line, which is also faster."""
-        if output != "json":
-            self.data(data, output)
+        self.data(data, output, _json_row)
+
+    def data(self, data: Mapping[str, Any], output: Output, json_row: Callable[[Any], str] | None = None) -> None:
+        """Plain data. An iterator in it is a list whose entries are made, and written, one by one.
+
+        ``json_row``: the text of one entry of a list or mapping in JSON; without it, each is indented.
+        """
+        write = self.stream.write
+        if output == "yaml":
+            for name, value in data.items():
+                _write_yaml(write, name, value)
             return
-        pairs = (f"  {json.dumps(name)}: {_json_rows(value)}" for name, value in data.items())
-        self.line("{\n" + ",\n".join(pairs) + "\n}")
+        for number, (name, value) in enumerate(data.items()):
+            write(f"{',' if number else '{'}\n  {json.dumps(name)}: ")
+            _write_json(write, value, json_row)
+        write("\n}\n")
 
-    def data(self, data: Any, output: Output) -> None:
-        if output == "json":
-            self.line(json.dumps(data, indent=2, ensure_ascii=False))
-        else:
-            yaml.safe_dump(data, self.stream, sort_keys=False, allow_unicode=True, width=10**6)
+    def table(self, heads: Sequence[str], rows: Iterable[Sequence[str]], colours: Mapping[str, str]) -> None:
+        """Columns as wide as their longest cell, two blanks between; the last is not padded.
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[str, str]) -> None:
-        """Columns as wide as their longest cell, two blanks between; the last is not padded."""
-        widths = [max(len(row[n]) for row in (heads, *rows)) for n in range(len(heads))]
+        ``rows`` are gone through twice.
+        """
+        widths = [len(head) for head in heads]
+        for row in rows:
+            widths = [max(width, len(cell)) for width, cell in zip(widths, row, strict=True)]
         self.line(self.paint(_aligned(heads, widths), _BOLD))
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]
@@ -71,16 +79,59 @@ class Printer:
             self.line("  ".join(painted).rstrip())
 
 
-def _json_rows(value: Any) -> str:
-    if isinstance(value, dict) and value:
-        pairs = (f"    {json.dumps(name)}: {_json_line(each)}" for name, each in value.items())
-        return "{\n" + ",\n".join(pairs) + "\n  }"
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(f"    {_json_line(each)}" for each in value) + "\n  ]"
-    return _json_line(value)
+class _Rows:
+    """Rows that are made anew each time someone goes through them."""
+
+    def __init__(self, make: Callable[[], Iterator[Sequence[str]]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        return self._make()
 
 
-_json_line = json.JSONEncoder(ensure_ascii=False).encode
+_json_row = json.JSONEncoder(ensure_ascii=False).encode
+_json_indented = json.JSONEncoder(ensure_ascii=False, indent=2).encode
+
+
+def _write_json(write: Callable[[str], object], value: Any, json_row: Callable[[Any], str] | None) -> None:
+    """Writes the value of a pair of the outermost mapping."""
+    row = json_row or (lambda each: _json_indented(each).replace("\n", "\n    "))
+    brackets = "{}" if isinstance(value, dict) else "[]"
+    if isinstance(value, dict):
+        entries: Iterator[str] = (f"{json.dumps(name)}: {row(each)}" for name, each in value.items())
+    elif isinstance(value, (list, Iterator)):
+        entries = map(row, value)
+    else:
+        write(row(value))
+        return
+    empty = True
+    for entry in entries:
+        write(f"{brackets[0] if empty else ','}\n    {entry}")
+        empty = False
+    write(brackets if empty else f"\n  {brackets[1]}")
+
+
+def _write_yaml(write: Callable[[str], object], name: str, value: Any) -> None:
+    """Writes a pair of the outermost mapping."""
+    if not isinstance(value, (list, Iterator)):
+        write(_yaml_text({name: value}))
+        return
+    empty = True
+    for entry in value:
+        if empty:
+            write(f"{name}:\n")
+        write(_yaml_text([entry]))
+        empty = False
+    if empty:
+        write(f"{name}: []\n")
+
+
+def _yaml_text(value: Any) -> str:
+    import yaml  # it takes long to import
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    return str(text)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -110,10 +161,13 @@ def step_line(step: Step) -> str:
     return f"write {step.path} = {with_unit(step.text, step.knob)}"
 
 
-def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output) -> None:
+def print_plan(
+    printer: Printer, plan: Plan, scores: Mapping[str, int], output: Output, unfit: Sequence[Misfit] = ()
+) -> None:
     """Prints a plan. ``scores``: container -> oom_score_adj of its processes, which no cgroup file holds."""
     if output != "table":
-        printer.rows(plan_data(plan) | {"oom_score_adj": dict(scores)}, output)
+        more = {"oom_score_adj": dict(scores), "unfit": [misfit.data() for misfit in unfit]}
+        printer.rows(plan_data(plan) | more, output)
         return
     if plan.steps:
         _print_steps(printer, plan)
@@ -129,18 +183,12 @@ def print_plan(printer: Printer, plan: Plan, scores: Mapping[str, int], output: 
 
 
 def _print_steps(printer: Printer, plan: Plan) -> None:
-    rows = [
-        (
-            str(number),
-            step.action,
-            step.path,
-            with_unit(step.text, step.knob),
-            with_unit(step.before, step.knob) or "-",
-            _why(step),
-        )
-        for number, step in enumerate(plan.steps, 1)
-    ]
-    printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), rows, _ACTION_COLOUR)
+    def rows() -> Iterator[Sequence[str]]:
+        for number, step in enumerate(plan.steps, 1):
+            value, before = with_unit(step.text, step.knob), with_unit(step.before, step.knob) or "-"
+            yield str(number), step.action, step.path, value, before, _why(step)
+
+    printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), _Rows(rows), _ACTION_COLOUR)
 
 
 def _why(step: Step) -> str:
@@ -151,30 +199,43 @@ def _why(step: Step) -> str:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    steps = []
+    """A plan as plain data, with an iterator of its steps."""
+    data = {"layout": plan.layout.name, "steps": _steps_data(plan)}
+    return {**data, "kept": list(plan.kept), "waiting": list(plan.waiting)}
+
+
+def _steps_data(plan: Plan) -> Iterator[dict[str, Any]]:
     for number, step in enumerate(plan.steps, 1):
         entry: dict[str, Any] = {"step": number, "do": step.action, "path": step.path, "why": step.why}
-        if isinstance(step, UnitStep):
-            entry |= {
-                "cgroup": step.cgroup,
-                "properties": {name: plain(value) for name, value in step.properties},
-                "value": step.text,
-                "before": step.before,
-            }
+        if step.action in ("start", "set", "stop"):
+            entry |= _unit_data(step)
         if step.action == "write":
             unit = step.knob.unit() if step.knob is not None else "controllers"
             entry |= {"value": step.text, "before": step.before, "unit": unit}
         entry |= {name: text for name, text in (("need", step.need), ("obstacle", step.obstacle)) if text}
         if step.owner:
             entry["for"] = step.owner
-        steps.append(entry)
-    return {"layout": plan.layout.name, "steps": steps, "kept": list(plan.kept), "waiting": list(plan.waiting)}
+        yield entry
 
 
-def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Output) -> None:
-    drifted = [row for row in rows if differs(row)]
+def _unit_data(step: Step) -> dict[str, Any]:
+    from cgroup_engine.plan.systemd.properties import plain
+    from cgroup_engine.plan.systemd.unit_step import UnitStep
+
+    assert isinstance(step, UnitStep)
+    properties = {name: plain(value) for name, value in step.properties}
+    return {"cgroup": step.cgroup, "properties": properties, "value": step.text, "before": step.before}
+
+
+def print_status(
+    printer: Printer, rows: Sequence[Row], layout: str, output: Output, unfit: Sequence[Misfit] = ()
+) -> None:
+    """Prints the rows of a status; ``unfit``: what the node has not, which only data has."""
+    from cgroup_engine.plan.status import differs
+
+    drifted = sum(map(differs, rows))
     if output != "table":
-        entries = [
+        entries = (
             {
                 "path": row.path,
                 "state": row.state,
@@ -184,22 +245,25 @@ def print_status(printer: Printer, rows: Sequence[Row], layout: str, output: Out
                 "for": row.owner,
             }
             for row in rows
-        ]
-        printer.rows({"layout": layout, "drift": bool(drifted), "files": entries}, output)
+        )
+        data = {"layout": layout, "drift": bool(drifted), "unfit": [misfit.data() for misfit in unfit]}
+        printer.rows({**data, "files": entries}, output)
         return
-    cells = [
-        (row.state, row.path, with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-", row.owner)
-        for row in rows
-    ]
-    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), cells, _STATE_COLOUR)
+
+    def cells() -> Iterator[Sequence[str]]:
+        for row in rows:
+            wanted, found = with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-"
+            yield row.state, row.path, wanted, found, row.owner
+
+    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), _Rows(cells), _STATE_COLOUR)
     waiting = sum(row.state == "waiting" for row in rows)
-    what = f"{len(drifted)} of {len(rows)} differ" if drifted else f"all {len(rows) - waiting} as wanted"
+    what = f"{drifted} of {len(rows)} differ" if drifted else f"all {len(rows) - waiting} as wanted"
     what += f", {waiting} containers wait for their runtime" if waiting else ""
     printer.line(f"{layout}: {what}")
 
 
 def print_explanation(printer: Printer, data: dict[str, Any], output: Output) -> None:
-    """Prints the data of ``explain.explanation``."""
+    """Prints the data of ``explain.explanation`` or ``explain.explained``."""
     if output != "table":
         printer.data(data, output)
         return
@@ -278,6 +342,8 @@ def _workloads(workloads: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _extremes(finding: Mapping[str, Any]) -> str:
+    from cgroup_engine.views.findings import shown
+
     worst = finding.get("worst")
     if worst is None:
         return "-"

@@ -4,7 +4,8 @@ Sources: a kubelet reads its configuration at its start and writes kubepods and 
 (``setupNode`` of ``pkg/kubelet/cm/container_manager_linux.go``). It writes the QoS classes every minute (``Start`` of
 ``pkg/kubelet/cm/qos_container_manager_linux.go``). It does not write the cgroup of a pod that is there already
 (``EnsureExists`` of ``pkg/kubelet/cm/pod_container_manager_linux.go``). A runtime gets a container's values
-when it makes the container.
+when it makes the container. Only a list of CPUs is changed in running ones (``reconcileState`` of
+``pkg/kubelet/cm/cpumanager/cpu_manager.go``, every ``cpuManagerReconcilePeriod``, 10 seconds by default).
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def takes_effect(level: Level, what: Field) -> Effect:
     """When a value of a cgroup of this level changes, after the kubelet's restart with its new configuration."""
     if level == "pod":
         return "new-pod"
+    if level == "container" and what == "cpus":
+        return "minute"
     if level in ("container", "runtime"):
         return "new-container"
     if level == "qos" and what != "cgroup":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...core.css import Css
+from ...effects.bandwidth import Group
 
 USEC = 1000  # ns
 RUNTIME_INF = (1 << 64) - 1  # ns: no limit, of a quota and of a real-time runtime
@@ -24,6 +25,7 @@ class Cpu(Css):
     burst: int = 0  # ns
     rt_period: int = RT_PERIOD_DEFAULT  # ns
     rt_runtime: int | None = None  # ns; None: never written
+    throttling: Group | None = None  # what its quota did to simulated processes
     uclamp_min: int = 0  # hundredths of a percent
     uclamp_max: int = CLAMP_MAX
 

@@ -1,15 +1,21 @@
-"""cpu.stat and cpu.stat.local: CPU time that real processes use. Nobody is throttled, so those counters are 0."""
+"""cpu.stat and cpu.stat.local: CPU time that processes use, and what quotas did to simulated ones.
+
+Real processes are not throttled: their counters are 0.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ...core.cftype import CFType
+from ...effects.bandwidth import Group
 from ...tasks.cputime import adjusted, total
 from .css import USEC, Cpu
 
 if TYPE_CHECKING:
     from ...core.cgroup import Cgroup
+
+_UNTOUCHED = Group()
 
 
 def show_stat(cgroup: Cgroup) -> str:
@@ -29,12 +35,20 @@ def show_stat(cgroup: Cgroup) -> str:
     if kernel.at_least(6, 12):
         times["nice_usec"] = whole.nice
     lines = "".join(f"{name} {time // USEC}\n" for name, time in times.items())
-    names = []
-    if "cpu" in cgroup.csses:
-        names += ["nr_periods", "nr_throttled", "throttled_usec"]
-        if kernel.at_least(6, 1):
-            names += ["nr_bursts", "burst_usec"]
-    return lines + "".join(f"{name} 0\n" for name in names)
+    css = cgroup.csses.get("cpu")
+    if isinstance(css, Cpu):
+        lines += _bandwidth(css, "usec", USEC)
+    return lines
+
+
+def _bandwidth(css: Cpu, unit: str, divisor: int) -> str:
+    """The counters of bandwidth, with times in units of `divisor` ns (cpu_extra_stat_show, cpu_cfs_stat_show)."""
+    counted = css.throttling or _UNTOUCHED
+    lines = f"nr_periods {counted.nr_periods}\nnr_throttled {counted.nr_throttled}\n"
+    lines += f"throttled_{unit} {int(counted.throttled_time) // divisor}\n"
+    if css.kernel.at_least(6, 1):
+        lines += f"nr_bursts {counted.nr_bursts}\nburst_{unit} {int(counted.burst_time) // divisor}\n"
+    return lines
 
 
 def show_stat_local(cgroup: Cgroup) -> str:
@@ -42,10 +56,7 @@ def show_stat_local(cgroup: Cgroup) -> str:
 
 
 def show_legacy_stat(css: Cpu) -> str:
-    names = ["nr_periods", "nr_throttled", "throttled_time"]
-    if css.kernel.at_least(6, 1):
-        names += ["nr_bursts", "burst_time"]
-    return "".join(f"{name} 0\n" for name in names)
+    return _bandwidth(css, "time", 1)
 
 
 def show_legacy_stat_local(css: Cpu) -> str:

@@ -179,6 +179,16 @@ def parser() -> argparse.ArgumentParser:
         "What the command leaves running is killed when it ends. In its environment, FAKECGROUP is the layout.",
     )
     running.fill = _fill_run
+    simulating = commands.add_parser(
+        "simulate",
+        help="play a scenario on virtual time",
+        description="Plays a scenario: makes its cgroups, lets its simulated processes use CPU time as the limits "
+        "allow, writes what it says, and looks whether what it expects holds. Time is virtual: an hour takes a moment, "
+        "and the same scenario and seed give the same output. Needs no root, no FUSE and no other machine.",
+        epilog="CPU time, throttling and CPU pressure are simulated; memory and IO are not yet. Exit status 1 where an "
+        "expectation does not hold, 2 for a wrong scenario.",
+    )
+    simulating.fill = _fill_simulate
     conformance = commands.add_parser(
         "conformance",
         help="compare with what real kernels answered",
@@ -186,6 +196,15 @@ def parser() -> argparse.ArgumentParser:
         "where some differ and are no known gaps.",
     )
     conformance.fill = _fill_conformance
+    learning = commands.add_parser(
+        "learn",
+        help="ask a kernel that is none of ours, and write what it is",
+        description="Asks a kernel all cases and writes a learnt kernel: its controllers, files, build options and "
+        "answers. --kernel takes the file everywhere. Takes minutes for each layout.",
+        epilog="Tells which known kernel's rules it plays, and how many operations these answer otherwise: the known "
+        "gaps. On this machine it needs what conformance --target host needs; for vm it needs QEMU.",
+    )
+    learning.fill = _fill_learn
     return parser
 
 
@@ -210,11 +229,25 @@ def _fill_doctor(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=lambda options: doctor.run(options, main))
 
 
-def _fill_conformance(parser: argparse.ArgumentParser) -> None:
-    from fakecgroup_mount.conformance import command
+def _fill_simulate(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import simulate
 
-    command.add_options(parser)
+    simulate.add_options(parser)
+    parser.set_defaults(run=simulate.run)
+
+
+def _fill_conformance(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.conformance import command, options
+
+    options.add_options(parser)
     parser.set_defaults(run=command.run)
+
+
+def _fill_learn(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.conformance import learn
+
+    learn.add_options(parser)
+    parser.set_defaults(run=learn.run)
 
 
 def _mount(options: argparse.Namespace) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from fakecgroup.conformance.case import Case, Op
 
@@ -41,6 +43,18 @@ def counted(cases: Iterable[Case]) -> Counter[str]:
     return found
 
 
+def tell(cases: Sequence[Case]) -> None:
+    """Prints how many operations are left out, and why."""
+    reasons = counted(cases)
+    if reasons:
+        which = "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+        print(
+            f"fakecgroup conformance: {reasons.total():,} of {sum(len(case.ops) for case in cases):,} operations need "
+            f"root and are not compared: {which}",
+            file=sys.stderr,
+        )
+
+
 def ends(op: Op) -> bool:
     """Whether the rest of the case needs root too."""
     return _innermost(op)[0] in _CREDENTIALS
@@ -69,3 +83,11 @@ def acts_as_others(cases: Iterable[Case]) -> bool:
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def has_all_capabilities() -> bool:
+    """Whether this process may become any user and has every capability that the kernel has."""
+    there = (2 << int(Path("/proc/sys/kernel/cap_last_cap").read_text())) - 1
+    status = Path("/proc/self/status").read_text().splitlines()
+    effective = next(line.split()[1] for line in status if line.startswith("CapEff:"))
+    return int(effective, 16) == there

@@ -71,7 +71,7 @@ class DirectoryTarget:
         if self._before is not None:
             self._before()
         if not self._roots:
-            self._roots = [_Root(path) for path in roots_of(self._root)]
+            self._roots = [_Root(path) for path in self._kept()]
         self.pids = {}
         if any("$agent" in str(op) for op in case.ops):
             self._agent.make()
@@ -82,6 +82,10 @@ class DirectoryTarget:
             _Worker(self._root, theirs, self._agent).run()
         theirs.close()
         self.pids[self._runner] = "self"
+
+    def _kept(self) -> list[str]:
+        """The roots that are emptied and restored after each case."""
+        return roots_of(self._root)
 
     def do(self, op: Op) -> Answer:
         self._connection.send(op)

@@ -7,12 +7,16 @@ operations are done but not compared, or end the comparison of their case.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from fakecgroup.conformance.case import Answer, Case, Op, arguments
+from fakecgroup.conformance.recording import Recording
 from fakecgroup.conformance.target import UnsupportedError
 from fakecgroup_mount.conformance import needs_root
-from fakecgroup_mount.conformance.target_directory import DirectoryTarget
+from fakecgroup_mount.conformance.target_directory import DirectoryTarget, roots_of
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.mountinfo import mount_at
 
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 
@@ -73,6 +77,33 @@ class MountTarget(DirectoryTarget):
         if op[0] == "listxattr" and self._attributes_judged:
             return ("security attributes may be among them", False)
         return ("", False)
+
+
+def mounted_target(name: str, recorded: Recording, cases: Sequence[Case]) -> MountTarget:
+    """The mount at a directory, for some cases of a recording. What needs root and is left out is told on stderr.
+
+    Raises MountError if no tree of ours is mounted there, or there are cgroups in it.
+    """
+    path = os.path.realpath(name)
+    found = mount_at(path)
+    if found is None or not found.ours:
+        machine = recorded.header["machine"]
+        swap = f" --swap {machine['swap']}" if "swap" in machine else ""
+        raise MountError(
+            f"{name} is no fakecgroup mount: mount one, of the machine that was asked: fakecgroup mount {name} "
+            f"--layout {recorded.layout} --kernel {recorded.kernel} --cpus {machine['cpus']} "
+            f"--numa-nodes {machine['nodes']} --memory {machine['memory']}{swap} "
+            f"--block-devices {','.join(machine['block_devices'])}"
+        )
+    for root in roots_of(path):
+        with os.scandir(root) as entries:
+            cgroup = next((entry.path for entry in entries if entry.is_dir(follow_symlinks=False)), None)
+        if cgroup is not None:
+            raise MountError(f"{cgroup} is there, and the cases would remove it: mount a tree of its own for them")
+    as_root = os.stat(path).st_uid == 0 and needs_root.acts_as_others(cases)
+    if not as_root:
+        needs_root.tell(cases)
+    return MountTarget(path, as_root=as_root)
 
 
 def _is_not_to_be_had(wanted: int, *, root: bool) -> bool:

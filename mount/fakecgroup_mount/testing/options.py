@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Mapping
 
 from fakecgroup.machine import options
+from fakecgroup.machine.learnt import LearntKernel
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
 
 
 def read(given: Mapping[str, object]) -> argparse.Namespace:
-    """All tree options with their values; `kernel` is the full name. `given` has some of them, with underscores for
-    dashes. None stands for the default.
+    """All tree options with their values; `kernel` is the full name, or a learnt kernel.
+
+    `given` has some of them, with underscores for dashes. None stands for the default.
 
     Raises ValueError, in one line: an unknown option, a value that `Kernel` refuses, a kernel without the layout.
     """
@@ -21,7 +23,8 @@ def read(given: Mapping[str, object]) -> argparse.Namespace:
     for name, value in options.current(given).items():
         if value is not None:
             setattr(tree, name, _value(name, value))
-    tree.kernel = make_kernel(tree).personality.name
+    name = make_kernel(tree).personality.name
+    tree.kernel = tree.kernel if isinstance(tree.kernel, LearntKernel) else name
     return tree
 
 

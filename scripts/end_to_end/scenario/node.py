@@ -20,7 +20,7 @@ kind: KubeletConfiguration
 cgroupRoot: /{root}
 failCgroupV1: false
 podPidsLimit: {pids}
-evictionHard: {{memory.available: "0"}}
+evictionHard: {{memory.available: 0%}}
 """
 _MI = 1 << 20
 #: The memory limit of elastic/back in bytes.

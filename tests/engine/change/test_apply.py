@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from errno import EACCES, EBUSY, EEXIST, EPERM, EROFS
+from errno import EACCES, EBUSY, EEXIST, ENODEV, ENOENT, EPERM, EROFS
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import OsFs
@@ -195,7 +196,20 @@ def test_a_link_where_a_cgroup_should_be_is_not_followed(tmp_path: Path, make_no
     (root / "kubepods" / "burstable").symlink_to(outside)
     outcome = _run(OsFs(str(root)), wanted_tree(make_node(), []))
     assert outcome.failed[0].errno == EEXIST
+    assert str(outcome.failed[0]).startswith("kubepods/burstable: mkdir failed: EEXIST (it is a symbolic link)")
     assert (outside / "cpu.weight").read_text() == "100"
+
+
+@pytest.mark.parametrize("number", [ENOENT, ENODEV])
+def test_a_cgroup_that_somebody_else_has_removed_is_removed(
+    stub: type[StubKernel], make_node: Callable[..., NodeConfig], number: int
+) -> None:
+    """ENODEV is kernfs_iop_rmdir's answer while the removal is under way (fs/kernfs/dir.c)."""
+    kernel = stub(2)
+    kernel.refuse["kubepods/gone"] = number
+    step = Step("rmdir", "kubepods/gone", "kubepods/gone", "", "", during="remove")
+    outcome = execute(Plan(detect(kernel, "stub"), (step,)), kernel)
+    assert (outcome.done, outcome.failed) == ([step], [])
 
 
 def test_a_read_only_tree_is_said(stub: type[StubKernel], make_node: Callable[..., NodeConfig]) -> None:

@@ -159,9 +159,10 @@ def test_a_field_that_is_not_acted_on_is_warned_of_on_stderr(
     config = tmp_path / "kubelet.yaml"
     config.write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+        "kubeReserved: {cpu: 100m}\n"
     )
     assert main(["explain", *NODE, "--config", str(config), str(example / "three-pods.yaml")]) == 0
-    assert "cpuManagerPolicy: is not acted on yet" in capsys.readouterr().err
+    assert "cpuManagerPolicy: is not acted on without --cpu-manager-state" in capsys.readouterr().err
 
 
 def test_the_node_defaults_to_this_machine(example: Path, capsys: pytest.CaptureFixture[str]) -> None:

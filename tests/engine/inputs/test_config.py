@@ -98,8 +98,12 @@ def test_another_period_needs_its_gate_before_1_36(make_node: Callable[..., Node
 @pytest.mark.parametrize(
     "fields",
     [
-        {"cpuManagerPolicy": "static"},
-        {"memoryManagerPolicy": "Static"},
+        {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"},
+        {
+            "memoryManagerPolicy": "Static",
+            "systemReserved": {"memory": "1Gi"},
+            "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
+        },
         {"qosReserved": {"memory": "50%"}},
         {"notAField": 1},
     ],
@@ -150,10 +154,6 @@ def test_a_field_that_a_later_release_brought_is_warned_of(make_node: Callable[.
 def test_a_gate_that_a_later_release_brought_is_refused(make_node: Callable[..., NodeConfig]) -> None:
     with pytest.raises(ConfigError, match="does not know it yet"):
         make_node(minor=31, featureGates={"PodLevelResources": True})
-
-
-def test_a_gate_with_nearly_the_name_of_one_is_warned_of(make_node: Callable[..., NodeConfig]) -> None:
-    assert "is MemoryQoS meant?" in make_node(featureGates={"MemoryQos": True}).warnings[0]
 
 
 def test_other_gates_are_silent(make_node: Callable[..., NodeConfig]) -> None:

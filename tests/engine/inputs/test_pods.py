@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +14,10 @@ import pytest
 import yaml
 
 from cgroup_engine.errors import PodError
+from cgroup_engine.inputs.input_text import PIECE
 from cgroup_engine.inputs.pod_object import pod_from_object
-from cgroup_engine.inputs.pods import read_pods
+from cgroup_engine.inputs.pods import read_pods, read_pods_of_versions
+from cgroup_engine.inputs.static_pods.manifest import Manifests
 from cgroup_engine.kubelet.qos import qos_class
 from cgroup_engine.kubelet.resources import pod_requests
 from cgroup_engine.kubelet.shares import milli_to_shares
@@ -50,6 +55,112 @@ def test_other_kinds_in_a_list_are_left_out_and_told_once(
     notes: list[str] = []
     assert len(read_pods([path], NEW, notes=notes)) == 1
     assert notes == [f"{path}: 3 objects are no pods, and left out: 2 Service, 1 Node"]
+
+
+def test_one_other_object_is_told_in_the_singular(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
+    path = _write(tmp_path / "all.yaml", {"kind": "List", "items": [make_object(), {"kind": "Node"}]})
+    notes: list[str] = []
+    read_pods([path], NEW, notes=notes)
+    assert notes == [f"{path}: 1 object is no pod, and left out: 1 Node"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("List", r"items\[2\]: kind \"None\" of apiVersion \"None\" is not a Pod"),
+        ("PodList", r"items\[1\]: kind \"Node\""),
+        ("Table", r"all.json: kind \"Table\""),
+    ],
+)
+def test_the_kind_that_follows_the_items_decides_what_they_may_be(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]], kind: str, message: str
+) -> None:
+    without_kind = {key: value for key, value in make_object(n=2).items() if key not in ("kind", "apiVersion")}
+    items = [make_object(n=1), {"apiVersion": "v1", "kind": "Node"}, without_kind]
+    (tmp_path / "all.json").write_text(json.dumps({"apiVersion": "v1", "items": items, "kind": kind}))
+    with pytest.raises(PodError, match=message):
+        read_pods([tmp_path], NEW)
+
+
+@pytest.mark.parametrize("dump", [json.dumps, yaml.safe_dump])
+def test_of_several_bad_items_the_first_is_named(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]], dump: Callable[..., str]
+) -> None:
+    items = [make_object(n=1), make_object(n=2, priority="x"), {"kind": "Pod"}, make_object(n=1)]
+    (tmp_path / "all.yaml").write_text(dump({"items": items, "kind": "PodList"}))
+    with pytest.raises(PodError, match=r"items\[1\]"):
+        read_pods([tmp_path], NEW)
+
+
+def test_what_is_wrong_after_a_bad_pod_is_told_first(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text("items:\n- kind: Pod\nkind: [\n")
+    with pytest.raises(PodError, match="line 4: is not YAML"):
+        read_pods([tmp_path], NEW)
+
+
+def test_a_second_document_makes_the_first_a_pod_among_others(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]]
+) -> None:
+    manifest = make_object()
+    del manifest["metadata"]["uid"]
+    path = _write(tmp_path / "a.yaml", manifest, make_object(n=2))
+    with pytest.raises(PodError, match=r"metadata\.uid: is missing"):
+        read_pods([path], NEW, Manifests("n1"))
+
+
+def test_pods_are_read_for_two_kubelets_at_once(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
+    path = _write(tmp_path / "a.yaml", make_object(resources={"limits": {"memory": "1Gi"}}))
+    old, new = read_pods_of_versions([path], [KubeletVersion(31), NEW])
+    assert [pod.limits.keys() for pod in (*old, *new)] == [set(), {"memory"}]
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, make_object: Callable[..., dict[str, Any]]) -> None:
+    pipe = tmp_path / "pods"
+    os.mkfifo(pipe)
+    text = json.dumps({"kind": "List", "items": [make_object(n=n) for n in range(100)]})
+    with ThreadPoolExecutor() as executor:
+        writing = executor.submit(pipe.write_text, text)
+        assert len(read_pods([pipe], NEW)) == 100
+        writing.result()
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_the_memory_in_use_does_not_grow_with_the_text(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]], form: str
+) -> None:
+    """A hundred times the text takes less than four times the memory, besides one piece and one object."""
+
+    def peak(text_in_each: int) -> int:
+        path = tmp_path / f"pods.{form}"
+        with path.open("w") as file:
+            file.write("items:\n" if form == "yaml" else '{"items": [')
+            for n in range(100):
+                item = make_object(n=n)
+                item["metadata"]["annotations"] = {"text": "x" * text_in_each}
+                text = json.dumps(item)
+                file.write(f"- {text}\n" if form == "yaml" else "," * (n > 0) + text)
+            file.write("kind: List\n" if form == "yaml" else '], "kind": "List"}')
+        tracemalloc.start()
+        try:
+            assert len(read_pods([path], NEW)) == 100
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(100)  # what is imported and compiled at first
+    assert peak(30_000) < 2 * PIECE + 10 * 30_000 + 4 * peak(300)
+
+
+@pytest.mark.hostile("an object in a List of more than 10 MiB")
+def test_an_object_that_is_too_large_is_refused_by_name(
+    tmp_path: Path, make_object: Callable[..., dict[str, Any]]
+) -> None:
+    large = make_object(n=2)
+    large["metadata"]["annotations"] = {"text": "x" * (11 << 20)}
+    path = tmp_path / "all.json"
+    path.write_text(json.dumps({"items": [make_object(n=1), large], "kind": "List"}, indent=4))
+    with pytest.raises(PodError, match=r"all.json: items\[1\]: larger than 10 MiB"):
+        read_pods([path], NEW)
 
 
 def test_a_directory_without_pods_is_refused(tmp_path: Path) -> None:

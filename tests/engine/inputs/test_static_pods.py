@@ -137,6 +137,13 @@ def test_a_manifest_that_is_not_covered_is_refused(
     assert f"the kubelet's hash is not known: {message}" in str(caught.value)
 
 
+def test_a_release_whose_types_are_not_known_is_refused(
+    read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
+) -> None:
+    with pytest.raises(PodError, match=r"is for kubelet 1\.37, whose types are not known"):
+        read(make_manifest(), version=KubeletVersion(37))
+
+
 def test_in_yaml_a_number_that_may_have_had_quotes_is_refused(
     read: Callable[..., Pod], make_manifest: Callable[..., dict[str, Any]]
 ) -> None:

@@ -55,7 +55,7 @@ def test_the_pods_of_the_only_node_count(read: Callable[..., list[Pod]]) -> None
 
 def test_the_pods_of_several_nodes_are_refused_and_the_nodes_named(read: Callable[..., list[Pod]]) -> None:
     with pytest.raises(PodError, match=r"pods\.json: the pods are on 3 nodes: n1, n2, n3; choose one with --node-name"):
-        of_node(read("n2", "n1", "n3", "n1"), None)
+        of_node(read("n2", "n1", "n3", "n1"), None, "pods.json")
 
 
 def test_the_named_nodes_pods_and_the_manifests_count(read: Callable[..., list[Pod]]) -> None:
@@ -80,11 +80,23 @@ def test_commands_take_one_node_of_a_cluster_from_standard_input(
     text = json.dumps(cluster).encode()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert main([*EXPLAIN, "-"]) == 1
-    assert "the pods are on 2 nodes: n1, n2; choose one with --node-name" in capsys.readouterr().err
+    assert capsys.readouterr().err == ("cgroup-engine: the pods are on 2 nodes: n1, n2; choose one with --node-name\n")
     assert main([*EXPLAIN, "--node-name", "n2", "-"]) == 0
     out, err = capsys.readouterr()
     assert [pod["pod"] for pod in json.loads(out)["pods"]] == ["default/p2"]
     assert "1 pod is not scheduled to a node yet, and left out" in err
+
+
+def test_two_kubelets_are_told_apart_by_pods_from_standard_input_and_each_warning_is_told_once(
+    listed: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = json.dumps({"kind": "List", "items": [listed(1, "n1"), {"kind": "Node"}]}).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    old = ["--kubelet-version", "1.31", "--diff-kubelet-version", "1.36"]
+    assert main([*EXPLAIN, *old, "-"]) == 0
+    out, err = capsys.readouterr()
+    assert [json.loads(out)[side]["kubelet_version"] for side in ("from", "to")] == ["1.31", "1.36"]
+    assert err == "cgroup-engine: warning: -: 1 object is no pod, and left out: 1 Node\n"
 
 
 def test_standard_input_cannot_be_followed() -> None:

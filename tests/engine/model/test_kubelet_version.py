@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from cgroup_engine.errors import ConfigError
-from cgroup_engine.model.kubelet_version import parse
+from cgroup_engine.model.kubelet_version import KubeletVersion, parse
 
 
-@pytest.mark.parametrize(("text", "minor"), [("1.24", 24), ("v1.28", 28), ("1.36.2", 36), ("v1.32.10-gke.1", 32)])
+@pytest.mark.parametrize(
+    ("text", "minor"), [("1.24", 24), ("v1.28", 28), ("1.36.2", 36), ("1.37.0", 37), ("v1.32.10-gke.1", 32)]
+)
 def test_a_release_is_read(text: str, minor: int) -> None:
     assert parse(text).minor == minor
 
 
-@pytest.mark.parametrize("text", ["1.23", "1.37", "2.0", "latest", "1.", "", "1.24x"])
+@pytest.mark.parametrize("text", ["1.23", "1.38", "2.0", "latest", "1.", "", "1.24x"])
 def test_a_release_outside_the_range_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse(text)
@@ -36,10 +38,17 @@ def test_a_release_outside_the_range_is_refused(text: str) -> None:
         ("DisableCPUQuotaWithExclusiveCPUs", 32, False),
         ("DisableCPUQuotaWithExclusiveCPUs", 33, True),
         ("CPUManager", 36, True),
+        ("MemoryQoS", 36, False),
+        ("MemoryQoS", 37, True),
+        ("PodLevelResourceManagers", 37, False),
     ],
 )
 def test_a_gate_has_the_default_of_its_stage(gate: str, minor: int, on: bool) -> None:
     assert parse(f"1.{minor}").enabled(gate) is on
+
+
+def test_the_release_is_the_newest_of_which_a_kubelet_was_asked_unless_another_is_given() -> None:
+    assert str(KubeletVersion()) == "1.36"
 
 
 def test_a_gate_can_be_set() -> None:

@@ -165,6 +165,26 @@ def test_memory_protection_of_the_pod_follows_though_a_kubelet_forgets_it(
     [step] = [step for step in plan.steps if step.file == "memory.low" and step.owner == "default/p1"]
     assert (step.before, step.text) == (str(512 << 20), str(768 << 20))
     assert "a kubelet leaves it as it was" in step.why
+    newest = make_node(37, memoryReservationPolicy="TieredReservation")  # change 140262, from the pull request
+    plan = resize_plan(newest, [old], [new], TreeAsApplied(wanted_tree(newest, [old])))
+    [step] = [step for step in plan.steps if step.file == "memory.low" and step.owner == "default/p1"]
+    assert "a kubelet leaves it" not in step.why
+
+
+def test_since_1_37_the_pods_memory_high_follows(
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    make_container: Callable[..., dict[str, Any]],
+) -> None:
+    """Change 140262, from the pull request: doPodResizeAction calls ApplyPodLevelMemoryHigh too."""
+    node = make_node(37, memoryThrottlingFactor=0.5)
+    old, new = (
+        make_pod(make_container(), minor=37, resources={"requests": {"memory": "1Gi"}, "limits": {"memory": limit}})
+        for limit in ("2Gi", "3Gi")
+    )
+    plan = resize_plan(node, [old], [new], TreeAsApplied(wanted_tree(node, [old])))
+    steps = [(step.file, step.text) for step in plan.steps if step.owner == "default/p1"]
+    assert steps == [("memory.max", str(3 << 30)), ("memory.high", str(2 << 30))]
 
 
 def test_a_container_that_is_to_restart_is_made_anew_last(
@@ -242,11 +262,11 @@ def _node_of(row: dict[str, Any], make_node: Callable[..., NodeConfig]) -> NodeC
     fields: dict[str, Any] = {"featureGates": row.get("gates", {})}
     if row.get("cpu_manager") == "static":
         fields |= {"cpuManagerPolicy": "static", "systemReserved": {"cpu": "1"}}
-    if row.get("memory_manager"):
-        fields["memoryManagerPolicy"] = row["memory_manager"]
     if row.get("swap"):
         fields["memorySwap"] = {"swapBehavior": row["swap"]}
-    return replace(make_node(swap=4 << 30, **fields), cgroup_version=2 if row["v2"] else 1)
+    node = make_node(swap=4 << 30, **fields)
+    policy = row.get("memory_manager") or node.memory_manager_policy
+    return replace(node, memory_manager_policy=policy, cgroup_version=2 if row["v2"] else 1)
 
 
 @pytest.mark.parametrize("row", recorded("refusal"))
@@ -293,9 +313,14 @@ def test_up_to_1_33_a_static_manager_refuses_every_change(
 ) -> None:
     """From the pull requests: 132473 tells the managers' resources apart, in 1.34."""
     old, new = (make_pod(make_container(limits={"cpu": cpu, "memory": "1Gi"}), minor=33) for cpu in ("1", "2"))
+    static = {
+        "memoryManagerPolicy": "Static",
+        "systemReserved": {"memory": "1Gi"},
+        "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
+    }
     with pytest.raises(ResizeRefusedError, match="memoryManagerPolicy Static"):
-        check_resize(make_node(33, memoryManagerPolicy="Static"), old, new)
-    check_resize(make_node(34, memoryManagerPolicy="Static"), old, new)
+        check_resize(make_node(33, **static), old, new)
+    check_resize(make_node(34, **static), old, new)
 
 
 @pytest.mark.parametrize("minor", [35, 36])

@@ -451,3 +451,20 @@ def test_after_any_history_what_is_in_force_is_what_each_file_said_last(
         watching.until(lambda: not select.select([watching.source], [], [], 0.1)[0])
         assert watching.names == sorted(set().union(*said.values()))
     assert all("\n" not in text for text in watching.complaints)
+
+
+def test_what_is_left_out_of_a_file_is_counted_and_told_once(
+    pods: Path, make_object: Callable[..., dict[str, Any]], follow: Follow
+) -> None:
+    waiting = make_object(n=2)
+    waiting["metadata"]["resourceVersion"] = "7"
+    listed = {"kind": "List", "items": [make_object(n=1), waiting, {"kind": "Node"}]}
+    (pods / "a.yaml").write_text(yaml.safe_dump(listed))
+    watching = follow(pods)
+    (pods / "a.yaml").write_text(yaml.safe_dump(listed) + "# written again\n")
+    (pods / "b.yaml").write_text(yaml.safe_dump(make_object(n=3)))
+    watching.until(lambda: watching.names == ["p1", "p3"])
+    assert watching.complaints == [
+        f"{pods}/a.yaml: 1 object is no pod, and left out: 1 Node",
+        f"{pods}/a.yaml: 1 pod is not scheduled to a node yet, and left out",
+    ]

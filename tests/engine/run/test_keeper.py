@@ -7,7 +7,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from errno import EBUSY, EINVAL
+from errno import EBUSY, EINVAL, ENOENT
 from typing import Any
 
 import pytest
@@ -285,6 +285,54 @@ def test_a_fight_over_a_file_is_no_hot_loop_and_told_once(kept: Kept, make_pod: 
     assert "runc (pid 9)" in complaint.text
     kept.look(make_pod(), after=INTERVAL)
     assert kept.read(file) == wanted
+
+
+def test_a_fight_over_many_files_is_told_in_one_line(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
+    kept = Kept(make_node(), "v2", "6.12")
+    pods = [make_pod(n=n) for n in range(1, 4)]
+    kept.look(*pods)
+    complaints: list[Complaint] = []
+    for _ in range(40):
+        for name in kept.pods():
+            kept.write(kept.weight(f"kubepods/besteffort/{name}"), "500")
+        kept.look(*pods, after=0.5, reason="drift")
+        complaints += kept.complaints
+    [complaint] = complaints
+    assert "cpu.weight and 2 more: somebody changes them again and again" in complaint.text
+
+
+def test_a_cgroup_that_vanishes_meanwhile_is_skipped_and_made_again(kept: Kept, make_pod: Callable[..., Pod]) -> None:
+    kept.look()
+    file = kept.weight(POD)
+    made = kept.fs.write
+
+    def removed_before_it_is_written(path: str, data: str) -> None:
+        if path == file:
+            kept.fs.write = made  # type: ignore[method-assign]
+            for tree in kept.layout.hierarchies:
+                directory = kept.layout.directory(tree, POD)
+                if kept.fs.is_dir(directory):
+                    kept.kernel.rmdir(f"/{directory}")
+        made(path, data)
+
+    kept.fs.write = removed_before_it_is_written  # type: ignore[method-assign]
+    done = kept.look(make_pod(), reason="pods")
+    assert (done.outcome.failed, done.outcome.refused) == ([], [])
+    assert file in [step.path for step in done.outcome.skipped]
+    done = kept.look(make_pod(), after=kept.due() - kept.time.now, reason="retry")
+    assert done.outcome.failed == []
+    assert kept.read(file) != "500"
+    assert kept.look(make_pod(), after=INTERVAL).outcome.done == []
+
+
+def test_a_file_that_is_missing_in_a_cgroup_that_is_there_is_a_failure(
+    kept: Kept, make_pod: Callable[..., Pod]
+) -> None:
+    kept.fs.refuse[kept.weight(POD)] = ENOENT
+    [failure] = kept.look(make_pod()).outcome.failed
+    assert failure.errno == ENOENT
 
 
 def test_a_pod_that_is_gone_goes_with_its_processes(kept: Kept, make_pod: Callable[..., Pod]) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from errno import EINVAL
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,20 @@ import pytest
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.errors import StepFailedError
 from cgroup_engine.plan.step import Step
-from cgroup_engine.run.events import Complaint, Drift, Event, Listening, Reconciled, Started, Stopping, Waiting
+from cgroup_engine.run.events import (
+    Complaint,
+    Drift,
+    Event,
+    Listening,
+    Reason,
+    Reconciled,
+    Started,
+    Stopping,
+    Waiting,
+)
 from cgroup_engine.run.log import Log
+
+from .conftest import Clock
 
 POD = "kubepods/burstable/pod1234-5"
 FAILURE = StepFailedError(
@@ -108,6 +121,56 @@ def test_what_is_kept_and_what_a_dry_run_would_do_is_said_once(logged: Callable[
     assert len(logged(kept, kept, kept)) == 1
     planned = Reconciled("interval", 0.02, {}, planned=3, dry_run=True)
     assert len(logged(planned, planned, planned)) == 1
+
+
+def _fight(number: int, *, reason: Reason = "drift", cgroup: str = POD) -> Reconciled:
+    """A repair of drift that a stranger makes each time."""
+    drift = tuple(Drift(f"{POD}/{name}", "default/p", "1", str(number), "x (pid 7)", POD) for name in ("a", "b"))
+    return Reconciled(reason, 0.02, {}, Outcome([Step("write", f"{cgroup}/a", cgroup, "", "")]), drift=drift)
+
+
+def test_a_fight_is_told_once_then_counted_and_the_rest_at_the_end() -> None:
+    stream, clock = io.StringIO(), Clock()
+    log = Log(stream, "json", clock=clock)
+    for number in range(1500):  # 90 s and more
+        log.hear(_fight(number))
+        log.hear(Waiting(1))
+        clock.now += 0.0625
+    log.hear(Stopping("SIGTERM"))
+    rows = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [row["event"] for row in rows] == [*["drift"] * 2, "reconciled", *["repeated"] * 5, "stopping"]
+    told = [row for row in rows if row["event"] == "repeated"]
+    assert [round(row["seconds"]) for row in told] == [10, 10, 20, 40, 14]
+    assert sum(row["count"] for row in told) == 2 * 1499
+    assert {(row["paths"], row["path"], row["by"], row["level"]) for row in told} == {
+        (2, f"{POD}/a", "x (pid 7)", "warning")
+    }
+
+
+def test_the_count_is_told_in_words() -> None:
+    stream, clock = io.StringIO(), Clock()
+    log = Log(stream, clock=clock)
+    for number in range(3):
+        log.hear(_fight(number))
+    clock.now += 10
+    log.hear(Waiting(1))
+    assert (
+        stream.getvalue()
+        .splitlines()[-1]
+        .endswith(f"{POD}/a: drift 2 times more in 10 s, by x (pid 7); 4 times at 2 paths")
+    )
+
+
+def test_verbose_tells_of_repeats_too(logged: Callable[..., list[str]]) -> None:
+    assert len(logged(_fight(1), _fight(2), verbose=True)) == 2 * 3
+
+
+@pytest.mark.parametrize(
+    "other", [_fight(2, cgroup="kubepods/other"), replace(_fight(2), outcome=Outcome([], [FAILURE]))]
+)
+def test_a_look_that_did_more_than_repair_a_repeat_is_told(logged: Callable[..., list[str]], other: Reconciled) -> None:
+    lines = logged(_fight(1), _fight(2), other)
+    assert sum("reconciled" in line for line in lines) == 2
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.pod import Pod
 from cgroup_engine.plan.steps import make_plan
 from cgroup_engine.tree.found import FoundCgroup, FoundTree
+from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.knobs import KNOBS
 from cgroup_engine.tree.layout import detect
 
@@ -119,3 +121,18 @@ def test_each_file_and_each_directory_is_read_once(
     assert make_plan(wanted, found, "cgroupfs").steps == ()
     assert {name for name, _ in kernel.asked} == {"read", "subdirectories"}
     assert len(set(kernel.asked)) == len(kernel.asked)
+
+
+@pytest.mark.hostile("a symbolic link in the place of an interface file")
+def test_a_link_in_the_place_of_a_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / "kubepods").mkdir()
+    for name, text in {"cgroup.controllers": "cpu memory", "cgroup.procs": ""}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "kubepods" / "cgroup.subtree_control").symlink_to("/etc/hostname")
+    fs = OsFs(str(tmp_path))
+    cgroup = FoundTree(fs, detect(fs, "root")).get("kubepods")
+    assert cgroup is not None
+    with pytest.raises(RootError) as refused:
+        _ = cgroup.enabled
+    link = "kubepods/cgroup.subtree_control"
+    assert str(refused.value).startswith(f'{link}: cannot be read: "{link}" is a symbolic link; ')

@@ -40,7 +40,7 @@ def explained(
     return explain
 
 
-@pytest.mark.parametrize("minor", [24, 28, 32, 36])
+@pytest.mark.parametrize("minor", [24, 28, 32, 36, 37])
 @pytest.mark.parametrize("gates", [{}, {"MemoryQoS": True}])
 def test_every_value_is_cited(
     make_node: Callable[..., NodeConfig],

@@ -63,6 +63,27 @@ def test_a_zero_that_protects_nothing_is_no_finding(compared: Callable[..., dict
     assert [row for row in data["differences"] if row["what"] == "memory_min"]
 
 
+def test_1_37_with_a_factor_throttles_and_says_when(
+    compared: Callable[..., dict[str, Any]], make_node: Callable[..., NodeConfig]
+) -> None:
+    """Rules of 1.37 from the pull requests: the gate is on, so a factor that 1.36 ignored throttles."""
+    here = make_node(memoryThrottlingFactor=0.9)
+    data = compared(here, minor=37, memoryThrottlingFactor=0.9)
+    assert [data[side]["kubelet_version"] for side in ("from", "to")] == ["1.36", "1.37"]
+    found = by_rule(data)
+    assert list(found) == ["container memory.high appears"]
+    assert found["container memory.high appears"]["takes_effect"] == "new-container"
+    reserved = {
+        "enforceNodeAllocatable": ["pods", "kube-reserved"],
+        "kubeReserved": {"memory": "1Gi"},
+        "kubeReservedCgroup": "/kube",
+    }
+    found = by_rule(compared(make_node(**reserved), minor=37, **reserved))
+    assert {rule: each["takes_effect"] for rule, each in found.items()} == {
+        "reserved memory.min appears": "restart",
+    }
+
+
 def test_a_limit_of_pods_takes_new_pods(compared: Callable[..., dict[str, Any]]) -> None:
     found = by_rule(compared(podPidsLimit=100))["pod pids.max appears"]
     assert (found["pods"], found["takes_effect"]) == (3, "new-pod")

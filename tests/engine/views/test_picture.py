@@ -55,6 +55,30 @@ def test_a_container_can_have_no_more_memory_than_what_it_is_in(
     assert "512Mi → 8Gi, 938" in texts
 
 
+def test_the_greatest_request_is_first_and_as_wide_as_the_picture(
+    make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod], make_container: Callable[..., dict[str, Any]]
+) -> None:
+    node = make_node()
+    pods = [
+        make_pod(make_container(requests={"memory": f"{amount}Mi"}), n=n) for n, amount in enumerate((8, 64, 32), 1)
+    ]
+    root = ElementTree.fromstring(picture(node, wanted_tree(node, pods)))
+    bars = [
+        (title.text.split(": requests")[0], float(box.attrib["y"]), float(box.attrib["width"]))
+        for box in root.iter(f"{SVG}rect")
+        if (title := box.find(f"{SVG}title")) is not None and title.text and ": requests" in title.text
+    ]
+    assert [name for name, _y, _width in sorted(bars, key=lambda bar: bar[1])] == [
+        "default/p2/c",
+        "default/p3/c",
+        "default/p1/c",
+    ]
+    widths = {name: width for name, _y, width in bars}
+    assert widths["default/p2/c"] == pytest.approx(2 * widths["default/p3/c"], abs=0.2)
+    assert widths["default/p2/c"] == pytest.approx(8 * widths["default/p1/c"], abs=0.5)
+    assert widths["default/p2/c"] > 500
+
+
 def test_many_containers_are_counted_not_drawn(
     drawn: Callable[..., tuple[dict[str, float], list[str]]],
 ) -> None:

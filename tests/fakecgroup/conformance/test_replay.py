@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fakecgroup.conformance.case import Answer, Case, Op
-from fakecgroup.conformance.recording import VARIES, RecordedCase
+from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase
 from fakecgroup.conformance.replay import replay
 from fakecgroup.conformance.target import UnsupportedError
 
@@ -56,6 +56,22 @@ def test_an_operation_that_is_not_supported_can_end_a_case() -> None:
 
     result = replay(recorded((None, "x"), (None, "y")), Scripted(answer))
     assert (result.compared, result.skipped) == (0, 2)
+
+
+def test_each_operation_that_is_left_out_has_a_reason() -> None:
+    def answer(op: Op) -> Answer:
+        if op[1] == "f3":
+            raise UnsupportedError("no such file here")
+        return (None, "x")
+
+    same: Answer = (None, "x")
+    result = replay(recorded(VARIES, NOT_ASKED, same, same, same), Scripted(answer))
+    assert dict(result.left_out) == {
+        "the recorded kernel does not answer twice the same": 1,
+        "the recorded kernel was not asked": 1,
+        "no such file here": 2,
+    }
+    assert (result.compared, result.skipped) == (1, 4)
 
 
 def test_an_operation_that_is_not_supported_can_be_passed_over() -> None:

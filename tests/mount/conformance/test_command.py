@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
 from fakecgroup.conformance import known_gaps, recording
-from fakecgroup.conformance.case import Answer, Op
-from fakecgroup.conformance.target_model import ModelTarget
+from fakecgroup.conformance.titles import title
 from fakecgroup_mount.cli.program import main
 
 COMMAND = ["conformance", "--layout", "v2", "--kernel", "6.12", "--family", "freeze"]
 CASES = [one.case.name for one in recording.load("v2", "6.12").family("freeze")]
-
-
-@pytest.fixture
-def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model whose cgroup.freeze shows junk."""
-    right = ModelTarget.do
-
-    def do(self: ModelTarget, op: Op) -> Answer:
-        answer = right(self, op)
-        return (None, "junk\n") if op == ("read", "a/cgroup.freeze") else answer
-
-    monkeypatch.setattr(ModelTarget, "do", do)
 
 
 def test_no_difference_is_success(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,3 +73,37 @@ def test_json_has_the_reason_of_a_known_gap(
         (True, "on purpose"),
         (False, None),
     }
+
+
+def test_the_shards_together_are_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    names = []
+    for number in (1, 2, 3):
+        assert main([*COMMAND, f"--shard={number}/3", "-ojunit"]) == 0
+        names += [case.get("name") for case in ElementTree.fromstring(capsys.readouterr().out).iter("testcase")]
+    assert sorted(map(str, names)) == sorted(map(title, CASES))
+
+
+@pytest.mark.usefixtures("wrong")
+def test_junit_counts_what_the_exit_status_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "-ojunit"]) == 1
+    assert int(ElementTree.fromstring(capsys.readouterr().out).get("failures", "")) > 0
+
+
+@pytest.mark.usefixtures("wrong")
+def test_tap_has_a_point_for_each_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "-otap"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["TAP version 13", f"1..{len(CASES)}"]
+    assert any(line.startswith("not ok ") for line in lines)
+
+
+def test_a_shard_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*COMMAND, "--shard=5/4"])
+    assert "argument --shard: '5/4' is no shard: 2/8 is the second of eight" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-ojunit", "-otap", "--shard=1/2"])
+def test_random_cases_are_no_test_suite(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert main([*COMMAND, "--fuzz=10", option]) == 1
+    assert "--fuzz makes its own cases" in capsys.readouterr().err

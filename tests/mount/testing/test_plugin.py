@@ -366,7 +366,8 @@ def test_a_session_that_uses_no_fixture_loads_neither_model_nor_transport(pytest
 
         def test_it():
             ours = {name for name in sys.modules if name.partition(".")[0] in ("fakecgroup", "fakecgroup_mount")}
-            assert ours == {"fakecgroup_mount", "fakecgroup_mount.testing", "fakecgroup_mount.testing.plugin"}
+            plugins = {f"fakecgroup_mount.testing.{name}" for name in ("plugin", "conformance_plugin")}
+            assert ours == {"fakecgroup_mount", "fakecgroup_mount.testing", *plugins}
     """)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=pytester.path, check=False, capture_output=True)
     assert done.returncode == 0, done.stdout

@@ -21,6 +21,7 @@ _MANAGER = DBusAddress("/org/freedesktop/systemd1", bus_name=_NAME, interface=f"
 _BOOTED = "/run/systemd/system"  # sd_booted(3)
 #: Seconds to wait for a reply or for a job; opencontainers/cgroups waits 30 s for a job too.
 _PATIENCE = 30.0
+_INFINITY = (1 << 64) - 1
 _ADVICE = {
     "org.freedesktop.DBus.Error.AccessDenied": "run as root",
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired": "run as root",
@@ -48,6 +49,16 @@ class Systemd:
 
     def close(self) -> None:
         self._connection.close()
+
+    def default_tasks_max(self) -> int:
+        """pids.max of a unit that has no TasksMax of its own (system.conf: DefaultTasksMax); -1 is no limit.
+
+        systemd has turned a percentage into a number.
+
+        :raises SystemdError: systemd did not answer.
+        """
+        tasks = int(self._property(_MANAGER.object_path, "Manager", "DefaultTasksMax"))
+        return tasks if tasks < _INFINITY else -1
 
     def unit(self, name: str) -> Unit | None:
         """A unit by its name; None if it is not active.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
-from cgroup_engine.kubelet.node import CpuManagerPolicy
+from cgroup_engine.kubelet.node import CpuManagerPolicy, TopologyManagerScope
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US, CfsQuota
 
 _DURATION_UNITS_NS = {
@@ -32,10 +31,8 @@ def cfs_quota(config: ConfigFields) -> CfsQuota:
     period_ns = _duration_ns(text)
     if period_ns is None:
         raise config.error("cpuCFSQuotaPeriod", f"{quoted(text)} is not a duration", 'write one such as "100ms"')
-    if period_ns == 0:
-        period_ns = DEFAULT_PERIOD_US * 1000
     if period_ns != DEFAULT_PERIOD_US * 1000 and not config.version.enabled("CustomCPUCFSQuotaPeriod"):
-        raise config.error(
+        config.refuse(
             "cpuCFSQuotaPeriod",
             f"{text} is refused by kubelet {config.version}",
             "set featureGates.CustomCPUCFSQuotaPeriod: true or use 100ms",
@@ -54,13 +51,25 @@ def cpu_manager_policy(config: ConfigFields) -> CpuManagerPolicy:
     return "static" if policy == "static" else "none"
 
 
+def topology_manager_scope(config: ConfigFields) -> TopologyManagerScope:
+    """topologyManagerScope, which has no effect under topologyManagerPolicy none (NewManager)."""
+    policy, scope = config.text("topologyManagerPolicy", ""), config.text("topologyManagerScope", "")
+    if policy not in ("", "none", "best-effort", "restricted", "single-numa-node"):
+        todo = "use none, best-effort, restricted or single-numa-node"
+        raise config.error("topologyManagerPolicy", f"{quoted(policy)} is not known", todo, policy)
+    if scope not in ("", "container", "pod"):
+        raise config.error("topologyManagerScope", f"{quoted(scope)} is not known", "use container or pod", scope)
+    return "pod" if scope == "pod" and policy not in ("", "none") else "container"
+
+
 def _duration_ns(text: str) -> int | None:
     """A Go duration ("1h", "1.5s", "100ms") in ns; None if the text is none."""
     if text == "0":
         return 0
     part = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
-    total, position = Decimal(0), 0
+    total, position = 0, 0  # in 10^-18 ns
     while match := part.match(text, position):
-        total += Decimal(match[1]) * _DURATION_UNITS_NS[match[2]]
+        whole, _, fraction = match[1].partition(".")
+        total += int(whole + fraction.ljust(18, "0")) * _DURATION_UNITS_NS[match[2]]
         position = match.end()
-    return int(total) if position == len(text) and position > 0 else None
+    return total // 10**18 if position == len(text) and position > 0 else None

@@ -14,13 +14,27 @@ class ConfigFields:
     """The fields of one configuration, as a kubelet of ``version`` reads them. ``where`` begins every message.
 
     Methods raise ConfigError where a field has another type. ``warnings`` grows while fields are read.
+    ``accept_invalid``: does reading go on where a kubelet would not start?
     """
 
-    def __init__(self, fields: Mapping[str, Any], where: str, version: KubeletVersion) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], where: str, version: KubeletVersion, *, accept_invalid: bool = False
+    ) -> None:
         self.fields = fields
         self.where = where
         self.version = version
+        self.accept_invalid = accept_invalid
         self.warnings: list[str] = []
+
+    def refuse(self, name: str, message: str, todo: str = "", value: str | None = None) -> None:
+        """Refuses what no kubelet starts with, or warns of it with ``accept_invalid``.
+
+        :raises ConfigError: without ``accept_invalid``.
+        """
+        refused = self.error(name, message, f"{todo}, or give --accept-invalid" if todo else "", value)
+        if not self.accept_invalid:
+            raise refused
+        self.warnings.append(f"{refused.message}; a kubelet does not start, this goes on")
 
     def error(self, name: str, message: str, todo: str = "", value: str | None = None) -> ConfigError:
         return ConfigError(f"{self.where}: {name}: {message}", path=self.where, value=value, todo=todo)

@@ -16,11 +16,15 @@ API_VERSION = "kubelet.config.k8s.io/v1beta1"
 def read_config(path: Path | None) -> tuple[Mapping[str, Any], str]:
     """The fields of a KubeletConfiguration file and its name for messages; no file is an empty configuration.
 
+    The answer of a kubelet's ``/configz`` is taken too.
+
     :raises ConfigError: not one KubeletConfiguration of v1beta1.
     """
     if path is None:
         return {}, "kubelet configuration"
     documents = read_documents(path, ConfigError)
+    if len(documents) == 1 and isinstance(documents[0], dict) and isinstance(documents[0].get("kubeletconfig"), dict):
+        return documents[0]["kubeletconfig"], str(path)  # what a kubelet's /configz answers
     configs = [d for d in documents if isinstance(d, dict) and d.get("kind") == "KubeletConfiguration"]
     if len(configs) != 1 or len(documents) != 1:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""The fields of KubeletConfiguration v1beta1 (staging ``k8s.io/kubelet/config/v1beta1/types.go``), 1.24 to 1.36."""
+"""The fields of KubeletConfiguration v1beta1 (staging ``k8s.io/kubelet/config/v1beta1/types.go``), 1.24 to 1.37."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ _SINCE: dict[int, str] = {
         "userNamespaces"
     ),
     36: "memoryReservationPolicy tlsCurvePreferences",
+    37: "defaultPodSysctls",
 }
 
 # field -> the release 1.N that brought it, or the oldest one known here; no release has removed one
 FIELD_SINCE: dict[str, int] = {name: minor for minor, names in _SINCE.items() for name in names.split()}
 
-# field -> (values without an effect on cgroups, the effect of the others)
-NOT_ACTED_ON: dict[str, tuple[tuple[object, ...], str]] = {
-    "cpuManagerPolicy": (("", "none"), "a kubelet pins containers to CPUs through cpuset"),
-    "memoryManagerPolicy": (("", "None"), "a kubelet pins containers to NUMA nodes through cpuset"),
+# field -> (its value that a state file belongs to, what a kubelet does with it)
+NEEDS_STATE: dict[str, tuple[str, str]] = {
+    "cpuManagerPolicy": ("static", "a kubelet pins containers to CPUs through cpuset"),
+    "memoryManagerPolicy": ("Static", "a kubelet pins containers to NUMA nodes through cpuset"),
 }

@@ -48,19 +48,26 @@ def memory_reservation_policy(config: ConfigFields) -> MemoryReservationPolicy:
             "memoryReservationPolicy", f"{quoted(policy)} is not known", "use None or TieredReservation", policy
         )
     if not config.version.enabled("MemoryQoS"):
-        raise config.error(
-            "memoryReservationPolicy", f"{policy} needs a feature gate", "set featureGates.MemoryQoS: true"
-        )
+        config.refuse("memoryReservationPolicy", f"{policy} needs a feature gate", "set featureGates.MemoryQoS: true")
+        return "None"
     return "TieredReservation"
 
 
-def memory_throttling_factor(config: ConfigFields) -> float:
-    """memoryThrottlingFactor, above 0 and up to 1; default 0.9, before 1.27 0.8."""
-    factor = config.fields.get("memoryThrottlingFactor")
+def memory_throttling_factor(config: ConfigFields) -> float | None:
+    """memoryThrottlingFactor, above 0 and up to 1; default none, before 1.37 0.9, before 1.27 0.8.
+
+    1.37 (change 140007, from the pull request): None gives no memory.high. With the gate MemoryQoS off a factor other
+    than the former default is refused.
+    """
+    factor, version = config.fields.get("memoryThrottlingFactor"), config.version
     if factor is None:
-        return 0.9 if config.version.at_least(27) else 0.8
+        return None if version.at_least(37) else 0.9 if version.at_least(27) else 0.8
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor <= 1:
         raise config.error("memoryThrottlingFactor", f"{quoted(factor)} is not above 0 and up to 1", "correct it")
+    if version.at_least(37) and factor != 0.9 and not version.enabled("MemoryQoS"):
+        raise config.error(
+            "memoryThrottlingFactor", f"{factor} needs a feature gate", "set featureGates.MemoryQoS: true"
+        )
     return float(factor)
 
 
@@ -74,7 +81,8 @@ def swap_behavior(config: ConfigFields) -> SwapBehavior | None:
     settings = config.mapping("memorySwap")
     text = settings.get("swapBehavior") or ""
     if text and not gate:
-        raise config.error("memorySwap.swapBehavior", "needs a feature gate", "set featureGates.NodeSwap: true")
+        config.refuse("memorySwap.swapBehavior", "needs a feature gate", "set featureGates.NodeSwap: true")
+        text = ""
     if text in ("NoSwap", "UnlimitedSwap") and newer != (text == "NoSwap"):
         raise config.error("memorySwap.swapBehavior", f"{text} is refused by kubelet {config.version}")
     if text == "LimitedSwap" or text == "UnlimitedSwap" or text == "NoSwap":

@@ -12,9 +12,10 @@ from typing import Any
 
 from cgroup_engine.errors import ConfigError, UnsafeNameError
 from cgroup_engine.inputs.config.cgroup_names import driver_of, plain_cgroup, reserved_cgroup, system_cgroups
-from cgroup_engine.inputs.config.checks import check_gates, warn_of_fields
-from cgroup_engine.inputs.config.cpu import cfs_quota, cpu_manager_policy
+from cgroup_engine.inputs.config.checks import warn_of_fields
+from cgroup_engine.inputs.config.cpu import cfs_quota, cpu_manager_policy, topology_manager_scope
 from cgroup_engine.inputs.config.fields import ConfigFields
+from cgroup_engine.inputs.config.gates import check_gates
 from cgroup_engine.inputs.config.memory import (
     kubelet_oom_score_adj,
     memory_manager_policy,
@@ -25,7 +26,19 @@ from cgroup_engine.inputs.config.memory import (
     single_process_oom_kill,
     swap_behavior,
 )
-from cgroup_engine.inputs.config.reservations import both_reserved, check_reserved, enforced, eviction_memory
+from cgroup_engine.inputs.config.ranges import check_ranges, max_pods
+from cgroup_engine.inputs.config.reservations import (
+    both_reserved,
+    check_eviction,
+    check_reserved,
+    enforced,
+    eviction_memory,
+)
+from cgroup_engine.inputs.config.resource_managers import (
+    check_cpu_manager,
+    check_reserved_memory,
+    check_topology_manager,
+)
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.names import Driver, Runtime, components, kubepods_name, parse_cgroupfs
@@ -44,17 +57,24 @@ def node_config(
     driver: Driver | None = None,
     runtime: Runtime = "containerd",
     runtime_driver: Driver | None = None,
+    swap_is_on: bool = False,
+    accept_invalid: bool = False,
 ) -> NodeConfig:
     """A node with the given size and configuration fields; ``driver`` overrides cgroupDriver.
 
     ``runtime_driver``: the runtime's cgroup driver; None: the kubelet's, as it should be. (Since 1.31 kubelets ask the
     runtime for its driver: gate KubeletCgroupDriverFromCRI.)
+    ``swap_is_on``: does the machine have swap, with which a kubelet starts only if failSwapOn is false?
+    ``accept_invalid``: only warns of most of what a kubelet would refuse.
 
     :raises ConfigError: a kubelet would refuse a field's value, more is reserved than the capacity, or no container
         can start with these drivers.
     """
     size = NodeConfig(cpus, memory, max_pids, version, runtime, swap=swap, huge_pages=huge_pages or {})
-    node = replace(_read(ConfigFields(fields, where, version), size, driver), runtime_driver=runtime_driver)
+    config = ConfigFields(fields, where, version, accept_invalid=accept_invalid)
+    if swap_is_on and config.flag("failSwapOn", True):  # NewContainerManager
+        config.refuse("failSwapOn", "is true, and the machine has swap", "set failSwapOn: false")
+    node = replace(_read(config, size, driver), runtime_driver=runtime_driver)
     if runtime_driver not in (None, node.driver) and not (node.misplaced and runtime == "containerd"):
         raise ConfigError(
             f"{where}: the kubelet's driver is {node.driver} and {runtime}'s is {runtime_driver}: no container starts",
@@ -66,6 +86,7 @@ def node_config(
 def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> NodeConfig:
     check_gates(config)
     warn_of_fields(config)
+    check_ranges(config)
     if not config.flag("cgroupsPerQOS", True):
         raise config.error("cgroupsPerQOS", "is false, so the kubelet makes no hierarchy", "set it to true")
     driver = driver or driver_of(config)
@@ -74,6 +95,7 @@ def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> Node
         components(kubepods_name(cgroup_root), driver)
     except UnsafeNameError as refused:
         raise config.error("cgroupRoot", refused.message, refused.todo, refused.value) from None
+    check_eviction(config)
     eviction = eviction_memory(config, size.memory)
     enforce = enforced(config)
     kube_reserved, system_reserved = both_reserved(config, size.cpus)
@@ -92,16 +114,20 @@ def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> Node
         eviction_memory=eviction,
         qos_reserved_memory=qos_reserved_memory(config),
         pod_pids_limit=pod_pids_limit(config),
+        max_pods=max_pods(config, size.cpus),
         cfs=cfs_quota(config),
         cpu_manager_policy=cpu_manager_policy(config),
         memory_manager_policy=memory_manager_policy(config),
+        topology_manager_scope=topology_manager_scope(config),
         memory_reservation_policy=memory_reservation_policy(config),
         memory_throttling_factor=memory_throttling_factor(config),
         swap_behavior=swap_behavior(config),
         single_process_oom_kill=single_process_oom_kill(config),
         # default true since 1.35 (KEP-5573); the field exists since 1.31
         fail_cgroup_v1=config.version.at_least(31) and config.flag("failCgroupV1", config.version.at_least(35)),
-        warnings=tuple(config.warnings),
     )
     check_reserved(config, node)
-    return node
+    check_topology_manager(config)
+    check_cpu_manager(config, node)
+    check_reserved_memory(config, node)
+    return replace(node, warnings=tuple(config.warnings))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-
 from cgroup_engine.errors import ConfigError, quoted
 
 
@@ -33,6 +31,8 @@ def with_overrides(fields: Mapping[str, Any], overrides: Iterable[str]) -> Mappi
         if value == "":
             at.pop(names[-1], None)
             continue
+        import yaml  # it takes long to import
+
         try:
             at[names[-1]] = yaml.safe_load(value)
         except yaml.YAMLError:

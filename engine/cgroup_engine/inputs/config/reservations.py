@@ -14,6 +14,11 @@ from cgroup_engine.model.pod import Resources
 from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
 
 _DEFAULT_EVICTION_MEMORY = "100Mi"
+_SIGNALS = {  # release 1.N -> the signals of evictionHard that it brought
+    24: "memory.available nodefs.available nodefs.inodesFree imagefs.available imagefs.inodesFree "
+    "allocatableMemory.available pid.available",
+    29: "containerfs.available containerfs.inodesFree",
+}
 
 
 def enforced(config: ConfigFields) -> frozenset[str]:
@@ -36,12 +41,12 @@ def enforced(config: ConfigFields) -> frozenset[str]:
             )
     keys = frozenset(listed)
     if len(keys) != len(listed) and config.version.at_least(31):
-        raise config.error("enforceNodeAllocatable", "names a key twice", "correct the list")
+        config.refuse("enforceNodeAllocatable", "names a key twice", "correct the list")
     if "none" in keys and len(listed) > 1:
-        raise config.error("enforceNodeAllocatable", 'names "none" with others', "correct the list")
+        config.refuse("enforceNodeAllocatable", 'names "none" with others', "correct the list")
     for key in ("system-reserved", "kube-reserved"):
         if {key, f"{key}-compressible"} <= keys:
-            raise config.error("enforceNodeAllocatable", f"names {key} and {key}-compressible", "use one of them")
+            config.refuse("enforceNodeAllocatable", f"names {key} and {key}-compressible", "use one of them")
     return keys - {"none"}
 
 
@@ -53,13 +58,13 @@ def both_reserved(config: ConfigFields, cpus: int) -> tuple[Resources, Resources
         return kube, system
     for name in ("systemReservedCgroup", "kubeReservedCgroup"):
         if config.text(name, ""):
-            raise config.error("reservedSystemCPUs", f"is refused together with {name}", "use one of them")
+            config.refuse("reservedSystemCPUs", f"is refused together with {name}", "use one of them")
     try:
         reserved = parse_cpu_list(text)
     except ValueError:
         raise config.error("reservedSystemCPUs", f"{quoted(text)} is no list of CPUs", 'write "0-1,4"', text) from None
     if reserved and max(reserved) >= cpus:
-        raise config.error("reservedSystemCPUs", f"{quoted(text)} names CPUs that the node has not", value=text)
+        config.refuse("reservedSystemCPUs", f"{quoted(text)} names CPUs that the node has not", "name others", text)
     kube.pop("cpu", None)
     if reserved:
         system["cpu"] = from_milli(len(reserved) * 1000)
@@ -77,36 +82,61 @@ def _reserved(config: ConfigFields, name: str) -> Resources:
     return amounts
 
 
+def check_eviction(config: ConfigFields) -> None:
+    """Refuses thresholds of evictionHard as parseThresholdStatement of ``pkg/kubelet/eviction/helpers.go`` does.
+
+    A threshold is a percentage, or an amount above zero. 1.29 brought the signals of containerfs.
+
+    :raises ConfigError: a signal is not known, or its threshold is no such text.
+    """
+    known = {signal for since, names in _SIGNALS.items() if config.version.at_least(since) for signal in names.split()}
+    for signal, text in config.mapping("evictionHard").items():
+        if signal not in known:
+            config.refuse("evictionHard", f"{quoted(signal)} is not known", f"use some of {', '.join(sorted(known))}")
+        else:
+            threshold = _threshold(config, f"evictionHard.{signal}", text)
+            if isinstance(threshold, Quantity) and threshold.is_zero():  # ParseThresholdConfig refuses it
+                config.warnings.append(
+                    f"{config.where}: evictionHard.{signal}: {quoted(text)} is not above zero, and a kubelet does not "
+                    "start with it; taken as none, which is written 0%"
+                )
+
+
 def eviction_memory(config: ConfigFields, capacity: int) -> Quantity | None:
     """evictionHard["memory.available"] as bytes of the capacity; None without a threshold.
 
-    parseThresholdStatement of ``pkg/kubelet/eviction/helpers.go`` ignores "0%" and "100%", and holds other percentages
-    as a float32. Without evictionHard the default is 100Mi; with it there is a default only with
-    mergeDefaultEvictionSettings (1.33). A plain zero, which a kubelet refuses, counts as no threshold.
+    parseThresholdStatement ignores "0%" and "100%", and holds other percentages as a float32. Without evictionHard the
+    default is 100Mi; with it there is a default only with mergeDefaultEvictionSettings (1.33).
     """
     hard = config.mapping("evictionHard") if config.fields.get("evictionHard") is not None else None
     merge = config.version.at_least(33) and config.flag("mergeDefaultEvictionSettings", False)
     text = (hard or {}).get("memory.available")
     if text is None and (hard is None or merge):
         text = _DEFAULT_EVICTION_MEMORY
-    if text in (None, "0%", "100%"):
+    threshold = None if text is None else _threshold(config, "evictionHard.memory.available", text)
+    return from_bytes(int(float(capacity) * threshold)) if isinstance(threshold, float) else threshold
+
+
+def _threshold(config: ConfigFields, spot: str, text: object) -> Quantity | float | None:
+    """An amount, or a fraction as a float32; None for none."""
+    if text in ("0%", "100%"):
         return None
     if not isinstance(text, str) or not text.endswith("%"):
-        return config.amount(text, "evictionHard.memory.available")
+        return config.amount(text, spot)
     number = text.rstrip("%")
     if not re.fullmatch(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,2})?", number, re.A | re.I):
-        raise config.error("evictionHard.memory.available", f"{quoted(text)} is not a percentage", "use 0% to 100%")
+        raise config.error(spot, f"{quoted(text)} is not a percentage", "use 0% to 100%")
     fraction = _float32(_float32(float(number)) / 100)
     if not 0 <= fraction <= 1:
-        raise config.error("evictionHard.memory.available", f"{quoted(text)} is not a percentage", "use 0% to 100%")
-    return from_bytes(int(float(capacity) * fraction))
+        raise config.error(spot, f"{quoted(text)} is not a percentage", "use 0% to 100%")
+    return fraction
 
 
 def check_reserved(config: ConfigFields, node: NodeConfig) -> None:
     capacity = {name: amount for name, amount in node.capacity.items() if name != "pid"}
     kept = reservation(capacity, node.kube_reserved, node.system_reserved, node.eviction_memory)
     for name in over_reserved(capacity, kept):
-        raise config.error(
+        config.refuse(
             f"kubeReserved, systemReserved and evictionHard of {name}",
             f"are {kept[name]} in sum and the node has {capacity[name]}",
             "reserve less",
@@ -114,7 +144,7 @@ def check_reserved(config: ConfigFields, node: NodeConfig) -> None:
     for key, enforcement in (("kubeReserved", "kube-reserved"), ("systemReserved", "system-reserved")):
         amounts = node.kube_reserved if key == "kubeReserved" else node.system_reserved
         if not amounts and {enforcement, f"{enforcement}-compressible"} & node.enforce:
-            raise config.error(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
+            config.refuse(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
 
 
 def _float32(number: float) -> float:

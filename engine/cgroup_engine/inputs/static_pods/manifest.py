@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cgroup_engine.errors import PodError
-from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
-from cgroup_engine.inputs.static_pods.uid import static_uid
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 
@@ -21,7 +18,7 @@ _SOURCE = "kubernetes.io/config.source"
 
 def node_name_of_machine() -> str:
     """The name that a kubelet gives its node: the host's in small letters (GetHostname of component-helpers)."""
-    return socket.gethostname().strip().lower()
+    return os.uname().nodename.strip().lower()
 
 
 @dataclass(frozen=True)
@@ -43,6 +40,10 @@ class Manifests:
 
         :raises PodError: the hash cannot be computed.
         """
+        # the hash takes the types of a whole Pod, and most pods have a UID
+        from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
+        from cgroup_engine.inputs.static_pods.uid import static_uid
+
         try:
             uid = static_uid(item, pod, version, self.node_name, self.path(file))
         except NotCoveredError as unknown:

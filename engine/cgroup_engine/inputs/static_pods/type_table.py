@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
+NEWEST_TYPES = 36  # the newest release of types.txt
+
 
 @dataclass(frozen=True)
 class Field:

@@ -11,6 +11,7 @@ from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.static_pods.amounts import with_amounts
 from cgroup_engine.inputs.static_pods.dump import dumped
 from cgroup_engine.inputs.static_pods.not_covered import NotCoveredError
+from cgroup_engine.inputs.static_pods.type_table import NEWEST_TYPES
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
 
@@ -40,7 +41,9 @@ def static_uid(item: Mapping[str, Any], pod: Pod, version: KubeletVersion, node_
 
 
 def _check(item: Mapping[str, Any], version: KubeletVersion) -> None:
-    """Refuses fields that decoding treats by rules that this engine does not follow."""
+    """Refuses fields that decoding treats by rules that this engine does not follow, and releases of unknown types."""
+    if version.at_least(NEWEST_TYPES + 1):
+        raise NotCoveredError("the manifest", f"is for kubelet {version}, whose types are not known")
     if item.get("status"):
         raise NotCoveredError("status", "is given")
     spec = item["spec"]

@@ -22,7 +22,7 @@ INFINITY = (1 << 64) - 1
 NO_PROPERTY = "memory.memsw.limit_in_bytes"
 #: The first systemd with CPUQuotaPeriodUSec.
 _HAS_PERIOD = 242
-#: The first systemd with AllowedCPUs and the cpuset controller.
+#: The first systemd with AllowedCPUs, AllowedMemoryNodes and the cpuset controller.
 _HAS_CPUS = 244
 
 # weights, bytes and tasks: the number is the file's own
@@ -38,6 +38,8 @@ _NUMBERS = {
     "cpu.shares": "CPUShares",
     "memory.limit_in_bytes": "MemoryLimit",
 }
+# lists of CPUs and of NUMA nodes, as bit masks
+_MASKS = {"cpuset.cpus": "AllowedCPUs", "cpuset.mems": "AllowedMemoryNodes"}
 # the v1 hierarchies where systemd always makes the directory of a slice (seen of systemd 252); a cpuacct hierarchy of
 # its own is not among them
 V1_HIERARCHIES = ("cpu,cpuacct", "cpu", "memory", "pids", "systemd")
@@ -59,8 +61,8 @@ def resource_properties(files: Mapping[str, str], systemd: int, layout: Literal[
         [(file, text)] = files.items()
         if file in _NUMBERS:
             return [(_NUMBERS[file], ("t", _number(text)))]
-        if file == "cpuset.cpus" and layout == 2 and systemd >= _HAS_CPUS:  # on v1 systemd does nothing with it
-            return [("AllowedCPUs", ("ay", _bits(text)))]
+        if file in _MASKS and layout == 2 and systemd >= _HAS_CPUS:  # on v1 systemd does nothing with them
+            return [(_MASKS[file], ("ay", _bits(text)))]
         if file != "cpu.max":
             return None
         quota, period = text.split()

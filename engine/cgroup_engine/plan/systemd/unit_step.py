@@ -9,7 +9,7 @@ from cgroup_engine.plan.systemd.properties import Property, resource_properties,
 from cgroup_engine.tree.layout import Layout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class UnitStep(Step):
     """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
 

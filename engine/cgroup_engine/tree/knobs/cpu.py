@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US, CgroupLimits
 from cgroup_engine.model.wanted_cgroup import Field
@@ -18,7 +17,6 @@ from cgroup_engine.tree.layout import Controller
 _MAX_QUOTA_US = (1 << 44) - 1  # the kernel refuses more
 
 
-@dataclass(frozen=True)
 class V1Shares(PlainKnob):
     field: Field = "shares"
     controller: Controller = "cpu"
@@ -35,7 +33,6 @@ class V1Shares(PlainKnob):
         return "shares"
 
 
-@dataclass(frozen=True)
 class V2Weight(V1Shares):
     files: tuple[str, ...] = ("cpu.weight",)
     default: Setting = ("100",)
@@ -50,7 +47,6 @@ class V2Weight(V1Shares):
         return "weight"
 
 
-@dataclass(frozen=True)
 class V1Quota(PlainKnob):
     """cpu.cfs_quota_us and cpu.cfs_period_us; -1 is no quota.
 
@@ -124,7 +120,6 @@ class V1Quota(PlainKnob):
 V1_QUOTA = V1Quota()
 
 
-@dataclass(frozen=True)
 class V2Quota(PlainKnob):
     """cpu.max, "QUOTA PERIOD" in µs. One write sets both, and the kernel compares neither with the parent."""
 

@@ -7,7 +7,6 @@ The kernel (mm/memcontrol.c) rounds bytes down to a page. It shows nearly 2^63 a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.wanted_cgroup import Field
@@ -18,7 +17,6 @@ _PAGE_SIZES = (4096, 16384, 65536)  # of all architectures
 V1_NO_LIMIT = (1 << 63) - 65536  # at or below 2^63-1 rounded down to a page of any size
 
 
-@dataclass(frozen=True)
 class V1Memory(PlainKnob):
     field: Field = "memory"
     controller: Controller = "memory"
@@ -48,7 +46,6 @@ class V1Memory(PlainKnob):
 V1_MEMORY = V1Memory()
 
 
-@dataclass(frozen=True)
 class V1MemoryAndSwap(V1Memory):
     """memory.limit_in_bytes with memory.memsw.limit_in_bytes, which counts memory and swap together.
 
@@ -76,7 +73,6 @@ class V1MemoryAndSwap(V1Memory):
 MEMORY_AND_SWAP = V1MemoryAndSwap()
 
 
-@dataclass(frozen=True)
 class V2Memory(V1Memory):
     files: tuple[str, ...] = ("memory.max",)
     default: Setting = ("max",)
@@ -88,9 +84,11 @@ class V2Memory(V1Memory):
         return math.inf if setting[0] == "max" else super().size(setting)
 
 
-@dataclass(frozen=True)
 class V2MemoryBytes(V2Memory):
     """memory.min, memory.low, memory.high, memory.swap.max: bytes of the limit of the same name."""
+
+    def __init__(self, field: Field, file: str, default: str = "max") -> None:
+        self.field, self.files, self.default = field, (file,), (default,)
 
     def _bytes(self, limits: CgroupLimits) -> int | None:
         return {
@@ -108,7 +106,6 @@ class V2MemoryBytes(V2Memory):
         return self.default if number is None else (str(number),)
 
 
-@dataclass(frozen=True)
 class V2OomGroup(PlainKnob):
     """memory.oom.group, 0 or 1: does the OOM killer kill all processes of the cgroup together?"""
 

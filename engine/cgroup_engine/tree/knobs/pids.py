@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.wanted_cgroup import Field
@@ -11,7 +10,6 @@ from cgroup_engine.tree.knobs.knob import PlainKnob, Setting
 from cgroup_engine.tree.layout import Controller
 
 
-@dataclass(frozen=True)
 class Pids(PlainKnob):
     field: Field = "pids"
     controller: Controller = "pids"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.tree.knobs.cpu import V1_QUOTA, V1Shares, V2Quota, V2Weight
-from cgroup_engine.tree.knobs.cpuset import CPUS
+from cgroup_engine.tree.knobs.cpuset import CPUS, MEMS
 from cgroup_engine.tree.knobs.hugetlb import hugetlb_knob
 from cgroup_engine.tree.knobs.knob import Knob
 from cgroup_engine.tree.knobs.memory import MEMORY_AND_SWAP, V1_MEMORY, V2Memory, V2MemoryBytes, V2OomGroup
@@ -20,10 +20,10 @@ KNOBS: dict[int, tuple[Knob, ...]] = {
         V2Quota(),
         V2Memory(),
         Pids(),
-        V2MemoryBytes("memory_min", files=("memory.min",), default=("0",)),
-        V2MemoryBytes("memory_low", files=("memory.low",), default=("0",)),
-        V2MemoryBytes("memory_high", files=("memory.high",)),
-        V2MemoryBytes("swap", files=("memory.swap.max",)),
+        V2MemoryBytes("memory_min", "memory.min", "0"),
+        V2MemoryBytes("memory_low", "memory.low", "0"),
+        V2MemoryBytes("memory_high", "memory.high"),
+        V2MemoryBytes("swap", "memory.swap.max"),
         V2OomGroup(),
     ),
 }
@@ -41,8 +41,7 @@ def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -
     knobs = KNOBS[version] + tuple(
         hugetlb_knob(version, size, reservations=limits.hugepage_reservations) for size in limits.hugepages
     )
-    if CPUS.given(limits):
-        knobs += (CPUS,)
+    knobs += tuple(knob for knob in (CPUS, MEMS) if knob.given(limits))
     if version == 1 and swap and limits.swap is not None:
         return tuple(MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
     return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")

@@ -46,6 +46,7 @@ class FakeSystemd:
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.refuse: dict[str, tuple[str, str]] = {}
         self.takes_cpuset_away = True  # not while another unit beside it has CPUs
+        self.default_tasks_max = 4915  # 15% of 32768
         self._jobs = 0
         self._listener = socket.socket(socket.AF_UNIX)
         path = directory / "bus"
@@ -122,6 +123,8 @@ class FakeSystemd:
     def _property(self, path: str, name: str) -> tuple[str, Any]:
         if name == "Version":
             return "s", f"{self.version}.1-1~deb"
+        if name == "DefaultTasksMax":
+            return "t", self.default_tasks_max
         unit = bytes.fromhex(path.rpartition("/")[2]).decode()
         return {
             "ActiveState": ("s", "active"),

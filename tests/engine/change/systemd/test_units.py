@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -433,6 +434,36 @@ def test_systemds_names_only_makes_directories_without_asking_systemd(
     assert command("apply", "--systemd-names-only", pods) == 0
     assert "mkdir kubepods.slice" in capsys.readouterr().out
     assert command("down", "--systemd-names-only") == 0
+
+
+@pytest.mark.parametrize(("said", "expected"), [(1234, 1234), (INFINITY, -1)])
+def test_a_scope_has_the_tasks_that_this_machines_systemd_gives_it(
+    machine: Callable[..., Any],
+    make_node: Callable[..., NodeConfig],
+    make_pod: Callable[..., Pod],
+    monkeypatch: pytest.MonkeyPatch,
+    said: int,
+    expected: int,
+) -> None:
+    """systemd 252 was asked: a percentage in system.conf.d is a number on the bus, and infinity is 2^64-1."""
+    monkeypatch.setattr(root, "MACHINE_ROOT", "/own")
+    machine().fake.default_tasks_max = said
+    options = Namespace(root="/own", systemd_names_only=False)
+    node = root.with_default_tasks_max(options, make_node(driver="systemd"))
+    container = wanted_tree(node, [make_pod()])[-1]
+    assert container.limits.pids == expected
+    assert "on this machine" in container.reasons["pids"].why
+
+
+def test_without_an_answer_a_scope_has_the_tasks_that_systemd_has_built_in(
+    make_node: Callable[..., NodeConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(root, "MACHINE_ROOT", "/own")
+    monkeypatch.setattr(bus, "_BOOTED", str(tmp_path / "not booted"))
+    node = make_node(driver="systemd")
+    options = Namespace(root="/own", systemd_names_only=False)
+    assert root.with_default_tasks_max(options, node) == node
+    assert node.scope_tasks == node.max_pids * 15 // 100
 
 
 @pytest.mark.parametrize(

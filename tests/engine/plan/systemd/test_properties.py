@@ -23,6 +23,7 @@ from cgroup_engine.plan.systemd.properties import INFINITY, known_controllers, r
         ({"pids.max": "100"}, [("TasksMax", ("t", 100))]),
         ({"cpuset.cpus": "0-2,9"}, [("AllowedCPUs", ("ay", b"\x07\x02"))]),
         ({"cpuset.cpus": " "}, [("AllowedCPUs", ("ay", b""))]),
+        ({"cpuset.mems": "0-1"}, [("AllowedMemoryNodes", ("ay", b"\x03"))]),
         ({"memory.oom.group": "1"}, None),
         ({"hugetlb.2MB.max": "0"}, None),
         ({"hugetlb.2MB.max": "0", "hugetlb.2MB.rsvd.max": "0"}, None),

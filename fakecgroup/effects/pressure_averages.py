@@ -1,0 +1,79 @@
+"""Averages of pressure: the share of time that tasks were stalled, over 10, 60 and 300 s (kernel/sched/psi.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIXED_SHIFT = 11
+FIXED_1 = 1 << FIXED_SHIFT  # an average of 1 percent
+DECAYS = (1677, 1981, 2034)  # of FIXED_1 in one interval: 1/exp(2s/10s), 1/exp(2s/60s), 1/exp(2s/300s)
+
+
+def interval(hz: int) -> int:
+    """ns between two updates of the averages: 2 s and a jiffy (psi_init: PSI_FREQ in jiffies)."""
+    return (2 * hz + 1) * (1_000_000_000 // hz)
+
+
+@dataclass(slots=True)
+class Averages:
+    """The averages of one state (`some` or `full`) of one resource in one cgroup.
+
+    Times are ns. `due` is when the next update is due, `updated` when the last one was, `total` the stalled ns that it
+    had seen. `percent` are the three averages in percent of FIXED_1.
+    """
+
+    due: int
+    updated: int
+    interval: int
+    total: int = 0
+    percent: tuple[int, ...] = (0, 0, 0)
+
+    def update(self, now: int, total: int) -> None:
+        """Take the stalled ns `total` at `now` (update_averages). Do nothing before the update is due.
+
+        Intervals that were missed count as without stalls; the stall of all of them is in the last.
+        """
+        if now < self.due:
+            return
+        missed = (now - self.due) // self.interval
+        period = now - (self.updated + missed * self.interval)
+        sample = min(total - self.total, period)
+        self.total += sample
+        active = sample * 100 // period * FIXED_1
+        self.percent = tuple(
+            _decayed(_decayed_idle(average, decay, missed), decay, active)
+            for average, decay in zip(self.percent, DECAYS, strict=True)
+        )
+        self.due += (1 + missed) * self.interval
+        self.updated = now
+
+    def shown(self) -> tuple[str, ...]:
+        """The averages as the file shows them, in percent with two decimals (psi_show: LOAD_INT, LOAD_FRAC)."""
+        return tuple(
+            f"{value >> FIXED_SHIFT}.{(value & FIXED_1 - 1) * 100 >> FIXED_SHIFT:02}" for value in self.percent
+        )
+
+
+def _decayed(average: int, decay: int, active: int) -> int:
+    """The average after one interval with `active` percent of FIXED_1 (calc_load): rounded up while it grows."""
+    grown = average * decay + active * (FIXED_1 - decay)
+    if active >= average:
+        grown += FIXED_1 - 1
+    return grown // FIXED_1
+
+
+def _decayed_idle(average: int, decay: int, intervals: int) -> int:
+    """The average after intervals without stalls (calc_load_n)."""
+    return _decayed(average, _power(decay, intervals), 0) if intervals else average
+
+
+def _power(base: int, exponent: int) -> int:
+    """A power of a fixed point number, rounded at each multiplication (fixed_power_int)."""
+    result, half = FIXED_1, FIXED_1 >> 1
+    while exponent:
+        if exponent & 1:
+            result = result * base + half >> FIXED_SHIFT
+        exponent >>= 1
+        if exponent:
+            base = base * base + half >> FIXED_SHIFT
+    return result

@@ -1,0 +1,43 @@
+"""How long tasks of a cgroup were stalled for one resource (kernel/sched/psi.c, struct psi_group)."""
+
+from __future__ import annotations
+
+from .pressure_averages import Averages
+
+
+class Stalls:
+    """Stalled ns so far: `some` and `full`, and their averages. `now` is the time up to which they are known."""
+
+    __slots__ = ("full", "full_averages", "now", "some", "some_averages")
+
+    def __init__(self, now: int, interval: int) -> None:
+        self.now = now
+        self.some = 0.0
+        self.full = 0.0
+        self.some_averages = Averages(now + interval, now, interval)
+        self.full_averages = Averages(now + interval, now, interval)
+
+    def add(self, now: int, time: int, some: float, full: float) -> None:
+        """Take the stalled ns of the last `time` ns before `now`, evenly spread. Update averages that are due."""
+        start = now - time
+        for averages, total, more in ((self.some_averages, self.some, some), (self.full_averages, self.full, full)):
+            while averages.due <= now:
+                averages.update(averages.due, round(total + more * max(0, averages.due - start) / time))
+        self.some += some
+        self.full += full
+        self.now = now
+
+    def lines(self, now: int) -> list[str]:
+        """The lines `some` and `full` as the file shows them now: averages in percent, totals in µs."""
+        for averages, total in ((self.some_averages, self.some), (self.full_averages, self.full)):
+            if averages.due <= now:  # the worker ran at the end of the interval in which tasks ran last (psi_avgs_work)
+                averages.update(averages.due, round(total))
+            averages.update(now, round(total))
+        return [
+            f"{name} avg10={averages.shown()[0]} avg60={averages.shown()[1]} avg300={averages.shown()[2]} "
+            f"total={round(total) // 1000}\n"
+            for name, averages, total in (
+                ("some", self.some_averages, self.some),
+                ("full", self.full_averages, self.full),
+            )
+        ]

@@ -1,0 +1,110 @@
+"""A played scenario as text: a table for people, JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from .play import SECOND, Checked, Outcome, Sample
+
+_COLUMNS = ("time_s", "cgroup", "usage_usec", "nr_periods", "nr_throttled", "throttled_usec")
+_PRESSURE = ("cpu_some_avg10", "cpu_some_total")
+_HEADS = ("CGROUP", "CPUS", "CPU TIME", "PERIODS", "THROTTLED", "THROTTLED FOR", "WAITED")
+
+
+def table(outcome: Outcome) -> list[str]:
+    """What each cgroup had used in the end, and a line for each expectation that does not hold.
+
+    CPUS is the average. WAITED is the part of the time in which a task of the cgroup waited for a CPU.
+    """
+    last = [sample for sample in outcome.samples if sample.time == outcome.time]
+    rows = [_HEADS, *(_row(sample) for sample in last)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+    wrong = [one for one in outcome.checked if not one.holds]
+    held = len(outcome.checked) - len(wrong)
+    lines += ["", *map(unmet, wrong)] if wrong else []
+    if outcome.checked:
+        lines += ["", f"{held} of {len(outcome.checked)} expectations hold"]
+    return lines
+
+
+def unmet(checked: Checked) -> str:
+    """An expectation that does not hold: where it stands, what it says, and what was seen."""
+    one = checked.expectation
+    if one.file is None:
+        where = f" in {one.cgroup}" if one.cgroup else ""
+        return f"{one.place}: at {_seconds(one.time)} s {one.killed} are to be killed{where}, and {checked.seen} are"
+    what = f"the line {one.has!r}" if one.has is not None else f"{_bound(one.between)}"
+    key = f" {one.key}" if one.key else ""
+    return f"{one.place}: at {_seconds(one.time)} s {one.file}{key} is to be {what}, and is {checked.seen}"
+
+
+def as_json(outcome: Outcome) -> str:
+    """The samples and the expectations; times in s, CPU times in µs, averages in percent."""
+    return json.dumps(
+        {
+            "version": 1,
+            "time": outcome.time / SECOND,
+            "holds": outcome.holds,
+            "samples": [dict(zip((*_COLUMNS, *_PRESSURE), _values(sample), strict=True)) for sample in outcome.samples],
+            "expectations": [
+                {
+                    "place": one.expectation.place,
+                    "time": one.expectation.time / SECOND,
+                    "file": one.expectation.file,
+                    "key": one.expectation.key,
+                    "seen": one.seen,
+                    "holds": one.holds,
+                }
+                for one in outcome.checked
+            ],
+        },
+        indent=1,
+    )
+
+
+def as_csv(outcome: Outcome) -> str:
+    """A line for each sample, after a line of names."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_COLUMNS, *_PRESSURE))
+    writer.writerows(_values(sample) for sample in outcome.samples)
+    return text.getvalue()
+
+
+def _values(sample: Sample) -> tuple[object, ...]:
+    average, total = sample.pressure if sample.pressure is not None else (None, None)
+    return (
+        sample.time / SECOND,
+        sample.cgroup,
+        sample.usage,
+        sample.nr_periods,
+        sample.nr_throttled,
+        sample.throttled,
+        average,
+        total,
+    )
+
+
+def _row(sample: Sample) -> tuple[str, ...]:
+    time = sample.time / SECOND
+    return (
+        sample.cgroup,
+        f"{sample.usage / 1e6 / time:.2f}" if time else "-",
+        f"{sample.usage / 1e6:.2f} s",
+        f"{sample.nr_periods:,}",
+        f"{sample.nr_throttled:,}",
+        f"{sample.throttled / 1e6:.2f} s",
+        f"{sample.pressure[1] / 1e4 / time:.0f} %" if sample.pressure is not None and time else "-",
+    )
+
+
+def _bound(between: tuple[float, float] | None) -> str:
+    assert between is not None
+    return f"from {between[0]:,.15g} to {between[1]:,.15g}"
+
+
+def _seconds(time: int) -> str:
+    return f"{time / SECOND:g}"

@@ -1,0 +1,84 @@
+"""The start of commands: ``--help``, and a plan of three pods, beside Python with what every such command imports.
+
+All are whole processes, one after the other in each round, and what counts is the CPU time of each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from . import interruption
+from .errors import BenchmarkError
+from .planning import NODE, empty_root, pod_list
+
+BARE = "python -c 'import yaml, argparse'"
+_PODS = 3
+_ENGINE = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
+_FAKE = "import sys; from fakecgroup_mount.cli import main; sys.exit(main())"
+
+
+def measure(rounds: int, directory: Path) -> dict[str, Any]:
+    """For each command: ms of CPU time, and their ratio to the bare process round by round.
+
+    :raises BenchmarkError: one of them failed.
+    """
+    file = directory / "pods.yaml"
+    file.write_text("".join(pod_list(_PODS)))
+    plan = ["plan", "--root", empty_root(directory), *NODE, str(file)]
+    commands = {
+        BARE: ["import yaml, argparse"],
+        "cgroup-engine --help": [_ENGINE, "--help"],
+        f"cgroup-engine plan of {_PODS} pods": [_ENGINE, *plan],
+        "fakecgroup --help": [_FAKE, "--help"],
+    }
+    for command in commands.values():
+        _cpu_ms(command)  # compiles what changed since the last time
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(_cpu_ms(command))
+            interruption.check()
+    return {
+        "run": {"rounds": rounds},
+        "starts": {
+            name: {
+                "cpu_ms": _spread(found),
+                "ratio": _spread([here / bare for here, bare in zip(found, times[BARE], strict=True)]),
+            }
+            for name, found in times.items()
+        },
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """A row for each command: median ms, and the ratio's median, minimum and maximum."""
+    width = max(map(len, result["starts"]))
+    lines = [f"{'':{width}}  {'CPU ms':>7}  ratio  (min–max)"]
+    for name, figures in result["starts"].items():
+        ratio = figures["ratio"]
+        lines.append(
+            f"{name:{width}}  {figures['cpu_ms']['median']:7.1f}  {ratio['median']:5.2f}  "
+            f"({ratio['min']:.2f}–{ratio['max']:.2f})"
+        )
+    return "\n".join([*lines, "", f"{result['run']['rounds']} rounds; CPU time of whole processes"])
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
+
+
+def _cpu_ms(command: Sequence[str]) -> float:
+    null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    # modules are compiled once, as where they are installed
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    words = [sys.executable, "-c", *command]
+    pid = os.posix_spawn(sys.executable, words, environment, file_actions=[null])
+    _, status, usage = os.wait4(pid, 0)
+    if status != 0:
+        raise BenchmarkError(f"{' '.join(command[1:]) or 'python'}: exit status {os.waitstatus_to_exitcode(status)}")
+    return (usage.ru_utime + usage.ru_stime) * 1000

@@ -1,7 +1,0 @@
-"""What goes wrong with a virtual machine."""
-
-from __future__ import annotations
-
-
-class MachineError(Exception):
-    """A machine, or what it takes to boot one, is missing or did not work; the text is one line for the user."""
