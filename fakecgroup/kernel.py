@@ -30,6 +30,7 @@ from .machine.personality import choose
 from .outside.proc_files import places
 from .refuse import refuse
 from .simulation.clock import VirtualClock
+from .simulation.kill import Kill
 from .simulation.workload import Workload
 from .simulation.world import World
 from .tasks.process_table import ProcessTable
@@ -454,6 +455,11 @@ class Kernel:
     def killed(self, cgroup: str = "/") -> int:
         """How many simulated processes were killed in a cgroup and below it; on v1 the path begins with a hierarchy."""
         return 0 if self._world is None else self._world.killed(cgroup)
+
+    @property
+    def kills(self) -> Sequence[Kill]:
+        """The simulated processes that were killed so far, in order."""
+        return () if self._world is None else tuple(self._world.kills)
 
     def _simulation(self) -> World:
         if self._world is None:

@@ -16,6 +16,7 @@ from ..effects.stalls import Stalls
 from ..tasks.usage import CpuTime, CpuUse
 from .cpu import Demand, Scheduler
 from .cpu_pressure import Piece, piece, stalled
+from .kill import Kill
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
@@ -69,7 +70,7 @@ class World:
         self._order = count()
         self._scheduler = Scheduler(host.machine.cpus, self._offset)
         self._cpus = host.machine.cpus
-        self._killed: list[tuple[str, ...]] = []  # the paths of the killed processes' cgroups
+        self.kills: list[Kill] = []
         table.on_kill = self._note_kill
 
     def add(self, pid: int, workload: Workload) -> None:
@@ -86,13 +87,14 @@ class World:
         self._reap(pid)
 
     def _note_kill(self, pid: int) -> None:
-        if pid in self._processes:
-            self._killed.append(self._host.paths_of(pid))
+        process = self._processes.get(pid)
+        if process is not None:
+            self.kills.append(Kill(self.now, pid, process.workload.name, self._host.paths_of(pid)))
 
     def killed(self, cgroup: str) -> int:
         """How many processes were killed in a cgroup and below it."""
         above = cgroup.rstrip("/") + "/"
-        return sum(any(f"{path}/".startswith(above) for path in paths) for paths in self._killed)
+        return sum(any(f"{path}/".startswith(above) for path in kill.cgroups) for kill in self.kills)
 
     def advance(self, time: int) -> None:
         """Let ns pass."""

@@ -190,3 +190,11 @@ def test_time_that_is_advanced_in_steps_is_the_same_time() -> None:
 def test_no_other_time_can_pass(kernel: Kernel, seconds: float) -> None:
     with pytest.raises(ValueError, match=r"^seconds: "):
         kernel.advance(seconds)
+
+
+def test_a_kill_says_when_it_was_which_process_and_where(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    (pid,) = kernel.spawn("/a", Workload([_BUSY], name="web"))
+    kernel.advance(2)
+    kernel.write("/a/cgroup.kill", "1")
+    assert [tuple(kill) for kill in kernel.kills] == [(2_000_000_000, pid, "web", ("/a",))]
