@@ -1,0 +1,17 @@
+"""How pages are charged to a cgroup (mm/memcontrol.c, try_charge_memcg)."""
+
+from __future__ import annotations
+
+CHARGE_BATCH = 64  # pages (MEMCG_CHARGE_BATCH)
+SWAP_CLUSTER_MAX = 32  # pages that one round of reclaim looks for
+MAX_RECLAIM_RETRIES = 16
+
+
+def charge_batch(version: tuple[int, int]) -> int:
+    """Pages that a CPU takes at once, of which it keeps what is not used yet; 32 before 6.1 (MEMCG_CHARGE_BATCH)."""
+    return CHARGE_BATCH if version >= (6, 1) else 32
+
+
+def rounds_of_reclaim(pages: int) -> int:
+    """How often a process finds its cgroup at the limit until so many pages were reclaimed for it."""
+    return -(-pages // SWAP_CLUSTER_MAX)
