@@ -16,6 +16,7 @@ from .kernel import Kernel
 from .kernel_fs import KernelFs
 from .machine.personality import personalities
 from .simulation.workload import Workload
+from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import End, Processes, TaskInfo
 from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
@@ -30,6 +31,7 @@ __all__ = [
     "End",
     "EventFd",
     "Faults",
+    "JoinedProcesses",
     "Kernel",
     "KernelFs",
     "MemoryUse",

@@ -33,6 +33,7 @@ from .simulation.clock import VirtualClock
 from .simulation.kill import Kill
 from .simulation.workload import Workload
 from .simulation.world import World
+from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import Processes
 from .vfs.openfile import OpenFile
@@ -415,7 +416,7 @@ class Kernel:
         """Start the processes of a workload in a cgroup, on v1 in one of each hierarchy that matters.
 
         Time passes for them in `advance` alone. Returns their pids. Raises what a write to cgroup.procs raises, and
-        TypeError if `processes` is no `ProcessTable`. Nothing is left of them then.
+        TypeError if `processes` is no `ProcessTable` and no `JoinedProcesses`. Nothing is left of them then.
         """
         world = self._simulation()
         pids = []
@@ -435,7 +436,7 @@ class Kernel:
         """Let time pass: the clock goes on by `seconds`, and simulated processes live for that long.
 
         From the first call of this or of `spawn` on, time passes in no other way. Raises ValueError for negative
-        times, and TypeError if `processes` is no `ProcessTable`.
+        times, and TypeError if `processes` is no `ProcessTable` and no `JoinedProcesses`.
         """
         if not 0 <= seconds <= _MOST_SECONDS:
             raise ValueError(f"seconds: {seconds!r} is no time that can pass: 0 to {_MOST_SECONDS:,}")
@@ -467,6 +468,9 @@ class Kernel:
         return self._world
 
     def _table(self) -> ProcessTable:
+        if isinstance(self.processes, JoinedProcesses):
+            self.processes.begin()
+            return self.processes.simulated
         if not isinstance(self.processes, ProcessTable):
             raise TypeError("simulated processes are for a Kernel with its own table of processes")
         return self.processes

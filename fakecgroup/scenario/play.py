@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from os import strerror
 
 from ..core.cgroup import Cgroup
 from ..kernel import Kernel
 from .read import ScenarioError
-from .scenario import CgroupSetup, Expectation, Scenario, Write
+from .scenario import Expectation, Scenario
+from .stage import Stage, why
 
 SECOND = 1_000_000_000  # ns
 _DEFAULTS = {"cpus": "4", "memory": "8Gi"}
@@ -88,16 +88,11 @@ class _Play:
         self._kernel = kernel
 
     def run(self, until: int, every: int | None) -> Outcome:
+        stage = Stage(self._kernel)
         for setup in self._scenario.cgroups:
-            self._make(setup)
+            stage.make(setup)
         for placed in self._scenario.workloads:
-            with_cgroups = [f"/{path}" for path in placed.cgroups]
-            try:
-                self._kernel.spawn(with_cgroups, placed.workload)
-            except OSError as error:
-                raise ScenarioError(
-                    f"{placed.place}: no process can be in {', '.join(placed.cgroups)}: {_why(error)}"
-                ) from None
+            stage.spawn(placed)
         outcome = Outcome(until)
         now = 0
         for time in sorted(self._stops(until, every)):
@@ -106,7 +101,7 @@ class _Play:
             for at in self._scenario.at:
                 if at.time == time:
                     for write in at.writes:
-                        self._write(write)
+                        stage.write(write)
             outcome.checked += [self._check(one) for one in self._scenario.expect if one.time == time]
             if every is not None and time % every == 0:
                 outcome.samples += self._sample(time)
@@ -119,37 +114,6 @@ class _Play:
             stops |= set(range(every, until + 1, every))
         return stops
 
-    def _make(self, setup: CgroupSetup) -> None:
-        path = ""
-        v2 = self._kernel.layout == "v2"
-        for part in setup.path.split("/"):
-            if v2:
-                for controller in self._needed(setup):
-                    self._write(Write(f"{path}/cgroup.subtree_control", f"+{controller}", setup.place))
-            path = f"{path}/{part}"
-            try:
-                self._kernel.mkdir(path)
-            except FileExistsError:
-                pass
-            except OSError as error:
-                raise ScenarioError(f"{setup.place}: cgroup {setup.path} cannot be made: {_why(error)}") from None
-        for write in setup.writes:
-            self._write(write)
-
-    def _needed(self, setup: CgroupSetup) -> list[str]:
-        """The controllers of the files that a cgroup is given, on v2."""
-        available = self._kernel.read("/cgroup.controllers").split()
-        files = [write.path.rpartition("/")[2].partition(".")[0] for write in setup.writes]
-        return [controller for controller in dict.fromkeys(files) if controller in available]
-
-    def _write(self, write: Write) -> None:
-        try:
-            self._kernel.write(f"/{write.path}", write.text)
-        except OSError as error:
-            raise ScenarioError(
-                f"{write.place}: the kernel refuses {write.text!r} for {write.path.lstrip('/')}: {_why(error)}"
-            ) from None
-
     # -- looks --------------------------------------------------------------------------------------
 
     def _check(self, one: Expectation) -> Checked:
@@ -159,7 +123,7 @@ class _Play:
         try:
             text = self._kernel.read(f"/{one.file}")
         except OSError as error:
-            return Checked(one, _why(error), False)
+            return Checked(one, why(error), False)
         if one.has is not None:
             holds = one.has in text.splitlines()
             return Checked(one, text.strip().replace("\n", "; ") or "an empty file", holds)
@@ -225,7 +189,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _why(error: OSError) -> str:
-    return strerror(error.errno) if error.errno else str(error)

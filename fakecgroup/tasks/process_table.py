@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 class ProcessTable:
     """A table of processes that use what `use` says, else nothing. pid 1 is init, pid 2 kthreadd.
 
-    Methods that change a task raise ProcessLookupError (ESRCH) if it is not there.
+    With `first` the table is empty at the start, and its pids begin there. Methods that change a task raise
+    ProcessLookupError (ESRCH) if it is not there.
     """
 
-    def __init__(self) -> None:
-        self._tasks: dict[int, TaskInfo] = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
-        self._granted = {1: ALL_PRIVILEGES, 2: ALL_PRIVILEGES}
+    def __init__(self, first: int | None = None) -> None:
+        self._tasks: dict[int, TaskInfo] = {}
+        if first is None:
+            self._tasks = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
+        self._granted = dict.fromkeys(self._tasks, ALL_PRIVILEGES)
         self._used: dict[int, CpuUse] = {}
         self.frozen: set[int] = set()
         self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
-        self._next = 180  # with an 8 in it, so that "0180" is neither an octal number nor a pid
+        self.stopped: set[int] = set()  # by a signal
+        # 180 has an 8 in it, so that "0180" is neither an octal number nor a pid
+        self._next = 180 if first is None else first
 
     def find(self, tid: int) -> TaskInfo | None:
         return self._tasks.get(tid)
@@ -75,6 +80,15 @@ class ProcessTable:
     def freeze(self, tgid: int, frozen: bool) -> None:
         """Note which processes are `frozen`."""
         (self.frozen.add if frozen else self.frozen.discard)(tgid)
+
+    def stop(self, tgid: int, stopped: bool) -> None:
+        """Stop or continue a process, as SIGSTOP and SIGCONT do; a frozen one stays frozen."""
+        self._task(tgid)
+        (self.stopped.add if stopped else self.stopped.discard)(tgid)
+
+    def waits(self, tgid: int) -> bool:
+        """True if a process is frozen or stopped."""
+        return tgid in self.frozen or tgid in self.stopped
 
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         return True
@@ -142,3 +156,4 @@ class ProcessTable:
         del self._tasks[tid], self._granted[tid]
         self._used.pop(tid, None)
         self.frozen.discard(tid)
+        self.stopped.discard(tid)
