@@ -13,7 +13,14 @@ from ..parse import kstrtoint, strstrip
 from ..refuse import refuse
 from . import threadmode
 from .attach import attach, find_task
-from .pressure import poll_pressure, show_cpu_pressure, show_pressure, write_cpu_pressure, write_pressure
+from .pressure import (
+    poll_pressure,
+    show_cpu_pressure,
+    show_io_pressure,
+    show_memory_pressure,
+    write_cpu_pressure,
+    write_pressure,
+)
 
 if TYPE_CHECKING:
     from ..core.file_context import FileContext
@@ -372,7 +379,7 @@ FILES = (
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
-    _pressure("io.pressure", show_pressure, write_pressure),
-    _pressure("memory.pressure", show_pressure, write_pressure),
+    _pressure("io.pressure", show_io_pressure, write_pressure),
+    _pressure("memory.pressure", show_memory_pressure, write_pressure),
     _pressure("cpu.pressure", show_cpu_pressure, write_cpu_pressure),
 )

@@ -1,4 +1,4 @@
-"""Pressure stall information (kernel/sched/psi.c): the files of an idle cgroup, and triggers on open files."""
+"""Pressure stall information (kernel/sched/psi.c): how long tasks of a cgroup stalled, and triggers on open files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,25 @@ def _has_full_cpu(cgroup: Cgroup) -> bool:
     return cgroup.hierarchy.personality.at_least(5, 13)
 
 
-def show_pressure(cgroup: Cgroup) -> str:
-    """The lines `some` and `full` of memory and io: averages in percent, total in µs. Nothing stalls for these."""
-    return f"some{_IDLE}full{_IDLE}"
+def show_memory_pressure(cgroup: Cgroup) -> str:
+    """The lines `some` and `full`: averages in percent, total in µs."""
+    return "".join(_lines(cgroup, "memory"))
+
+
+def show_io_pressure(cgroup: Cgroup) -> str:
+    """As `show_memory_pressure`."""
+    return "".join(_lines(cgroup, "io"))
 
 
 def show_cpu_pressure(cgroup: Cgroup) -> str:
-    """The lines `some` and `full`; before 5.13 cpu.pressure has no `full` line."""
-    stalls = cgroup.stalls.get("cpu")
-    some, full = (f"some{_IDLE}", f"full{_IDLE}") if stalls is None else stalls.lines(cgroup.hierarchy.now())
+    """As `show_memory_pressure`; before 5.13 cpu.pressure has no `full` line."""
+    some, full = _lines(cgroup, "cpu")
     return some + full if _has_full_cpu(cgroup) else some
+
+
+def _lines(cgroup: Cgroup, resource: str) -> list[str]:
+    stalls = cgroup.stalls.get(resource)
+    return [f"some{_IDLE}", f"full{_IDLE}"] if stalls is None else stalls.lines(cgroup.hierarchy.now())
 
 
 def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:

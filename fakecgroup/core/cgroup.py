@@ -53,7 +53,7 @@ class Cgroup(Directory):
     memory_here: MemoryUse = MemoryUse()
     faults: Faults = Faults()  # of processes that were here or below when they faulted
     faults_here: Faults = Faults()
-    stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu
+    stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu, memory, io
     freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:

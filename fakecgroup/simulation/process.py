@@ -1,0 +1,41 @@
+"""One simulated process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .workload import Phase, Workload
+
+
+@dataclass(eq=False, slots=True)
+class Process:
+    """A simulated process, its workload, and the phase that it is in (None: it waits for its start).
+
+    `frozen` says that it is stopped from outside. `waits` is the share of the time in which it stalls for a resource
+    other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`.
+    """
+
+    pid: int
+    workload: Workload
+    started: int  # ns
+    number: int = -1  # of its phase
+    loops: int = 0
+    serial: int = 0  # of the phase's end in the queue
+    frozen: bool = False
+    waits: dict[str, float] = field(default_factory=dict)
+    used: float = 0.0  # ns of CPU time
+    stopped: float = 0.0  # ns in which it would have run but for a throttled group
+
+    @property
+    def phase(self) -> Phase | None:
+        return self.workload.phases[self.number] if self.number >= 0 else None
+
+    @property
+    def cpus(self) -> float:
+        """CPUs that it would use now. One that stalls for another resource is not runnable meanwhile."""
+        if self.number < 0 or self.frozen:
+            return 0.0
+        cpus = self.workload.phases[self.number].cpu
+        return cpus * max(0.0, 1.0 - sum(self.waits.values())) if self.waits else cpus
