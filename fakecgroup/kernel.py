@@ -462,6 +462,16 @@ class Kernel:
         """The simulated processes that were killed so far, in order."""
         return () if self._world is None else tuple(self._world.kills)
 
+    def next_event(self) -> int | None:
+        """ns of virtual time until something happens to simulated processes by itself; None if nothing will."""
+        return None if self._world is None else self._world.next_event()
+
+    def retire(self, pid: int) -> None:
+        """Let a simulated process exit now. Raises ProcessLookupError (ESRCH)."""
+        if self._table().find(pid) is None:
+            raise refuse(ESRCH)
+        self._simulation().remove(pid)
+
     def _simulation(self) -> World:
         if self._world is None:
             self._world = World(self, self._table(), self._clock, self._seed)

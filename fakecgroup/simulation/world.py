@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .resource import Resource
     from .workload import Workload
 
-_INIT = 1
+_NOBODY = 0  # the parent in the accounts: nobody that counts waits for a simulated process
+_FAR = 10_000_000_000  # ns that `next_event` looks ahead
 
 
 class Host(Protocol):
@@ -124,7 +125,7 @@ class World:
         """Tell the table what a process has used, for the files."""
         used = round(process.used)
         nice = used if process.workload.nice > 0 else 0
-        self.table.use(process.pid, CpuUse(process.started + 1, _INIT, CpuTime(used, used, 0, nice), CpuTime()))
+        self.table.use(process.pid, CpuUse(process.started + 1, _NOBODY, CpuTime(used, used, 0, nice), CpuTime()))
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -155,7 +156,7 @@ class World:
         self._changed = False
         processes = self._processes.values()
         for process in processes:
-            process.frozen = process.pid in self.table.frozen
+            process.frozen = self.table.waits(process.pid)
         for resource in self.resources:
             resource.gather(processes)
         self._pressure.gather(processes)
@@ -186,14 +187,26 @@ class World:
 
     def _pass(self, most: int) -> None:
         """Let time pass until something happens, at `most` until then."""
-        for resource in self.resources:
-            resource.resolve()
-        until = min(most, self._queue[0][0]) if self._queue else most
-        for resource in self.resources:
-            until = resource.next(until)
+        until = self._soonest(most)
         time, self.now = until - self.now, until
         self._clock.set(until)
         self._pressure.begin()
         for resource in reversed(self.resources):  # the CPU first: what processes used is known when one is killed
             resource.advance(until)
         self._pressure.count(time)
+
+    def _soonest(self, most: int) -> int:
+        """When something happens next, at `most` then."""
+        for resource in self.resources:
+            resource.resolve()
+        until = min(most, self._queue[0][0]) if self._queue else most
+        for resource in self.resources:
+            until = resource.next(until)
+        return until
+
+    def next_event(self) -> int | None:
+        """ns until something happens by itself; None if nothing does for ten seconds, or there are no processes."""
+        if not self._processes:
+            return None
+        until = self._soonest(self.now + _FAR)
+        return None if until == self.now + _FAR else until - self.now

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _COARSE = 20_000_000  # ns that children's time may be shown too small: two numbers in 1/100 s
 _ATTEMPTS = 4  # at one consistent view of a process and its children
+_NOBODY = 0  # the parent of a process that nobody waits for
 _BUSY = 1_000_000  # ns between two looks; a process that used less is idle
 
 
@@ -373,6 +374,8 @@ class CpuAccounts:
         self._drop(tgid)
         waiter = tgid in self._waiters
         self._waiters.discard(tgid)
+        if account.seen.parent == _NOBODY:
+            return
         known = account.waited + sum(child.counted for child in account.gone)
         end = GoneChild(account.seen.own.run + known, account.places, account.at, account.rest)
         parent = self._accounts.get(account.seen.parent)

@@ -1,0 +1,24 @@
+"""How much virtual time is due as real time passes."""
+
+from __future__ import annotations
+
+
+class Pace:
+    """Virtual time that goes `speed` times as fast as real time. Times are ns."""
+
+    def __init__(self, speed: float, now: int) -> None:
+        self.speed = speed
+        self._real = now
+        self._virtual = 0
+
+    def due(self, now: int) -> int:
+        """The virtual time that has passed when the real clock shows `now`."""
+        return self._virtual + round((now - self._real) * self.speed)
+
+    def give_up(self, now: int, virtual: int) -> None:
+        """Go on from `virtual`: what else is due at `now` took too long to compute, and will never happen."""
+        self._real, self._virtual = now, virtual
+
+    def until(self, now: int, virtual: int) -> float:
+        """Real seconds from `now` until a virtual time, at least 0."""
+        return max(0.0, (virtual - self.due(now)) / self.speed / 1e9)
