@@ -1,6 +1,7 @@
 """Scenarios: cgroups, workloads and expectations in a YAML file, played on virtual time."""
 
-from .play import Outcome, play
+from .outcome import Outcome
+from .play import play
 from .read import ScenarioError, read_scenario
 from .scenario import Scenario
 

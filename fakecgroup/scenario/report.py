@@ -6,10 +6,18 @@ import csv
 import io
 import json
 
-from .play import SECOND, Checked, Outcome, Sample
+from .outcome import SECOND, Checked, Outcome, Sample
 
 _COLUMNS = ("time_s", "cgroup", "usage_usec", "nr_periods", "nr_throttled", "throttled_usec")
-_PRESSURE = ("cpu_some_avg10", "cpu_some_total")
+_MORE = (
+    "cpu_some_avg10",
+    "cpu_some_total",
+    "memory_current",
+    "memory_some_avg10",
+    "memory_some_total",
+    "io_some_avg10",
+    "io_some_total",
+)
 _HEADS = ("CGROUP", "CPUS", "CPU TIME", "PERIODS", "THROTTLED", "THROTTLED FOR", "WAITED")
 
 
@@ -48,7 +56,7 @@ def as_json(outcome: Outcome) -> str:
             "version": 1,
             "time": outcome.time / SECOND,
             "holds": outcome.holds,
-            "samples": [dict(zip((*_COLUMNS, *_PRESSURE), _values(sample), strict=True)) for sample in outcome.samples],
+            "samples": [dict(zip((*_COLUMNS, *_MORE), _values(sample), strict=True)) for sample in outcome.samples],
             "expectations": [
                 {
                     "place": one.expectation.place,
@@ -69,13 +77,13 @@ def as_csv(outcome: Outcome) -> str:
     """A line for each sample, after a line of names."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*_COLUMNS, *_PRESSURE))
+    writer.writerow((*_COLUMNS, *_MORE))
     writer.writerows(_values(sample) for sample in outcome.samples)
     return text.getvalue()
 
 
 def _values(sample: Sample) -> tuple[object, ...]:
-    average, total = sample.pressure if sample.pressure is not None else (None, None)
+    cpu, memory, io = (sample.pressure.get(resource, (None, None)) for resource in ("cpu", "memory", "io"))
     return (
         sample.time / SECOND,
         sample.cgroup,
@@ -83,8 +91,10 @@ def _values(sample: Sample) -> tuple[object, ...]:
         sample.nr_periods,
         sample.nr_throttled,
         sample.throttled,
-        average,
-        total,
+        *cpu,
+        sample.memory,
+        *memory,
+        *io,
     )
 
 
@@ -97,7 +107,7 @@ def _row(sample: Sample) -> tuple[str, ...]:
         f"{sample.nr_periods:,}",
         f"{sample.nr_throttled:,}",
         f"{sample.throttled / 1e6:.2f} s",
-        f"{sample.pressure[1] / 1e4 / time:.0f} %" if sample.pressure is not None and time else "-",
+        f"{sample.pressure['cpu'][1] / 1e4 / time:.0f} %" if "cpu" in sample.pressure and time else "-",
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 
 from fakecgroup.scenario import ScenarioError, play, read_scenario
+from fakecgroup.scenario.page import LibraryMissingError, page, plotly_js
 from fakecgroup.scenario.report import as_csv, as_json, table, unmet
 from fakecgroup.simulation.words import parse_duration
 from fakecgroup_mount.errors import MountError
@@ -15,6 +17,7 @@ from fakecgroup_mount.tree_options import TREE_OPTIONS, add_tree_options
 
 _BIGGEST = 4 << 20  # bytes
 _MOST_SAMPLES = 100_000
+_POINTS = 600  # of a line in a page
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,23 +30,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--every",
         type=_duration,
         metavar="TIME",
-        help="between two samples of json and csv (default: a 60th, at least 1s)",
+        help="between two samples of json and csv (default: a 60th, with --html a 600th, at least 1s)",
     )
     parser.add_argument("--seed", type=_seed, metavar="N", help="of what is random (default: the scenario's, else 0)")
     parser.add_argument("-o", dest="output", choices=("table", "json", "csv"), default="table", help="default: table")
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write a page with timelines; this needs pip install 'fakecgroup[html]'"
+    )
     add_tree_options(parser, machine="the scenario's, else 4 CPUs and 8Gi")
 
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0 if all expectations hold, 1 if one does not, 2 for a wrong scenario. Raises MountError."""
     name = options.scenario
+    if options.html is not None:
+        _check_library()
     text = _text(name)
     machine = {option: getattr(options, option) for option in TREE_OPTIONS}
     try:
         scenario = read_scenario(text, "standard input" if name == "-" else shown(name))
         until = scenario.ends if options.until is None else options.until
-        every = options.every or max(1_000_000_000, (until or 0) // 60)
-        if options.output == "table":
+        every = options.every or max(1_000_000_000, (until or 0) // (60 if options.html is None else _POINTS))
+        if options.output == "table" and options.html is None:
             every = until or every
         if until is not None and until // every > _MOST_SAMPLES:
             raise ScenarioError(f"--every: over {_MOST_SAMPLES:,} samples until {until / 1e9:g} s: take a longer time")
@@ -51,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
     except ScenarioError as error:
         print(f"fakecgroup simulate: {error}", file=sys.stderr)
         return 2
+    if options.html is not None:
+        called = "standard input" if name == "-" else os.path.basename(name)
+        _write_page(options.html, page(outcome, f"fakecgroup simulate {called}", table(outcome)))
     if options.output == "table":
         print("\n".join(table(outcome)))
     else:
@@ -76,6 +87,22 @@ def _text(name: str) -> str:
         raise MountError(f"{shown(name)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise MountError(f"{shown(name)}: this is no text in UTF-8") from None
+
+
+def _check_library() -> None:
+    """Before a long simulation rather than after it. Raises MountError."""
+    try:
+        plotly_js()
+    except LibraryMissingError as error:
+        raise MountError(f"--html: {error}") from None
+
+
+def _write_page(name: str, text: str) -> None:
+    try:
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise MountError(f"--html {shown(name)}: {error.strerror}") from None
 
 
 def _duration(text: str) -> int:

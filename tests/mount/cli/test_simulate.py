@@ -87,3 +87,25 @@ def test_too_many_samples_are_refused(capsys: pytest.CaptureFixture[str]) -> Non
 
 def _standard_input(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_a_page_is_written_beside_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", str(EXAMPLES / "throttle.yaml"), "--html", str(tmp_path / "page.html")]) == 0
+    assert "<title>fakecgroup simulate throttle.yaml</title>" in (tmp_path / "page.html").read_text()
+    assert capsys.readouterr().out.splitlines()[-1] == "3 of 3 expectations hold"
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", str(EXAMPLES / "throttle.yaml"), "--html", str(tmp_path / "no" / "page.html")]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"fakecgroup simulate: --html {tmp_path}/no/page.html: No such file or directory"
+    ]
+
+
+def test_a_page_without_its_library_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    assert main(["simulate", str(EXAMPLES / "throttle.yaml"), "--html", "page.html"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("pip install 'fakecgroup[html]'")
