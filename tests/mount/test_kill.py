@@ -26,12 +26,13 @@ open("cgroup.procs", "w").write("0")
 for _ in range(5):                    # parents that go on forking, and children that do
     os.fork()
 os.write(1, b"%d\\n" % os.getpid())
+os.read(0, 1)                         # nobody begins before all are there: the first would starve the last
 end = time.monotonic() + 20
 while time.monotonic() < end:
     if os.fork() == 0:
         time.sleep(0.01)
         os._exit(0)
-    time.sleep(0.002)
+    time.sleep(0.02)                  # less would starve everybody on a machine of few CPUs
 """
 
 
@@ -39,21 +40,24 @@ while time.monotonic() < end:
 def forkers(native_group: Path) -> Iterator[set[int]]:
     """The pids of 32 processes that fork all the time, in the cgroup."""
     with subprocess.Popen(
-        [sys.executable, "-c", FORKERS], cwd=native_group, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", FORKERS], cwd=native_group, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        yield {int(process.stdout.readline()) for _ in range(32)}
+        assert process.stdin is not None and process.stdout is not None
+        pids = {int(process.stdout.readline()) for _ in range(32)}
+        process.stdin.close()
+        wait_until(lambda: set(procs(native_group)) - pids)
+        yield pids
         if native_group.exists():
             (native_group / "cgroup.kill").write_text("1")
         process.kill()
 
 
 def test_nobody_escapes_by_forking(native_group: Path, forkers: set[int]) -> None:
-    before = forkers | set(procs(native_group))
+    before = set(procs(native_group))
     (native_group / "cgroup.kill").write_text("1")
     wait_until(lambda: (native_group / "cgroup.events").read_text().startswith("populated 0"))
     wait_until(lambda: not any(map(is_alive, before)))
-    assert procs(native_group) == []
+    assert (forkers - before, procs(native_group)) == (set(), [])
     native_group.rmdir()
 
 
