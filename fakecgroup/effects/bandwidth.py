@@ -1,7 +1,8 @@
 """CFS bandwidth: what a quota leaves of the CPU time that a tree of groups would use (kernel/sched/fair.c).
 
 A group takes runtime while its tasks run, and is throttled when none is left. A timer refills it each period.
-`BandwidthTree` follows this event by event, and jumps over periods that repeat. Times are ns, rates are CPUs.
+`BandwidthTree` follows this event by event, in closed form while no group is throttled, and jumps over periods that
+repeat. Times are ns, rates are CPUs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 UNLIMITED = (1 << 64) - 1  # ns: no quota
+_NONE_LEFT = 0.5  # ns of runtime
 
 
 @dataclass(slots=True, eq=False)
@@ -65,13 +67,77 @@ class Group:
         for group in self.groups:
             yield from group.below()
 
+    def expire(self) -> None:
+        """Handle the period timer, which expires at the boundary (do_sched_cfs_period_timer)."""
+        self.boundary += self.period
+        self.nr_periods += 1
+        self._refill()
+        if self.throttled:
+            self.nr_throttled += 1
+            self.throttled = self.runtime <= 0
+            self.idle = False
+        elif self.idle:
+            self.active = False
+        else:
+            self.idle = True
+
+    def _refill(self) -> None:
+        """Add the quota, and keep at most the burst of what was left (__refill_cfs_bandwidth_runtime)."""
+        self.runtime += self.quota
+        over = self.snapshot - self.runtime
+        if over > _NONE_LEFT:
+            self.burst_time += over
+            self.nr_bursts += 1
+        most = self.quota + self.burst
+        if self.runtime > most:
+            self.runtime = float(most)
+        self.snapshot = self.runtime
+
+    def never_short(self, now: int, until: int) -> bool:
+        """True if the runtime lasts until then at the rate of now, and the group is not throttled."""
+        if self.throttled:
+            return False
+        rate = self.rate
+        if rate <= 0 or rate * (until - now) < self.runtime - _NONE_LEFT:
+            return True
+        if rate * self.period > self.quota or rate * (self.boundary - now) >= self.runtime - _NONE_LEFT:
+            return False
+        return rate * self.period < self.quota - _NONE_LEFT
+
+    def pass_unthrottled(self, now: int, until: int) -> None:
+        """Let time pass at the rate of now, in which the runtime is never short. Timers expire."""
+        rate = self.rate
+        self.used += rate * (until - now)
+        if self.quota == UNLIMITED:
+            return
+        while self.active and self.boundary <= until:
+            self.runtime -= rate * (self.boundary - now)
+            now = self.boundary
+            self.expire()
+            if rate > 0:
+                self.idle = False
+                full = self.quota + self.burst
+                left = self.quota - rate * self.period  # what a period adds
+                if self.boundary <= until and left >= 0 and self.runtime + left >= full - _NONE_LEFT:
+                    periods = (until - self.boundary) // self.period + 1
+                    self.nr_periods += periods
+                    self.boundary += periods * self.period
+                    self.runtime = self.snapshot = float(full)
+                    now = self.boundary - self.period
+        self.runtime -= rate * (until - now)
+
 
 _COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used")
 _STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_COUNTERS)
 
+_Kept = tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]
+
 
 class BandwidthTree:
-    """A group with a quota and all below it, at a time `now`."""
+    """A group with a quota and all below it, at a time `now`.
+
+    Whoever changes the rate of a runner, or what it needs, calls `set_rates`.
+    """
 
     def __init__(self, root: Group, now: int) -> None:
         self.root = root
@@ -85,18 +151,36 @@ class BandwidthTree:
         """When the first runner will have what it needs; `until` if none has before. Nothing changes."""
         if not any(runner.needs is not None and runner.rate > 0 for runner in self._runners):
             return until
-        if not self._limited:
-            waits = [runner.needs / rate for runner, rate in self._running if runner.needs is not None]
-            return min(until, self.now + max(1, round(min(waits, default=until))))
+        then, _ = self._first_done(until)
+        if self._never_short(then):
+            return then
         kept = self._keep()
         self.advance(until)
         then = self.now
+        if then < until:
+            self._foreseen = self._keep()
         self._bring_back(kept)
         return then
 
     def advance(self, until: int, *, skip: bool = True) -> Runner | None:
-        """Go on to a time, or to when a runner has what it needs: that runner is the result."""
+        """Go on to a time, or to when a runner has what it needs: that runner is the result.
+
+        `skip` allows closed forms and jumps.
+        """
+        if self._foreseen is not None and skip:
+            if self._foreseen[0] == until:
+                self._bring_back(self._foreseen)
+                self._foreseen = None
+                return next(runner for runner in self._runners if runner.needs == 0.0)
+            self._foreseen = None
         seen: tuple[int, tuple[object, ...], tuple[float, ...]] | None = None
+        if skip and self.now < until:
+            then, runner = self._first_done(until)
+            if self._never_short(then):
+                self._pass_unthrottled(then)
+                if runner is not None:
+                    runner.needs = 0.0
+                return runner
         while self.now < until:
             then, runner = self._next(until)
             self._pass(then - self.now)
@@ -105,7 +189,7 @@ class BandwidthTree:
                 return runner
             expired = self._expire()
             self._throttle()
-            self.set_rates()
+            self._set_rates()
             if skip and expired is self._longest():
                 state = self._state()
                 if seen is not None and seen[1] == state:
@@ -115,21 +199,48 @@ class BandwidthTree:
                     seen = (self.now, state, self._counted())
         return None
 
+    def done(self) -> list[Runner]:
+        """The runners that have what they need by now."""
+        return [runner for runner in self._runners if runner.needs is not None and runner.needs < _NONE_LEFT]
+
+    # -- while nothing is throttled -----------------------------------------------------------------
+
+    def _first_done(self, until: int) -> tuple[int, Runner | None]:
+        """When the first runner has what it needs if nothing is throttled before, and which; `until` if none has."""
+        then, done = until, None
+        for runner, rate in self._running:
+            if runner.needs is not None:
+                at = self.now + max(1, round(runner.needs / rate))
+                if at <= then and (at < then or done is None):
+                    then, done = at, runner
+        return then, done
+
+    def _never_short(self, until: int) -> bool:
+        return not self._stopped and all(group.never_short(self.now, until) for group in self._limited)
+
+    def _pass_unthrottled(self, until: int) -> None:
+        time = until - self.now
+        for runner, rate in self._running:
+            runner.used += rate * time
+            if runner.needs is not None:
+                runner.needs = max(0.0, runner.needs - rate * time)
+        for group in self._groups:
+            group.pass_unthrottled(self.now, until)
+        self.now = until
+
     # -- one event ----------------------------------------------------------------------------------
 
     def _next(self, until: int) -> tuple[int, Runner | None]:
         """When something happens next, and the runner that is done then."""
-        then, done = until, None
+        then, done = self._first_done(until)
         for group in self._limited:
-            if group.active:
-                then = min(then, group.boundary)
+            at = then
+            if group.active and group.boundary < at:
+                at = group.boundary
             if group.rate > 0:
-                then = min(then, self.now + max(1, round(group.runtime / group.rate)))
-        for runner, rate in self._running:
-            if runner.needs is not None and rate > 0:
-                at = self.now + max(1, round(runner.needs / rate))
-                if at <= then and (at < then or done is None):
-                    then, done = at, runner
+                at = min(at, self.now + max(1, round(group.runtime / group.rate)))
+            if at < then:
+                then, done = at, None
         return then, done
 
     def _pass(self, time: int) -> None:
@@ -142,48 +253,30 @@ class BandwidthTree:
             runner.stopped += time
         for group in self._groups:
             group.used += group.rate * time
-            if group.limited:
+            if group.quota != UNLIMITED:
                 group.runtime -= group.rate * time
                 group.throttled_time += group.queues * time
 
     def _expire(self) -> Group | None:
-        """Handle the period timers that expire now (do_sched_cfs_period_timer). Returns the last of them."""
+        """Handle the period timers that expire now. Returns the last of them."""
         last = None
         for group in self._limited:
-            if not group.active or group.boundary != self.now:
-                continue
-            last = group
-            group.boundary += group.period
-            group.nr_periods += 1
-            self._refill(group)
-            if group.throttled:
-                group.nr_throttled += 1
-                group.throttled = group.runtime <= 0
-                group.idle = False
-            elif group.idle:
-                group.active = False
-            else:
-                group.idle = True
+            if group.active and group.boundary == self.now:
+                last = group
+                group.expire()
         return last
-
-    @staticmethod
-    def _refill(group: Group) -> None:
-        """Add the quota, and keep at most the burst of what was left (__refill_cfs_bandwidth_runtime)."""
-        group.runtime += group.quota
-        over = group.snapshot - group.runtime
-        if over > 0.5:
-            group.burst_time += over
-            group.nr_bursts += 1
-        group.runtime = min(group.runtime, float(group.quota + group.burst))
-        group.snapshot = group.runtime
 
     def _throttle(self) -> None:
         for group in self._limited:
-            if not group.throttled and group.rate > 0 and group.runtime < 0.5:
+            if not group.throttled and group.rate > 0 and group.runtime < _NONE_LEFT:
                 group.throttled = True
 
     def set_rates(self) -> None:
-        """Who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
+        """Take who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
+        self._foreseen: _Kept | None = None
+        self._set_rates()
+
+    def _set_rates(self) -> None:
         self._running: list[tuple[Runner, float]] = []
         self._stopped: list[Runner] = []
         self._set_rates_below(self.root, stopped=False)
@@ -205,26 +298,26 @@ class BandwidthTree:
             waiting += its_waiting
         group.rate = rate
         group.queues = waiting if group.throttled else 0
-        if group.limited and rate > 0:
+        if rate > 0 and group.quota != UNLIMITED:
             group.idle = False
             if not group.active:
                 group.active = True
                 group.boundary += -(-(self.now + 1 - group.boundary) // group.period) * group.period
         return rate, waiting
 
-    def _keep(self) -> tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]:
+    def _keep(self) -> _Kept:
         groups = [tuple(getattr(group, name) for name in _STATE) for group in self._groups]
         runners: list[tuple[object, ...]] = [(runner.needs, runner.used, runner.stopped) for runner in self._runners]
         return self.now, groups, runners
 
-    def _bring_back(self, kept: tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]) -> None:
+    def _bring_back(self, kept: _Kept) -> None:
         self.now = kept[0]
         for group, values in zip(self._groups, kept[1], strict=True):
             for name, value in zip(_STATE, values, strict=True):
                 setattr(group, name, value)
         for runner, counts in zip(self._runners, kept[2], strict=True):
             runner.needs, runner.used, runner.stopped = counts  # type: ignore[assignment]
-        self.set_rates()
+        self._set_rates()
 
     # -- periods that repeat ----------------------------------------------------------------------------
 
