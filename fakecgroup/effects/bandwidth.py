@@ -145,7 +145,8 @@ class BandwidthTree:
         self._groups = list(root.below())
         self._limited = [group for group in self._groups if group.limited]
         self._runners = [runner for group in self._groups for runner in group.runners]
-        self.set_rates()
+        self._foreseen: _Kept | None = None  # the state when the first runner is done
+        self._set_rates()
 
     def completion(self, until: int) -> int:
         """When the first runner will have what it needs; `until` if none has before. Nothing changes."""
@@ -273,7 +274,7 @@ class BandwidthTree:
 
     def set_rates(self) -> None:
         """Take who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
-        self._foreseen: _Kept | None = None
+        self._foreseen = None
         self._set_rates()
 
     def _set_rates(self) -> None:

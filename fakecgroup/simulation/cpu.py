@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..core.cgroup import Cgroup
+    from .pressure import Pressure
     from .process import Process
     from .world import World
 
@@ -25,14 +26,15 @@ class CpuResource:
 
     name = "cpu"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, pressure: Pressure) -> None:
         self._world = world
+        self._pressure = pressure
         self._cpus = world.machine.cpus
-        self._scheduler = Scheduler(self._cpus, self._first_boundary)
+        self._scheduler = Scheduler(self._cpus, self._first_boundary, self._close)
         self._demands: dict[Process, Demand] = {}
 
     def gather(self, processes: Collection[Process]) -> None:
-        self._demands = {process: self._demands.get(process) or _demand(process) for process in processes}
+        self._demands = {process: self._demands.get(process) or self._demand(process) for process in processes}
         cpu, cpuset = self._world.hierarchy("cpu"), self._world.hierarchy("cpuset")
         placed = []
         whole = (1 << self._cpus) - 1
@@ -40,41 +42,60 @@ class CpuResource:
             sets = cpuset.cgroup_of(process.pid).effective_css("cpuset") if cpuset is not None else None
             allowed = sets.effective_cpus if isinstance(sets, Cpuset) else whole
             home = cpu.cgroup_of(process.pid) if cpu is not None else self._world.hierarchies[-1].root
-            demand.cpus = process.cpus
             placed.append((demand, home, allowed or whole))
         self._scheduler.build(placed, self._world.now)
+        for process, demand in self._demands.items():
+            self._take(process, demand)
 
     def begin(self, process: Process) -> None:
         phase = process.phase
         assert phase is not None
-        self._demands[process].runner.needs = phase.run
+        demand = self._demands[process]
+        self._scheduler.change(demand, process.cpus, phase.run)
+        demand.waits = dict(process.waits)
 
     def resolve(self) -> None:
         for process, demand in self._demands.items():
-            demand.cpus = process.cpus
+            if process.waits or demand.waits:
+                self._take(process, demand)
         self._scheduler.resolve()
 
+    def _take(self, process: Process, demand: Demand) -> None:
+        """Take what a process wants and waits for, if that has changed."""
+        if demand.cpus != process.cpus or demand.waits != process.waits:
+            self._scheduler.change(demand, process.cpus, demand.runner.needs)
+            demand.waits = dict(process.waits)
+
     def next(self, until: int) -> int:
-        return self._scheduler.completion(until)
+        return self._scheduler.next(until)
 
     def advance(self, until: int) -> None:
-        done = self._scheduler.advance(until)
-        for process, demand in self._demands.items():
-            runner = demand.runner
-            process.used, process.stopped = runner.used, runner.stopped
-            if id(runner) in done:
-                runner.needs = None
-                self._world.end_phase(process, until)
+        for demand in self._scheduler.advance(until):
+            self._world.end_phase(demand.process, until)
 
-    def rate(self, process: Process) -> float:
-        """CPUs that a process has now while no quota stops it."""
-        return self._demands[process].runner.rate
+    def settle(self) -> None:
+        """Compute what happened to all processes until now."""
+        self._scheduler.settle()
+
+    def used(self, process: Process) -> float:
+        """ns of CPU time that a process has used until now."""
+        demand = self._demands.get(process)
+        if demand is None:
+            return 0.0
+        self._scheduler.settle_one(demand)
+        return demand.runner.used
+
+    def _demand(self, process: Process) -> Demand:
+        return Demand(process, Runner(), since=self._world.now)
+
+    def _close(self, demand: Demand, now: int) -> None:
+        """Tell of the piece of time in which a process wanted the same and was given the same."""
+        runner = demand.runner
+        if demand.cpus > 0 or demand.waits:
+            self._pressure.add(demand, now)
+        demand.since, demand.used, demand.stopped = now, runner.used, runner.stopped
 
     def _first_boundary(self, cgroup: Cgroup) -> int:
         """When the period timer of a group first expires: at random, which the seed and the path decide."""
         chance = random.Random(zlib.crc32(f"{self._world.seed}:{cgroup.path}".encode()))
         return self._world.now + chance.randrange(_PHASE)
-
-
-def _demand(process: Process) -> Demand:
-    return Demand(Runner(), process.workload.threads, process.workload.nice)

@@ -26,19 +26,19 @@ def piece(time: float, *, used: float, stopped: float, demand: float, rate: floa
     return Piece(used, used + threads * stopped, threads * stopped, threads)
 
 
-def stalled(time: float, pieces: list[Piece], cpus: int) -> tuple[float, float]:
-    """ns of `some` and of `full` in a cgroup, from the pieces of its processes.
+def stalled(active: int, waits: int, used: int, cpus: int) -> tuple[float, float]:
+    """The shares of the time of `some` and of `full` in a cgroup, from 0 to 1, from sums over its processes.
 
-    Its threads are taken to be on as many CPUs as there are. A CPU counts by the time in which it had work
+    `active` is how many threads ran or waited, `used` how many CPUs ran them, `cpus` how many there are. `waits` is the
+    sum of the shares in which each process's threads waited, weighted with its active threads. All are in one unit.
+    Threads are taken to be on as many CPUs as there are. A CPU counts by the time in which it had work
     (collect_percpu_times).
     """
-    active = sum(its.active for its in pieces)
     if active <= 0:
         return 0.0, 0.0
-    runnable = active / time
-    if runnable <= cpus:
-        some = sum(its.waited * its.active / its.threads for its in pieces) / active
+    if active <= cpus:
+        some = waits / active
         return some, some
-    full = max(0.0, time - sum(its.used for its in pieces) / cpus)
-    crowded = min(1.0, (runnable - cpus) / cpus)
-    return crowded * time + (1 - crowded) * full, full
+    full = max(0.0, 1.0 - used / cpus)
+    crowded = min(1.0, (active - cpus) / cpus)
+    return crowded + (1 - crowded) * full, full

@@ -3,105 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..effects.pressure_averages import interval
 from ..effects.stalls import Stalls
-from .cpu_pressure import Piece, piece, stalled
-from .waiting import Waiting, stalled_of
+from .cpu_pressure import piece, stalled
+from .waiting import stalled_of
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
-    from .cpu import CpuResource
+    from .cpu_scheduler import Demand
     from .process import Process
     from .world import World
 
 _HZ = 250
+_WHOLE = 1_000_000_000  # rates are in billionths, as whole numbers, so that sums are exact
+_ENOUGH = 100_000  # changes after which they are worked off
+
+_Change = tuple[int, int, int, int]  # the time, and by how much active, waiting and used rates change then
 
 
-class _Before(NamedTuple):
-    """A process at the beginning of a piece of time: ns that it had used and was throttled, what it wants and has."""
+class _Log:
+    """What has changed in a cgroup, in no order: on the CPU, and who waits for another resource."""
 
-    used: float
-    stopped: float
-    cpus: float
-    rate: float
-    waiting: dict[str, Waiting]  # by resource
+    __slots__ = ("cgroup", "changes", "stalls", "waits")
+
+    def __init__(self, cgroup: Cgroup) -> None:
+        self.cgroup = cgroup
+        self.changes: list[_Change] = []
+        self.stalls = False  # somebody waits for the CPU
+        self.waits: dict[str, list[tuple[int, int]]] = {}
 
 
 class Pressure:
-    """Adds up stalls, of all resources, in a process's cgroup and those above it."""
+    """Adds up stalls, of all resources, in a process's cgroup and those above it.
 
-    def __init__(self, world: World, cpu: CpuResource) -> None:
+    Processes tell of pieces of time (`add`) in which they wanted and were given the same, in any order. `settle` works
+    them off.
+    """
+
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._cpu = cpu
         self._cpus = world.machine.cpus
-        self._lineages: list[tuple[Process, list[Cgroup]]] = []
-        self._before: list[_Before] = []
-        self._waited: list[str] = []  # the resources that somebody waits for
+        self._logs: dict[Cgroup, _Log] = {}
+        self._lineages: dict[Process, list[_Log]] = {}
+        self._pieces = 0
 
     def gather(self, processes: Iterable[Process]) -> None:
-        """Take where the processes are now."""
+        """Take where the processes are now. What was told before has been of where they were."""
+        self._lineages = {}
         unified = self._world.hierarchies[-1]
-        self._lineages = [
-            (process, list(unified.cgroup_of(process.pid).lineage())) for process in processes if unified.dfl
-        ]
-
-    def begin(self) -> None:
-        """Note what processes have used, want and wait for when a piece of time begins."""
-        waited = {name for process, _ in self._lineages for name, share in process.waits.items() if share > 0}
-        self._waited = sorted(waited)
-        self._before = [
-            _Before(
-                process.used,
-                process.stopped,
-                process.cpus,
-                self._cpu.rate(process),
-                {name: Waiting.of(process, name) for name in self._waited},
-            )
-            for process, _ in self._lineages
-        ]
-
-    def count(self, time: int) -> None:
-        """Count the stalls of the last `time` ns, in which no process's demand has changed."""
-        if time <= 0:
+        if not unified.dfl:
             return
-        self._count_cpu(time)
-        for name in self._waited:
-            self._count_waits(name, time)
+        lineages: dict[Cgroup, list[_Log]] = {}
+        for process in processes:
+            cgroup = unified.cgroup_of(process.pid)
+            if cgroup not in lineages:
+                lineages[cgroup] = [self._log(one) for one in cgroup.lineage()]
+            self._lineages[process] = lineages[cgroup]
 
-    def _count_cpu(self, time: int) -> None:
-        pieces: dict[Cgroup, list[Piece]] = {}
-        for (process, lineage), before in zip(self._lineages, self._before, strict=True):
-            its = piece(
-                time,
-                used=process.used - before.used,
-                stopped=process.stopped - before.stopped,
-                demand=before.cpus,
-                rate=before.rate,
-                threads=process.workload.threads,
-            )
-            if its.active > 0:
-                for cgroup in lineage:
-                    pieces.setdefault(cgroup, []).append(its)
-        for cgroup, its_pieces in pieces.items():
-            some, full = stalled(time, its_pieces, self._cpus)
-            self._add(cgroup, self._cpu.name, time, some, 0.0 if cgroup.is_root else full)
+    def _log(self, cgroup: Cgroup) -> _Log:
+        log = self._logs.get(cgroup)
+        if log is None:
+            log = self._logs[cgroup] = _Log(cgroup)
+        return log
 
-    def _count_waits(self, name: str, time: int) -> None:
-        """Count stalls for memory or io, where some process of a cgroup has them."""
-        tasks: dict[Cgroup, list[Waiting]] = {}
-        for (_, lineage), before in zip(self._lineages, self._before, strict=True):
-            for cgroup in lineage:
-                tasks.setdefault(cgroup, []).append(before.waiting[name])
-        for cgroup, waiting in tasks.items():
-            some, full = stalled_of(waiting, self._cpus)
-            if some > 0:
-                self._add(cgroup, name, time, some * time, full * time)
+    @property
+    def full(self) -> bool:
+        """True if enough was told to be worked off."""
+        return self._pieces > _ENOUGH
 
-    def _add(self, cgroup: Cgroup, name: str, time: int, some: float, full: float) -> None:
+    def add(self, demand: Demand, now: int) -> None:
+        """Take the piece of time of a process from when its demand or rate last changed until `now`."""
+        process, runner = demand.process, demand.runner
+        logs = self._lineages.get(process)
+        if logs is None:
+            return
+        since = demand.since
+        time = now - since
+        threads = runner.queues
+        used, active, waited, _ = piece(
+            time,
+            used=runner.used - demand.used,
+            stopped=runner.stopped - demand.stopped,
+            demand=demand.cpus,
+            rate=runner.rate,
+            threads=threads,
+        )
+        if active > 0:
+            actives, uses = round(active * _WHOLE / time), round(used * _WHOLE / time)
+            waits = round(waited * active / threads * _WHOLE / (time * time)) if waited > 0 else 0
+            begins, ends = (since, actives, waits, uses), (now, -actives, -waits, -uses)
+            for log in logs:
+                log.changes.append(begins)
+                log.changes.append(ends)
+                if waits:
+                    log.stalls = True
+            self._pieces += len(logs)
+        for name, share in demand.waits.items():
+            waiting = round(share * threads * _WHOLE)
+            for log in logs if waiting else ():
+                log.waits.setdefault(name, []).extend(((since, waiting), (now, -waiting)))
+
+    # -- what was told ------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Work off what was told, all until now."""
+        self._pieces = 0
+        for log in self._logs.values():
+            if log.changes or log.waits:
+                self._settle_cpu(log)
+                for name, changes in log.waits.items():
+                    self._settle_waits(log, name, changes)
+                log.changes, log.waits, log.stalls = [], {}, False
+        self._logs = {log.cgroup: log for logs in self._lineages.values() for log in logs}
+
+    def _settle_cpu(self, log: _Log) -> None:
+        changes, cpus, root = log.changes, self._cpus, log.cgroup.is_root
+        if not changes:
+            return
+        changes.sort()
+        stalls = self._stalls(log.cgroup, "cpu", changes[0][0])
+        if not log.stalls:
+            return
+        active = waits = used = 0
+        last = begun = changes[0][0]
+        some = full = 0.0
+        for time, more_active, more_waits, more_used in changes:
+            if time > last:
+                if waits:
+                    its_some, its_full = stalled(active, waits, used, cpus * _WHOLE)
+                else:
+                    its_some = its_full = 0.0
+                if its_some != some or its_full != full:
+                    if some and last > begun:
+                        stalls.add(last, last - begun, some * (last - begun), 0.0 if root else full * (last - begun))
+                    begun, some, full = last, its_some, its_full
+                last = time
+            active += more_active
+            waits += more_waits
+            used += more_used
+        if some and last > begun:
+            stalls.add(last, last - begun, some * (last - begun), 0.0 if root else full * (last - begun))
+
+    def _settle_waits(self, log: _Log, name: str, changes: list[tuple[int, int]]) -> None:
+        """Count stalls for memory or io."""
+        merged = [(time, waiting, 0) for time, waiting in changes]
+        merged += [(time, 0, active) for time, active, _, _ in log.changes]
+        merged.sort()
+        stalls = self._stalls(log.cgroup, name, changes[0][0])
+        waiting = active = 0
+        last = merged[0][0]
+        for time, more_waiting, more_active in merged:
+            if time > last and waiting > 0:
+                some, full = stalled_of(waiting / _WHOLE, active / _WHOLE, self._cpus)
+                stalls.add(time, time - last, some * (time - last), full * (time - last))
+            last = time
+            waiting += more_waiting
+            active += more_active
+
+    @staticmethod
+    def _stalls(cgroup: Cgroup, name: str, first: int) -> Stalls:
         stalls = cgroup.stalls.get(name)
         if stalls is None:
-            stalls = Stalls(self._world.now - time, interval(_HZ))
+            stalls = Stalls(first, interval(_HZ))
             cgroup.stalls = {**cgroup.stalls, name: stalls}
-        stalls.add(self._world.now, time, some, full)
+        return stalls

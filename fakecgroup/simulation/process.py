@@ -25,8 +25,6 @@ class Process:
     serial: int = 0  # of the phase's end in the queue
     frozen: bool = False
     waits: dict[str, float] = field(default_factory=dict)
-    used: float = 0.0  # ns of CPU time
-    stopped: float = 0.0  # ns in which it would have run but for a throttled group
 
     @property
     def phase(self) -> Phase | None:

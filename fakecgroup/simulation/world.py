@@ -55,9 +55,9 @@ class World:
         self._changed = True  # since the resources have last gathered
         self.kills: list[Kill] = []
         table.on_kill = self._note_kill
-        cpu = CpuResource(self)
-        self.resources: list[Resource] = [cpu]  # the CPU is last: what waits for another is not runnable
-        self._pressure = Pressure(self, cpu)
+        self._pressure = Pressure(self)
+        self._cpu = CpuResource(self, self._pressure)
+        self.resources: list[Resource] = [self._cpu]  # the CPU is last: what waits for another is not runnable
 
     # -- what the resources ask ----------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class World:
 
     def _show(self, process: Process) -> None:
         """Tell the table what a process has used, for the files."""
-        used = round(process.used)
+        used = round(self._cpu.used(process))
         nice = used if process.workload.nice > 0 else 0
         self.table.use(process.pid, CpuUse(process.started + 1, _NOBODY, CpuTime(used, used, 0, nice), CpuTime()))
 
@@ -141,8 +141,16 @@ class World:
             if self.now >= until:
                 break
             self._pass(until)
+            if self._pressure.full:
+                self._settle()
+        self._settle()
         for process in self._processes.values():
             self._show(process)
+
+    def _settle(self) -> None:
+        """Count all that has happened until now."""
+        self._cpu.settle()
+        self._pressure.settle()
 
     def _take_ends(self) -> None:
         """Drop the processes that were killed from outside."""
@@ -187,13 +195,10 @@ class World:
 
     def _pass(self, most: int) -> None:
         """Let time pass until something happens, at `most` until then."""
-        until = self._soonest(most)
-        time, self.now = until - self.now, until
+        self.now = until = self._soonest(most)
         self._clock.set(until)
-        self._pressure.begin()
         for resource in reversed(self.resources):  # the CPU first: what processes used is known when one is killed
             resource.advance(until)
-        self._pressure.count(time)
 
     def _soonest(self, most: int) -> int:
         """When something happens next, at `most` then."""
