@@ -108,6 +108,7 @@ class _Reader:
             annotations=annotations,
             priority=self.priority(spec),
             priority_class_name=self.text(spec, "spec.priorityClassName", ""),
+            termination_grace=self.termination_grace(spec),
             status_qos_class=self.status_qos(status),
             ended=status.get("phase") in ("Succeeded", "Failed"),
             source=source,
@@ -273,6 +274,14 @@ class _Reader:
         if priority is None or (isinstance(priority, int) and not isinstance(priority, bool)):
             return priority
         raise self.error("spec.priority", f"{quoted(priority)} is not a whole number")
+
+    def termination_grace(self, spec: Mapping[str, Any]) -> int:
+        seconds = spec.get("terminationGracePeriodSeconds")
+        if seconds is None:
+            return 30  # SetDefaults_PodSpec
+        if isinstance(seconds, int) and not isinstance(seconds, bool):
+            return seconds if seconds >= 0 else 1  # SetDefaults_Pod: below zero is 1
+        raise self.error("spec.terminationGracePeriodSeconds", f"{quoted(seconds)} is not a whole number")
 
     def status_qos(self, status: Mapping[str, Any]) -> QosClass | None:
         text = self.text(status, "status.qosClass", "")

@@ -8,6 +8,7 @@ from typing import Literal
 
 from cgroup_engine.kubelet.allocatable import allocatable, reported_allocatable, reservation
 from cgroup_engine.kubelet.cpu_weight import Formula, ruled_weight
+from cgroup_engine.kubelet.eviction_thresholds import EvictionConfig
 from cgroup_engine.kubelet.memory_qos import MemoryReservationPolicy
 from cgroup_engine.kubelet.oci_runtime import OciRuntime, assumed
 from cgroup_engine.kubelet.swap import SwapBehavior
@@ -33,6 +34,7 @@ class NodeConfig:
     ``cpus``: number of CPUs. ``memory``, ``swap``: bytes. ``huge_pages``: bytes of a page -> bytes of such pages.
     ``max_pids``: tasks. ``max_pods``: the pods that a kubelet admits. ``pod_pids_limit``: tasks, or None for no limit.
     ``qos_reserved_memory``: percent, or None when off. ``eviction_memory``: the hard threshold, or None.
+    ``eviction``: when pods are evicted for memory.
     ``memory_throttling_factor``: 0 to 1, or None for no memory.high.
     ``swap_behavior``: None if the kubelet tells the runtime nothing about swap. ``single_process_oom_kill``: None or
     False makes containers OOM groups on v2; a kubelet refuses False on v1. ``weight_formulas``: level -> formula of
@@ -60,6 +62,7 @@ class NodeConfig:
     system_cgroups: CgroupName = ()
     kubelet_oom_score_adj: int = -999
     eviction_memory: Quantity | None = None
+    eviction: EvictionConfig = field(default_factory=EvictionConfig)
     qos_reserved_memory: int | None = None
     pod_pids_limit: int | None = None
     max_pods: int = 110

@@ -78,6 +78,7 @@ class Pod:
     annotations: Mapping[str, str] = field(default_factory=dict)
     priority: int | None = None
     priority_class_name: str = ""
+    termination_grace: int = 30  # seconds
     status_qos_class: QosClass | None = None
     ended: bool = False  # status.phase Succeeded or Failed
     source: str = ""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cgroup_engine.inputs.config.eviction import eviction_memory
 from cgroup_engine.inputs.config.fields import ConfigFields
-from cgroup_engine.inputs.config.reservations import eviction_memory
 from cgroup_engine.inputs.pod_defaults import defaulted
 from cgroup_engine.inputs.pod_object import decoded
 from cgroup_engine.kubelet.allocatable import allocatable, node_limits, over_reserved, reservation, reserved_limits

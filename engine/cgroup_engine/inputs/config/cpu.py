@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from cgroup_engine.errors import quoted
+from cgroup_engine.inputs.config.duration import duration_ns
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.kubelet.node import CpuManagerPolicy, TopologyManagerScope
 from cgroup_engine.model.limits import DEFAULT_PERIOD_US, CfsQuota
-
-_DURATION_UNITS_NS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
 
 
 def cfs_quota(config: ConfigFields) -> CfsQuota:
@@ -28,7 +16,7 @@ def cfs_quota(config: ConfigFields) -> CfsQuota:
     1ms and 1s (before 1.26: 1µs and 1s).
     """
     text = config.text("cpuCFSQuotaPeriod", "100ms")
-    period_ns = _duration_ns(text)
+    period_ns = duration_ns(text)
     if period_ns is None:
         raise config.error("cpuCFSQuotaPeriod", f"{quoted(text)} is not a duration", 'write one such as "100ms"')
     if period_ns != DEFAULT_PERIOD_US * 1000 and not config.version.enabled("CustomCPUCFSQuotaPeriod"):
@@ -60,16 +48,3 @@ def topology_manager_scope(config: ConfigFields) -> TopologyManagerScope:
     if scope not in ("", "container", "pod"):
         raise config.error("topologyManagerScope", f"{quoted(scope)} is not known", "use container or pod", scope)
     return "pod" if scope == "pod" and policy not in ("", "none") else "container"
-
-
-def _duration_ns(text: str) -> int | None:
-    """A Go duration ("1h", "1.5s", "100ms") in ns; None if the text is none."""
-    if text == "0":
-        return 0
-    part = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
-    total, position = 0, 0  # in 10^-18 ns
-    while match := part.match(text, position):
-        whole, _, fraction = match[1].partition(".")
-        total += int(whole + fraction.ljust(18, "0")) * _DURATION_UNITS_NS[match[2]]
-        position = match.end()
-    return total // 10**18 if position == len(text) and position > 0 else None

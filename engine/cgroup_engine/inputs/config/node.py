@@ -14,6 +14,7 @@ from cgroup_engine.errors import ConfigError, UnsafeNameError
 from cgroup_engine.inputs.config.cgroup_names import driver_of, plain_cgroup, reserved_cgroup, system_cgroups
 from cgroup_engine.inputs.config.checks import warn_of_fields
 from cgroup_engine.inputs.config.cpu import cfs_quota, cpu_manager_policy, topology_manager_scope
+from cgroup_engine.inputs.config.eviction import check_eviction, eviction_config, eviction_memory
 from cgroup_engine.inputs.config.fields import ConfigFields
 from cgroup_engine.inputs.config.gates import check_gates
 from cgroup_engine.inputs.config.memory import (
@@ -27,13 +28,7 @@ from cgroup_engine.inputs.config.memory import (
     swap_behavior,
 )
 from cgroup_engine.inputs.config.ranges import check_ranges, max_pods
-from cgroup_engine.inputs.config.reservations import (
-    both_reserved,
-    check_eviction,
-    check_reserved,
-    enforced,
-    eviction_memory,
-)
+from cgroup_engine.inputs.config.reservations import both_reserved, check_reserved, enforced
 from cgroup_engine.inputs.config.resource_managers import (
     check_cpu_manager,
     check_reserved_memory,
@@ -112,6 +107,7 @@ def _read(config: ConfigFields, size: NodeConfig, driver: Driver | None) -> Node
         system_cgroups=system_cgroups(config),
         kubelet_oom_score_adj=kubelet_oom_score_adj(config),
         eviction_memory=eviction,
+        eviction=eviction_config(config, enforce),
         qos_reserved_memory=qos_reserved_memory(config),
         pod_pids_limit=pod_pids_limit(config),
         max_pods=max_pods(config, size.cpus),

@@ -1,9 +1,6 @@
-"""The amounts that a node keeps from its pods (reservations, eviction threshold), and where they are enforced."""
+"""The amounts that a node keeps from its pods (reservations), and where they are enforced."""
 
 from __future__ import annotations
-
-import re
-import struct
 
 from cgroup_engine.errors import quoted
 from cgroup_engine.inputs.config.fields import ConfigFields
@@ -11,14 +8,7 @@ from cgroup_engine.kubelet.allocatable import over_reserved, reservation
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.cpu_list import parse_cpu_list
 from cgroup_engine.model.pod import Resources
-from cgroup_engine.model.quantity import Quantity, from_bytes, from_milli
-
-_DEFAULT_EVICTION_MEMORY = "100Mi"
-_SIGNALS = {  # release 1.N -> the signals of evictionHard that it brought
-    24: "memory.available nodefs.available nodefs.inodesFree imagefs.available imagefs.inodesFree "
-    "allocatableMemory.available pid.available",
-    29: "containerfs.available containerfs.inodesFree",
-}
+from cgroup_engine.model.quantity import from_milli
 
 
 def enforced(config: ConfigFields) -> frozenset[str]:
@@ -82,56 +72,6 @@ def _reserved(config: ConfigFields, name: str) -> Resources:
     return amounts
 
 
-def check_eviction(config: ConfigFields) -> None:
-    """Refuses thresholds of evictionHard as parseThresholdStatement of ``pkg/kubelet/eviction/helpers.go`` does.
-
-    A threshold is a percentage, or an amount above zero. 1.29 brought the signals of containerfs.
-
-    :raises ConfigError: a signal is not known, or its threshold is no such text.
-    """
-    known = {signal for since, names in _SIGNALS.items() if config.version.at_least(since) for signal in names.split()}
-    for signal, text in config.mapping("evictionHard").items():
-        if signal not in known:
-            config.refuse("evictionHard", f"{quoted(signal)} is not known", f"use some of {', '.join(sorted(known))}")
-        else:
-            threshold = _threshold(config, f"evictionHard.{signal}", text)
-            if isinstance(threshold, Quantity) and threshold.is_zero():  # ParseThresholdConfig refuses it
-                config.warnings.append(
-                    f"{config.where}: evictionHard.{signal}: {quoted(text)} is not above zero, and a kubelet does not "
-                    "start with it; taken as none, which is written 0%"
-                )
-
-
-def eviction_memory(config: ConfigFields, capacity: int) -> Quantity | None:
-    """evictionHard["memory.available"] as bytes of the capacity; None without a threshold.
-
-    parseThresholdStatement ignores "0%" and "100%", and holds other percentages as a float32. Without evictionHard the
-    default is 100Mi; with it there is a default only with mergeDefaultEvictionSettings (1.33).
-    """
-    hard = config.mapping("evictionHard") if config.fields.get("evictionHard") is not None else None
-    merge = config.version.at_least(33) and config.flag("mergeDefaultEvictionSettings", False)
-    text = (hard or {}).get("memory.available")
-    if text is None and (hard is None or merge):
-        text = _DEFAULT_EVICTION_MEMORY
-    threshold = None if text is None else _threshold(config, "evictionHard.memory.available", text)
-    return from_bytes(int(float(capacity) * threshold)) if isinstance(threshold, float) else threshold
-
-
-def _threshold(config: ConfigFields, spot: str, text: object) -> Quantity | float | None:
-    """An amount, or a fraction as a float32; None for none."""
-    if text in ("0%", "100%"):
-        return None
-    if not isinstance(text, str) or not text.endswith("%"):
-        return config.amount(text, spot)
-    number = text.rstrip("%")
-    if not re.fullmatch(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,2})?", number, re.A | re.I):
-        raise config.error(spot, f"{quoted(text)} is not a percentage", "use 0% to 100%")
-    fraction = _float32(_float32(float(number)) / 100)
-    if not 0 <= fraction <= 1:
-        raise config.error(spot, f"{quoted(text)} is not a percentage", "use 0% to 100%")
-    return fraction
-
-
 def check_reserved(config: ConfigFields, node: NodeConfig) -> None:
     capacity = {name: amount for name, amount in node.capacity.items() if name != "pid"}
     kept = reservation(capacity, node.kube_reserved, node.system_reserved, node.eviction_memory)
@@ -145,7 +85,3 @@ def check_reserved(config: ConfigFields, node: NodeConfig) -> None:
         amounts = node.kube_reserved if key == "kubeReserved" else node.system_reserved
         if not amounts and {enforcement, f"{enforcement}-compressible"} & node.enforce:
             config.refuse(key, f"is empty, but enforceNodeAllocatable names {enforcement}", "give amounts")
-
-
-def _float32(number: float) -> float:
-    return float(struct.unpack("f", struct.pack("f", number))[0])
