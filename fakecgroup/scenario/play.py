@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from ..kernel import Kernel
 from ..simulation.kill import Kill
@@ -41,13 +42,34 @@ def play(
         kernel = Kernel(clock=lambda: 0, seed=chosen, **options)  # type: ignore[arg-type]
     except ValueError as error:
         raise ScenarioError(str(error)) from None
-    return _Play(scenario, kernel).run(until, every)
+    return play_on(kernel, scenario, until, every)
+
+
+class Watcher(Protocol):
+    """Something that looks at the tree at times of its own and may change it, as an agent does."""
+
+    def next(self) -> int | None:
+        """When it looks next (ns since the start); None for never."""
+
+    def look(self, now: int) -> Iterable[Mark]:
+        """Look at the tree. Returns what it did."""
+
+
+def play_on(
+    kernel: Kernel, scenario: Scenario, until: int, every: int | None = None, watchers: Sequence[Watcher] = ()
+) -> Outcome:
+    """Play a scenario in a kernel whose time has not begun; times are ns. Watchers look after writes, before `expect`.
+
+    Raises ScenarioError for what the kernel refuses.
+    """
+    return _Play(scenario, kernel, watchers).run(until, every)
 
 
 class _Play:
-    def __init__(self, scenario: Scenario, kernel: Kernel) -> None:
+    def __init__(self, scenario: Scenario, kernel: Kernel, watchers: Sequence[Watcher]) -> None:
         self._scenario = scenario
         self._kernel = kernel
+        self._watchers = watchers
 
     def run(self, until: int, every: int | None) -> Outcome:
         stage = Stage(self._kernel)
@@ -57,7 +79,7 @@ class _Play:
             stage.spawn(placed)
         outcome = Outcome(until)
         now = 0
-        for time in sorted(self._stops(until, every)):
+        for time in self._times(until, every):
             self._kernel.advance_ns(time - now)
             now = time
             for at in self._scenario.at:
@@ -65,12 +87,23 @@ class _Play:
                     for write in at.writes:
                         stage.write(write)
                         outcome.marks.append(Mark(time, "write", f"{write.text} > {write.path}"))
+            for watcher in self._watchers:
+                if watcher.next() == time:
+                    outcome.marks += watcher.look(time)
             outcome.checked += [self._check(one) for one in self._scenario.expect if one.time == time]
             if every is not None and (time % every == 0 or time == until):
                 outcome.samples += samples(self._kernel, time)
         outcome.marks += [Mark(kill.time, "kill", _told(kill)) for kill in self._kernel.kills]
         outcome.marks.sort(key=lambda mark: mark.time)
         return outcome
+
+    def _times(self, until: int, every: int | None) -> Iterator[int]:
+        """When something is due: the stops, and whenever a watcher looks."""
+        stops = sorted(self._stops(until, every))
+        for stop in stops:
+            while (looks := [at for one in self._watchers if (at := one.next()) is not None and at < stop]) != []:
+                yield min(looks)
+            yield stop
 
     def _stops(self, until: int, every: int | None) -> set[int]:
         stops = {one.time for one in self._scenario.at} | {one.time for one in self._scenario.expect} | {until}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fakecgroup import Kernel
 from fakecgroup.scenario import Outcome, ScenarioError, play, read_scenario
+from fakecgroup.scenario.outcome import Mark
+from fakecgroup.scenario.play import play_on
 from fakecgroup.scenario.report import as_csv, as_json, table
 
 _SECOND = 1_000_000_000
@@ -122,3 +125,30 @@ def test_json_and_csv_have_the_same_samples() -> None:
     assert as_csv(outcome).splitlines()[1].startswith("2.0,app,420")
     assert '"time_s": 4.0' in as_json(outcome)
     assert len(as_csv(outcome).splitlines()) == 3
+
+
+def test_a_watcher_looks_when_it_says_and_may_change_the_tree() -> None:
+    kernel = Kernel(clock=lambda: 0, cpus=1)
+
+    class Limits:
+        def __init__(self) -> None:
+            self.times = [3 * _SECOND, 5 * _SECOND]
+
+        def next(self) -> int | None:
+            return self.times[0] if self.times else None
+
+        def look(self, now: int) -> list[Mark]:
+            del self.times[0]
+            kernel.write("/app/cpu.weight", str(now // _SECOND))
+            return [Mark(now, "evict", f"{now // _SECOND} s")]
+
+    scenario = read_scenario(
+        "cgroups: {app: {cpu.weight: 1}}\n"
+        "expect:\n"
+        "  - {time: 2s, file: app/cpu.weight, between: [1, 1]}\n"
+        "  - {time: 4s, file: app/cpu.weight, between: [3, 3]}\n"
+        "  - {time: 5s, file: app/cpu.weight, between: [5, 5]}\n"
+    )
+    outcome = play_on(kernel, scenario, 6 * _SECOND, watchers=[Limits()])
+    assert [one.seen for one in outcome.checked] == ["1", "3", "5"]
+    assert [mark.text for mark in outcome.marks] == ["3 s", "5 s"]
