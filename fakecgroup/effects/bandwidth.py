@@ -133,6 +133,39 @@ _STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_CO
 _Kept = tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]
 
 
+class Unlimited:
+    """A runner without a quota above it, at a time `now`; it answers as a `BandwidthTree` does."""
+
+    __slots__ = ("_runner", "now")
+
+    def __init__(self, runner: Runner, now: int) -> None:
+        self._runner = runner
+        self.now = now
+
+    def set_rates(self) -> None:
+        pass
+
+    def completion(self, until: int) -> int:
+        """When the runner will have what it needs; `until` if not before."""
+        runner = self._runner
+        if runner.needs is None or runner.rate <= 0:
+            return until
+        return min(until, self.now + max(1, round(runner.needs / runner.rate)))
+
+    def advance(self, until: int) -> Runner | None:
+        """Go on to a time, or to when the runner has what it needs: then it is the result."""
+        runner, then = self._runner, until
+        if runner.rate > 0:
+            done = runner.needs is not None and (then := self.completion(until + 1)) <= until
+            then = min(then, until)
+            used = runner.rate * (then - self.now)
+            runner.used += used
+            if runner.needs is not None:
+                runner.needs = 0.0 if done else max(0.0, runner.needs - used)
+        self.now = then
+        return runner if runner.needs == 0.0 else None
+
+
 class BandwidthTree:
     """A group with a quota and all below it, at a time `now`.
 

@@ -7,7 +7,6 @@ import zlib
 from typing import TYPE_CHECKING
 
 from ..controllers.cpuset.css import Cpuset
-from ..effects.bandwidth import Runner
 from .cpu_scheduler import Demand, Scheduler
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class CpuResource:
         return demand.runner.used
 
     def _demand(self, process: Process) -> Demand:
-        return Demand(process, Runner(), since=self._world.now)
+        return Demand(process, self._world.now)
 
     def _close(self, demand: Demand, now: int) -> None:
         """Tell of the piece of time in which a process wanted the same and was given the same."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations, count
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..controllers.cpu.css import RUNTIME_INF, Cpu
 from ..controllers.cpu.weight import SHARES_IDLE, shares_from_nice
-from ..effects.bandwidth import UNLIMITED, BandwidthTree, Group, Runner
-from ..effects.fair_share import Share, distribute, fill
+from ..effects.bandwidth import UNLIMITED, BandwidthTree, Group, Runner, Unlimited
+from ..effects.fair_share import NICE_0_LOAD, fill
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
@@ -20,48 +20,111 @@ if TYPE_CHECKING:
 _MOST_SETS = 5  # distinct sets of CPUs whose unions are all looked at
 _FAR = 60_000_000_000  # ns that are looked ahead for the end of a phase
 _NANO = 1_000_000_000  # of a CPU: claims are whole, so that sums are exact
+_by_threshold = attrgetter("threshold")
 
 
-@dataclass(eq=False, slots=True)
-class Demand:
-    """A process as the scheduler sees it: `cpus` it would use now, its `threads`, their `nice`, the CPUs it may use.
+class Part:
+    """A task or a group in a group's queue: its `weight`, what it claims of the CPUs, and its `rate`, the result.
+
+    `claim` is in billionths of a CPU, `rate` in CPUs.
+    """
+
+    __slots__ = ("claim", "rate", "threshold", "weight")
+
+    def __init__(self, weight: int) -> None:
+        self.weight = weight
+        self.claim = 0
+        self.threshold = 0.0  # the claim by weight: of a crowded queue, those with little are satisfied first
+        self.rate = 0.0
+
+    def set_claim(self, claim: int) -> None:
+        self.claim = claim
+        self.threshold = claim / self.weight
+
+
+class Demand(Part):
+    """A process as the scheduler sees it: `cpus` it would use now, and the CPUs it may use.
 
     `runner` counts what it used. `since` is the time at which its demand or its rate last changed; the counts and what
     it waited for are of then.
     """
 
-    process: Process
-    runner: Runner
-    cpus: float = 0.0
-    allowed: int = 0
-    room: float = 0.0  # how many CPUs it may use
-    claim: int = 0  # the least of both, in billionths
-    share: Share = field(default_factory=Share)
-    node: Node | None = None
-    lane: Lane | None = None
-    since: int = 0
-    used: float = 0.0
-    stopped: float = 0.0
-    waits: dict[str, float] = field(default_factory=dict)
+    __slots__ = ("allowed", "cpus", "lane", "node", "process", "room", "runner", "since", "stopped", "used", "waits")
+
+    def __init__(self, process: Process, now: int) -> None:
+        workload = process.workload
+        super().__init__(shares_from_nice(workload.nice) * workload.threads)
+        self.process = process
+        self.runner = Runner(queues=workload.threads)
+        self.cpus = 0.0
+        self.allowed = 0
+        self.room = 0.0  # how many CPUs it may use
+        self.node: Node | None = None
+        self.lane: Lane | None = None
+        self.since = now
+        self.used = 0.0
+        self.stopped = 0.0
+        self.waits: dict[str, float] = {}
 
     @property
-    def limited(self) -> Node | None:
-        """The topmost group with a quota above it."""
-        return self.node.limited if self.node is not None else None
+    def wanted(self) -> int:
+        """Billionths of a CPU that it would use."""
+        return round(min(self.cpus, self.room) * _NANO)
 
 
-@dataclass(eq=False, slots=True)
-class Node:
-    """A group of the cpu controller that has processes here or below. Claims are in billionths of a CPU."""
+class Node(Part):
+    """A group of the cpu controller that has processes here or below. The sums are in billionths of a CPU."""
 
-    css: Cpu
-    share: Share
-    group: Group
-    parent: Node | None
-    limited: Node | None
-    most: float  # billionths of a CPU that its quota allows on the average
-    claims: int = 0  # of all below
-    claim: int = 0
+    __slots__ = ("asked", "claims", "group", "limited", "most", "parent", "parts", "weights")
+
+    def __init__(self, weight: int, most: float, group: Group, parent: Node | None) -> None:
+        super().__init__(weight)
+        self.most = most  # billionths of a CPU that its quota allows on the average
+        self.group = group
+        self.parent = parent
+        self.parts: list[Part] = []
+        self.weights = 0  # of its parts
+        self.claims = 0  # of its parts
+        self.asked = 0  # by its parts if there were no quota here or below
+        self.limited: Node | None = None  # the topmost group with a quota, this or above
+        if parent is not None:
+            parent.take(self)
+            parent.group.groups.append(group)
+            self.limited = parent.limited
+        if self.limited is None and group.limited:
+            self.limited = self
+
+    def take(self, part: Part) -> None:
+        """Add a part, which claims nothing yet."""
+        self.parts.append(part)
+        self.weights += part.weight
+
+    def level(self, rate: float) -> float | None:
+        """Up to which threshold parts get what they claim, if they get so many CPUs together; None: all do.
+
+        The others get this times their weight. Afterwards the parts are in the order of their thresholds.
+        """
+        room, weights = rate * _NANO, self.weights
+        if self.claims <= room:
+            return None
+        self.parts.sort(key=_by_threshold)
+        for part in self.parts:
+            if part.threshold * weights > room:
+                return room / weights
+            room -= part.claim
+            weights -= part.weight
+        return None
+
+    def add(self, more: int, more_asked: int) -> None:
+        """Add to what the parts claim, here and above."""
+        node: Node | None = self
+        while node is not None and (more or more_asked):
+            node.claims += more
+            node.asked += more_asked
+            its = node.claims if node.claims < node.most else round(node.most)
+            more = its - node.claim
+            node.set_claim(its)
+            node = node.parent
 
 
 class Lane:
@@ -69,7 +132,7 @@ class Lane:
 
     __slots__ = ("demands", "serial", "tree")
 
-    def __init__(self, tree: BandwidthTree, demands: list[Demand]) -> None:
+    def __init__(self, tree: BandwidthTree | Unlimited, demands: list[Demand]) -> None:
         self.tree = tree
         self.demands = demands
         self.serial = 0  # of its event in the queue
@@ -88,9 +151,9 @@ class Scheduler:
         self._close = close
         self._demands: list[Demand] = []
         self._lanes: list[Lane] = []
-        self._nodes: dict[Cgroup, Node] = {}
-        self._root = Share(most=float(cpus))
-        self._claims = 0  # of all, in billionths of a CPU
+        self._limited: dict[Node, list[Demand]] = {}  # the topmost groups with a quota, and the processes below
+        self._nodes: dict[Cgroup, Node] = {}  # parents before children
+        self._root = self._make_root()
         self._now = 0
         self._queue: list[tuple[int, int, Lane, int]] = []  # ends of phases: time, order, lane, serial
         self._order = count()
@@ -99,73 +162,58 @@ class Scheduler:
         self._all = False  # all rates are to be set
         self._partitioned = False  # somebody may not use all CPUs
 
+    def _make_root(self) -> Node:
+        return Node(NICE_0_LOAD, float(self._cpus * _NANO), Group(), None)
+
     def build(self, demands: Iterable[tuple[Demand, Cgroup, int]], now: int) -> None:
         """Take the processes with the cgroup and the CPUs of each, and the limits as they are now."""
         self._now = now
         self.settle()
         for old in self._nodes.values():
             old.group.groups, old.group.runners = [], []
-        self._nodes = {}
-        self._demands = []
-        self._lanes = []
-        self._queue = []
-        self._changed = {}
-        self._root = Share(most=float(self._cpus))
-        self._claims = 0
+        self._nodes, self._limited = {}, {}
+        self._demands, self._lanes, self._queue = [], [], []
+        self._changed, self._touched = {}, {}
+        self._root = self._make_root()
         self._partitioned = False
         whole = (1 << self._cpus) - 1
-        lanes: dict[Node, list[Demand]] = {}
         for demand, cgroup, allowed in demands:
-            node = self._node(cgroup, now)
-            threads, nice = demand.process.workload.threads, demand.process.workload.nice
-            demand.share = Share(weight=shares_from_nice(nice) * threads, most=0.0)
+            demand.node = node = self._node(cgroup)
             demand.allowed = allowed
             demand.room = float(allowed.bit_count())
-            demand.node = node
-            demand.claim = 0
-            demand.runner.queues = threads
+            demand.set_claim(0)
             self._partitioned = self._partitioned or allowed != whole
-            (node.share if node is not None else self._root).parts.append(demand.share)
-            if node is not None and node.limited is not None:
+            node.take(demand)
+            if node.limited is not None:
                 node.group.runners.append(demand.runner)
-                lanes.setdefault(node.limited, []).append(demand)
+                self._limited.setdefault(node.limited, []).append(demand)
             else:
-                self._add_lane(Group(runners=[demand.runner]), [demand])
+                self._add_lane(Unlimited(demand.runner, now), [demand])
             self._demands.append(demand)
-        for node, inside in lanes.items():
-            self._add_lane(node.group, inside)
-        self._changed = dict.fromkeys(self._demands)
-        self._touched = dict.fromkeys(self._lanes)
+            self._changed[demand] = None
+        for node, inside in self._limited.items():
+            self._add_lane(BandwidthTree(node.group, now), inside)
         self._all = True
 
-    def _add_lane(self, group: Group, demands: list[Demand]) -> None:
-        lane = Lane(BandwidthTree(group, self._now), demands)
+    def _add_lane(self, tree: BandwidthTree | Unlimited, demands: list[Demand]) -> None:
+        lane = Lane(tree, demands)
         self._lanes.append(lane)
+        self._touched[lane] = None
         for demand in demands:
             demand.lane = lane
 
-    def _node(self, cgroup: Cgroup, now: int) -> Node | None:
-        """The node of the css in effect; None for the root's."""
+    def _node(self, cgroup: Cgroup) -> Node:
+        """The node of the css in effect."""
         css = cgroup.effective_css("cpu")
         if not isinstance(css, Cpu) or css.parent is None:
-            return None
+            return self._root
         known = self._nodes.get(css.cgroup)
-        if known is not None:
-            return known
-        assert css.cgroup.parent is not None
-        parent = self._node(css.cgroup.parent, now)
-        group = self._group(css)
-        limited = parent.limited if parent is not None else None
-        quota = _quota(css)
-        share = Share(weight=SHARES_IDLE if css.idle else css.shares, most=quota)
-        node = Node(css, share, group, parent, limited, quota * _NANO)
-        if node.limited is None and css.quota != RUNTIME_INF:
-            node.limited = node
-        (parent.share if parent is not None else self._root).parts.append(node.share)
-        if parent is not None:
-            parent.group.groups.append(group)
-        self._nodes[css.cgroup] = node
-        return node
+        if known is None:
+            assert css.cgroup.parent is not None
+            parent = self._node(css.cgroup.parent)
+            weight = SHARES_IDLE if css.idle else css.shares
+            known = self._nodes[css.cgroup] = Node(weight, _quota(css) * _NANO, self._group(css), parent)
+        return known
 
     def _group(self, css: Cpu) -> Group:
         """The group's bandwidth, which starts again with a full quota when its limits change (tg_set_cfs_bandwidth)."""
@@ -197,13 +245,13 @@ class Scheduler:
     def resolve(self) -> None:
         """Give each process its rate, after demands have changed."""
         if self._changed:
-            crowded = self._take_claims()
-            if crowded or self._all or self._partitioned:
-                self._resolve_all()
-                self._all = crowded
+            for demand in self._changed:
+                self._claim(demand, demand.wanted)
+            if self._root.claims > self._root.most or self._all or self._partitioned:
+                self._all = self._resolve_all()
             else:
                 for demand in self._changed:
-                    self._set_rate(demand, min(demand.cpus, demand.room))
+                    self._set_rate(demand, demand.claim / _NANO)
             self._changed = {}
         for lane in self._touched:
             lane.tree.set_rates()
@@ -213,95 +261,106 @@ class Scheduler:
                 heapq.heappush(self._queue, (then, next(self._order), lane, lane.serial))
         self._touched = {}
 
-    def _take_claims(self) -> bool:
-        """Add up what the changed processes claim now. True if all together claim more than there is."""
-        for demand in self._changed:
-            claim = round(min(demand.cpus, demand.room) * _NANO)
-            more, demand.claim = claim - demand.claim, claim
-            node = demand.node
-            while node is not None and more:
-                node.claims += more
-                its = node.claims if node.claims < node.most else round(node.most)
-                more, node.claim = its - node.claim, its
-                node = node.parent
-            self._claims += more
-        return self._claims > self._cpus * _NANO + 1
+    @staticmethod
+    def _claim(demand: Demand, claim: int) -> None:
+        more = claim - demand.claim
+        demand.set_claim(claim)
+        assert demand.node is not None
+        demand.node.add(more, more)
 
     def _set_rate(self, demand: Demand, rate: float) -> None:
         if demand.runner.rate != rate:
             self._bring_up(demand)
             demand.runner.rate = rate
 
-    def _resolve_all(self) -> None:
+    def _resolve_all(self) -> bool:
+        """Set all rates. True if there are too few CPUs, and somebody gets less than he claims."""
+        lowered = self._fit_into_cpusets() if self._partitioned else False
+        crowded = lowered or self._root.claims > self._root.most
+        self._give(self._root, float(self._cpus))
+        for node, inside in self._limited.items():
+            if crowded:
+                self._give_unthrottled(node, self._while_unthrottled(node, min(node.asked, self._root.most)))
+            else:
+                for demand in inside:
+                    demand.rate = demand.claim / _NANO
         for demand in self._demands:
-            demand.share.most = min(demand.cpus, demand.room)
-        crowded = self._distribute()
-        if crowded:
+            self._set_rate(demand, demand.rate)
+        if lowered:
             for demand in self._demands:
-                if demand.limited is None:
-                    self._set_rate(demand, demand.share.rate)
-            for node in {demand.limited: None for demand in self._demands if demand.limited is not None}:
-                self._while_unthrottled(node)
-        else:
-            for demand in self._demands:
-                self._set_rate(demand, demand.share.most if demand.limited is not None else demand.share.rate)
+                self._claim(demand, demand.wanted)
+        return crowded
 
-    def _distribute(self) -> bool:
-        """Set the shares' rates. True if a process that is not limited by a quota gets less than it wants."""
-        distribute(self._root, float(self._cpus))
-        if self._partitioned:
-            self._fit_into_cpusets()
-        wanted = sum(part.wanted for part in self._root.parts)
-        return wanted > self._cpus + 1e-9 or any(
-            demand.share.most + 1e-9 < min(demand.cpus, demand.room) for demand in self._demands
-        )
+    def _give(self, node: Node, rate: float) -> None:
+        """Divide what a group gets among its parts, by weight."""
+        node.rate = rate
+        level = node.level(rate)
+        for part in node.parts:
+            its = part.claim / _NANO if level is None or part.threshold <= level else part.weight * level / _NANO
+            if isinstance(part, Node):
+                self._give(part, its)
+            else:
+                part.rate = its
 
-    def _fit_into_cpusets(self) -> None:
-        """Lower what processes get whose CPUs are overcrowded, and give the rest to the others."""
+    def _fit_into_cpusets(self) -> bool:
+        """Lower the claims of processes whose CPUs are overcrowded. True if there are any."""
         whole = (1 << self._cpus) - 1
         masks = sorted({demand.allowed for demand in self._demands if demand.cpus > 0} - {whole})
         if not masks:
-            return
+            return False
+        lowered = False
+        self._give(self._root, float(self._cpus))
         for pool in _unions(masks):
             inside = [demand for demand in self._demands if demand.allowed | pool == pool]
             room = float(pool.bit_count())
-            if sum(demand.share.rate for demand in inside) <= room + 1e-9:
+            if sum(demand.rate for demand in inside) <= room + 1e-9:
                 continue
-            outside = {id(demand.share) for demand in self._demands if demand.allowed | pool != pool}
-            kept = [(demand.share, demand.share.most) for demand in self._demands if id(demand.share) in outside]
-            for share, _ in kept:
-                share.most = 0.0
-            distribute(self._root, room)
-            for demand in inside:
-                demand.share.most = demand.share.rate
-            for share, most in kept:
-                share.most = most
-            distribute(self._root, float(self._cpus))
+            outside = [(demand, demand.claim) for demand in self._demands if demand.allowed | pool != pool]
+            for demand, _ in outside:
+                self._claim(demand, 0)
+            self._give(self._root, room)
+            rates = [demand.rate for demand in inside]
+            for demand, rate in zip(inside, rates, strict=True):
+                self._claim(demand, round(rate * _NANO))
+            for demand, claim in outside:
+                self._claim(demand, claim)
+            lowered = True
+            self._give(self._root, float(self._cpus))
+        return lowered
 
-    def _while_unthrottled(self, limited: Node) -> None:
-        """Set the rates below a limited group to what its processes get while it is not throttled."""
-        path = [limited]
-        while path[-1].parent is not None:
-            path.append(path[-1].parent)
-        inside = [demand for demand in self._demands if demand.limited is limited]
-        below = [node for node in self._nodes.values() if node.limited is limited]
-        quotas = [(node.share, node.share.most) for node in below]
-        for share, _ in quotas:
-            share.most = float(self._cpus)
-        capacity = float(self._cpus)
-        parts = self._root.parts
-        for node in reversed(path):
-            wanted = min(node.share.most, sum(demand.share.most for demand in inside)) if node is limited else None
-            claims = [
-                (part.weight, wanted if wanted is not None and part is node.share else part.wanted) for part in parts
-            ]
-            capacity = fill(capacity, claims)[parts.index(node.share)]
-            parts = node.share.parts
-        distribute(limited.share, capacity)
-        for demand in inside:
-            self._set_rate(demand, demand.share.rate)
-        for share, most in quotas:
-            share.most = most
+    def _while_unthrottled(self, node: Node, claim: float) -> float:
+        """CPUs that a group would get if it claimed so much (in billionths), and all others what they do."""
+        parent = node.parent
+        if parent is None:
+            return float(self._cpus)
+        rate = self._while_unthrottled(parent, parent.claims + claim - node.claim)
+        room = rate * _NANO
+        others = parent.claims - node.claim
+        if others + claim <= room:
+            return claim / _NANO
+        if rate == parent.rate and node.rate * _NANO < node.claim - 1:
+            return node.rate  # it is short of what it claims even now
+        weights = parent.weights
+        parent.parts.sort(key=_by_threshold)
+        for part in parent.parts:
+            if part is node:
+                continue
+            if part.threshold * weights > room or claim / node.weight < part.threshold:
+                break
+            room -= part.claim
+            weights -= part.weight
+        return min(claim, room * node.weight / weights) / _NANO
+
+    def _give_unthrottled(self, node: Node, rate: float) -> None:
+        """Divide what a group gets while nothing below is throttled."""
+        parts = node.parts
+        asked = [part.asked if isinstance(part, Node) else part.claim for part in parts]
+        rates = fill(rate, [(part.weight, its / _NANO) for part, its in zip(parts, asked, strict=True)])
+        for part, its in zip(parts, rates, strict=True):
+            if isinstance(part, Node):
+                self._give_unthrottled(part, its)
+            else:
+                part.rate = its
 
     # -- time ---------------------------------------------------------------------------------------
 
