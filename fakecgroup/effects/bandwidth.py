@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 UNLIMITED = (1 << 64) - 1  # ns: no quota
 _NONE_LEFT = 0.5  # ns of runtime
@@ -130,6 +131,15 @@ class Group:
 _COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used")
 _STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_COUNTERS)
 
+
+class _Cycle(NamedTuple):
+    """What repeats: a state at the end of the longest period, the `time` until it is there again, and all growth."""
+
+    state: tuple[object, ...]
+    time: int
+    grown: tuple[float, ...]
+
+
 _Kept = tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]
 
 
@@ -179,6 +189,7 @@ class BandwidthTree:
         self._limited = [group for group in self._groups if group.limited]
         self._runners = [runner for group in self._groups for runner in group.runners]
         self._foreseen: _Kept | None = None  # the state when the first runner is done
+        self._cycle: _Cycle | None = None  # what is known to repeat at these rates
         self._set_rates()
 
     def completion(self, until: int) -> int:
@@ -224,10 +235,14 @@ class BandwidthTree:
             expired = self._expire()
             self._throttle()
             self._set_rates()
-            if skip and expired is self._longest():
+            if skip and expired is not None and expired is self._longest():
                 state = self._state()
-                if seen is not None and seen[1] == state:
-                    self._jump(seen[0], seen[2], until)
+                if self._cycle is not None and self._cycle.state == state:
+                    self._jump(self._cycle, until)
+                elif seen is not None and seen[1] == state:
+                    grown = tuple(now - then for now, then in zip(self._counted(), seen[2], strict=True))
+                    self._cycle = _Cycle(state, self.now - seen[0], grown)
+                    self._jump(self._cycle, until)
                     seen = None
                 else:
                     seen = (self.now, state, self._counted())
@@ -307,7 +322,7 @@ class BandwidthTree:
 
     def set_rates(self) -> None:
         """Take who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
-        self._foreseen = None
+        self._foreseen = self._cycle = None
         self._set_rates()
 
     def _set_rates(self) -> None:
@@ -367,7 +382,7 @@ class BandwidthTree:
                 group.throttled,
                 group.active,
                 group.idle,
-                group.boundary - self.now,
+                (group.boundary - self.now) % group.period,
                 group.rate,
             )
             for group in self._limited
@@ -377,24 +392,21 @@ class BandwidthTree:
         counts = [getattr(group, name) for group in self._groups for name in _COUNTERS]
         return (*counts, *(count for runner in self._runners for count in (runner.used, runner.stopped)))
 
-    def _jump(self, since: int, before: tuple[float, ...], until: int) -> None:
-        """Repeat what happened `since` a time as often as it fits before `until`, and before a runner is done."""
-        cycle = self.now - since
-        times = (until - self.now) // cycle
-        counted = self._counted()
-        grown = [now - then for now, then in zip(counted, before, strict=True)]
-        for runner, used in zip(self._runners, grown[len(self._groups) * len(_COUNTERS) :: 2], strict=True):
+    def _jump(self, cycle: _Cycle, until: int) -> None:
+        """Repeat what happens in a cycle as often as it fits before `until`, and before a runner is done."""
+        times = (until - self.now) // cycle.time
+        for runner, used in zip(self._runners, cycle.grown[len(self._groups) * len(_COUNTERS) :: 2], strict=True):
             if runner.needs is not None and used > 0:
                 times = min(times, int(runner.needs / used) - 1)
         if times < 1:
             return
-        values = iter(zip(counted, grown, strict=True))
+        values = iter(zip(self._counted(), cycle.grown, strict=True))
         for group in self._groups:
             for name in _COUNTERS:
                 value, growth = next(values)
                 setattr(group, name, value + growth * times)
             if group.limited and group.active:
-                group.boundary += cycle * times
+                group.boundary += cycle.time * times
         for runner in self._runners:
             value, growth = next(values)
             runner.used = value + growth * times
@@ -402,4 +414,4 @@ class BandwidthTree:
                 runner.needs -= growth * times
             value, growth = next(values)
             runner.stopped = value + growth * times
-        self.now += cycle * times
+        self.now += cycle.time * times
