@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 UNLIMITED = (1 << 64) - 1  # ns: no quota
 _NONE_LEFT = 0.5  # ns of runtime
+_MOST_STATES = 100  # that are remembered to see whether periods repeat
 
 
 @dataclass(slots=True, eq=False)
@@ -218,7 +219,7 @@ class BandwidthTree:
                 self._foreseen = None
                 return next(runner for runner in self._runners if runner.needs == 0.0)
             self._foreseen = None
-        seen: tuple[int, tuple[object, ...], tuple[float, ...]] | None = None
+        seen: dict[tuple[object, ...], tuple[int, tuple[float, ...]]] = {}  # states at the ends of periods
         if skip and self.now < until:
             then, runner = self._first_done(until)
             if self._never_short(then):
@@ -239,13 +240,13 @@ class BandwidthTree:
                 state = self._state()
                 if self._cycle is not None and self._cycle.state == state:
                     self._jump(self._cycle, until)
-                elif seen is not None and seen[1] == state:
-                    grown = tuple(now - then for now, then in zip(self._counted(), seen[2], strict=True))
-                    self._cycle = _Cycle(state, self.now - seen[0], grown)
+                elif state in seen:
+                    since, before = seen[state]
+                    grown = tuple(now - then for now, then in zip(self._counted(), before, strict=True))
+                    self._cycle = _Cycle(state, self.now - since, grown)
                     self._jump(self._cycle, until)
-                    seen = None
-                else:
-                    seen = (self.now, state, self._counted())
+                elif len(seen) < _MOST_STATES:
+                    seen[state] = (self.now, self._counted())
         return None
 
     def done(self) -> list[Runner]:
