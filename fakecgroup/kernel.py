@@ -432,6 +432,27 @@ class Kernel:
             raise
         return pids
 
+    def respawn(self, cgroups: Sequence[str], workload: Workload) -> bool:
+        """Fork one process of a workload in cgroups, which begins at once. False if a pids limit refuses it.
+
+        True, too, if a cgroup is gone: there is nothing to start again.
+        """
+        try:
+            places = [self.walk(path) for path in cgroups]
+        except FileNotFoundError:
+            return True
+        try:
+            for place in places:
+                assert isinstance(place, Cgroup)
+                place.hierarchy.can_fork(place, place)
+        except OSError:
+            return False
+        pid = self._table().add()
+        self._simulation().add(pid, workload, at_once=True)
+        for path in cgroups:
+            self.write(f"{path.rstrip('/')}/cgroup.procs", str(pid))
+        return True
+
     def advance(self, seconds: float) -> None:
         """Let time pass: the clock goes on by `seconds`, and simulated processes live for that long.
 
@@ -471,6 +492,15 @@ class Kernel:
         if self._table().find(pid) is None:
             raise refuse(ESRCH)
         self._simulation().remove(pid)
+
+    def processes_of(self, workload: Workload) -> list[int]:
+        """The live processes of a workload."""
+        return [] if self._world is None else self._world.processes_of(workload)
+
+    def end(self, workload: Workload) -> None:
+        """Let the processes of a workload exit now, and start none of them again."""
+        if self._world is not None:
+            self._world.end(workload)
 
     def _simulation(self) -> World:
         if self._world is None:

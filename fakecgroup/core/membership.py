@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .cgroup import Cgroup
     from .css import Css
     from .hierarchy import Hierarchy
+    from .reclaimer import Reclaimer
 
 # Seconds between two looks at what processes use: while one runs, while none does, while a listener waits.
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
@@ -30,6 +31,7 @@ class Membership:
         self.css_sets = CssSets(processes)
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes)
+        self.reclaimer: Reclaimer | None = None  # of simulated processes
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.limits_tasks = False  # a pids.max was ever set
         self.moved_threads: set[int] = set()  # threads in other cgroups than their leader

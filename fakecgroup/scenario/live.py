@@ -103,28 +103,21 @@ class LiveScenarios:
     def running(self) -> Iterator[Running]:
         """The workloads, in the order in which they were added, each with the processes that are left."""
         for one in self._running.values():
-            one.pids = [pid for pid in one.pids if self._lives(pid)]
+            one.pids = self._kernel.processes_of(one.placed.workload)
             yield one
 
     def remove(self, name: str) -> None:
         """End the processes of a workload, as if they had exited. Raises KeyError."""
-        for pid in self._running.pop(name).pids:
-            if self._lives(pid):
-                self._kernel.retire(pid)
+        self._kernel.end(self._running.pop(name).placed.workload)
         self._advance(0)
 
     def pause(self, name: str, paused: bool) -> None:
         """Stop or continue the processes of a workload, as SIGSTOP and SIGCONT do. Raises KeyError."""
         one = self._running[name]
         one.paused = paused
-        for pid in one.pids:
-            if self._lives(pid):
-                self._processes.simulated.stop(pid, paused)
+        for pid in self._kernel.processes_of(one.placed.workload):
+            self._processes.simulated.stop(pid, paused)
         self._advance(0)
-
-    def _lives(self, pid: int) -> bool:
-        task = self._processes.simulated.find(pid)
-        return task is not None and not task.zombie
 
     # -- time ---------------------------------------------------------------------------------------
 

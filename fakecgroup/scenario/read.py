@@ -17,7 +17,18 @@ from .yaml_nodes import ScenarioError, YamlNodes, compose
 __all__ = ["ScenarioError", "read_scenario", "scenario_of"]
 
 _KEYS = ("machine", "seed", "cgroups", "workloads", "at", "expect")
-_WORKLOAD_KEYS = ("name", "cgroup", "instances", "threads", "nice", "oom_score_adj", "delay", "loop", "phases")
+_WORKLOAD_KEYS = (
+    "name",
+    "cgroup",
+    "instances",
+    "threads",
+    "nice",
+    "oom_score_adj",
+    "delay",
+    "loop",
+    "restart",
+    "phases",
+)
 _MACHINE = {name.replace("_", "-"): name for name in READERS if name != "version"}
 _EXPECT_KEYS = ("time", "file", "key", "has", "between", "killed", "cgroup")
 _KILLED_MOST = 10**9
@@ -131,8 +142,10 @@ class _Reader(YamlNodes):
         )
 
     def _text_or_words(self, node: yaml.Node) -> object:
-        """A phase's value: text, or words that `Workload` refuses by the name of their key."""
-        return str(node.value) if isinstance(node, yaml.ScalarNode) else {}
+        """A phase's value: text, a mapping of texts, or a list, which `Workload` refuses by the name of its key."""
+        if isinstance(node, yaml.MappingNode):
+            return {self.text(key): self.text(value) for key, value in self.pairs(node)}
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else []
 
 
 def _is_list(node: yaml.Node) -> bool:

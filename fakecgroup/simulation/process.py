@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .workload import Phase, Workload
+    from .phase import Phase
+    from .workload import Workload
 
 
 @dataclass(eq=False, slots=True)

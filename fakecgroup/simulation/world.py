@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 from ..tasks.usage import CpuTime, CpuUse
 from .cpu import CpuResource
 from .kill import Kill
+from .memory import MemoryResource
 from .pressure import Pressure
 from .process import Process
+from .restarts import Restarts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..core.hierarchy import Hierarchy
     from ..machine.machine import Machine
     from ..tasks.process_table import ProcessTable
@@ -36,6 +40,8 @@ class Host(Protocol):
 
     def task_reaped(self, tid: int) -> None: ...
 
+    def respawn(self, cgroups: Sequence[str], workload: Workload) -> bool: ...
+
 
 class World:
     """The event loop of simulated processes: it begins their phases, and asks the resources what happens between.
@@ -50,14 +56,18 @@ class World:
         self._host = host
         self._clock = clock
         self._processes: dict[int, Process] = {}
+        self._places: dict[int, tuple[str, ...]] = {}  # the cgroups of those that start again
         self._queue: list[tuple[int, int, int, int]] = []  # ends of phases: time, order, pid, serial
         self._order = count()
         self._changed = True  # since the resources have last gathered
         self.kills: list[Kill] = []
+        self._restarts = Restarts()
         table.on_kill = self._note_kill
         self._pressure = Pressure(self)
         self._cpu = CpuResource(self, self._pressure)
-        self.resources: list[Resource] = [self._cpu]  # the CPU is last: what waits for another is not runnable
+        self._memory = MemoryResource(self)
+        # the CPU is last: what waits for another is not runnable
+        self.resources: list[Resource] = [self._memory, self._cpu]
 
     # -- what the resources ask ----------------------------------------------------------------------
 
@@ -86,21 +96,33 @@ class World:
         if self._processes.get(process.pid) is process:
             self._show(process)
             self.table.kill(process.pid)
-            self._forget(process.pid)
+            self._end(process)
 
     # -- processes ----------------------------------------------------------------------------------
 
-    def add(self, pid: int, workload: Workload) -> None:
-        """Let a process of the table live through a workload, after its delay."""
+    def add(self, pid: int, workload: Workload, *, at_once: bool = False) -> None:
+        """Let a process of the table live through a workload, after its delay or `at_once`."""
         process = Process(pid, workload, self.now)
         self._processes[pid] = process
+        self._changed = True
         self._show(process)
-        self.end_phase(process, self.now + workload.delay)
+        self.end_phase(process, self.now + (0 if at_once else workload.delay))
 
     def remove(self, pid: int) -> None:
         """Let a process exit now."""
         self.table.exit(pid)
         self._forget(pid)
+
+    def processes_of(self, workload: Workload) -> list[int]:
+        """The live processes of a workload."""
+        alive = [pid for pid, process in self._processes.items() if process.workload is workload]
+        return [pid for pid in alive if (task := self.table.find(pid)) is not None and not task.zombie]
+
+    def end(self, workload: Workload) -> None:
+        """Let the processes of a workload exit now, and start none of them again."""
+        for pid in self.processes_of(workload):
+            self.remove(pid)
+        self._restarts.forget(workload)
 
     def killed(self, cgroup: str) -> int:
         """How many processes were killed in a cgroup and below it."""
@@ -112,10 +134,22 @@ class World:
         if process is not None:
             self.kills.append(Kill(self.now, pid, process.workload.name, self._host.paths_of(pid)))
 
+    def _end(self, process: Process) -> None:
+        """Drop a process that has exited or was killed, and note that it starts again."""
+        if process.workload.restart:
+            self._restarts.add(self.now, process.workload, self._places.get(process.pid, ()))
+        self._forget(process.pid)
+
+    def _restart_due(self) -> None:
+        while (restart := self._restarts.due(self.now)) is not None:
+            if not self._host.respawn(restart.cgroups, restart.workload):
+                self._restarts.add(self.now, restart.workload, restart.cgroups)
+
     def _forget(self, pid: int) -> None:
         """Drop a process that has ended. Its parent, init, waits for it at once."""
         self._host.task_exited(pid)
         del self._processes[pid]
+        self._places.pop(pid, None)
         self._changed = True
         if self.table.find(pid) is not None:
             self.table.reap(pid)
@@ -135,6 +169,7 @@ class World:
         self._take_ends()
         self._changed = True
         while True:
+            self._restart_due()
             self._begin_due_phases()
             if self._changed:
                 self._gather()
@@ -146,6 +181,7 @@ class World:
         self._settle()
         for process in self._processes.values():
             self._show(process)
+        self._memory.show()
 
     def _settle(self) -> None:
         """Count all that has happened until now."""
@@ -157,7 +193,7 @@ class World:
         for pid in list(self._processes):
             task = self.table.find(pid)
             if task is None or task.zombie:
-                self._forget(pid)
+                self._end(self._processes[pid])
 
     def _gather(self) -> None:
         """Take the tree, the limits and the processes as they are now."""
@@ -165,6 +201,8 @@ class World:
         processes = self._processes.values()
         for process in processes:
             process.frozen = self.table.waits(process.pid)
+            if process.workload.restart:
+                self._places[process.pid] = self._host.paths_of(process.pid)
         for resource in self.resources:
             resource.gather(processes)
         self._pressure.gather(processes)
@@ -185,10 +223,13 @@ class World:
             process.loops += 1
             if process.workload.loop is not None and process.loops >= process.workload.loop:
                 self._show(process)
-                self.remove(process.pid)
+                self.table.exit(process.pid)
+                self._end(process)
                 return
         for resource in self.resources:
             resource.begin(process)
+        if self._processes.get(process.pid) is not process:
+            return  # what it asked for has killed it
         phase = process.workload.phases[process.number]
         if phase.time is not None:
             self.end_phase(process, self.now + phase.time)
@@ -205,13 +246,15 @@ class World:
         for resource in self.resources:
             resource.resolve()
         until = min(most, self._queue[0][0]) if self._queue else most
+        if (soonest := self._restarts.soonest) is not None:
+            until = min(until, soonest)
         for resource in self.resources:
             until = resource.next(until)
         return until
 
     def next_event(self) -> int | None:
         """ns until something happens by itself; None if nothing does for ten seconds, or there are no processes."""
-        if not self._processes:
+        if not self._processes and self._restarts.soonest is None:
             return None
         until = self._soonest(self.now + _FAR)
         return None if until == self.now + _FAR else until - self.now

@@ -56,6 +56,11 @@ class MemoryCharges:
     def __bool__(self) -> bool:
         return bool(self._accounts)
 
+    def charged_in(self, tgid: int) -> MemoryUse:
+        """What a process has charged to the cgroup that it is in."""
+        account = self._accounts.get(tgid)
+        return account.charges[-1].use if account is not None else NOTHING
+
     def start(self, tgid: int, cgroup: Place) -> None:
         """Open the account of a process that was forked in this cgroup: all its memory is charged there."""
         if tgid not in self._accounts:
@@ -172,4 +177,6 @@ def _movable(use: MemoryUse, kinds: int) -> MemoryUse:
     anon = use.anon if kinds & ANON else 0
     file, shmem = (use.file, use.shmem) if kinds & FILE else (0, 0)
     locked = min(use.locked, anon + file + shmem)
-    return MemoryUse(anon, file, shmem, huge=use.huge if anon else 0, locked=locked)
+    return MemoryUse(
+        anon, file, shmem, huge=use.huge if anon else 0, locked=locked, swap=use.swap if kinds & ANON else 0
+    )

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .processes import End
 
 
+NO_MEMORY = MemoryUse()
+
+
 class ProcessTable:
     """A table of processes that use what `use` says, else nothing. pid 1 is init, pid 2 kthreadd.
 
@@ -31,6 +34,7 @@ class ProcessTable:
         self._used: dict[int, CpuUse] = {}
         self.frozen: set[int] = set()
         self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
+        self.memory_of: Callable[[int], MemoryUse] = lambda tgid: NO_MEMORY  # that a live process has
         self.stopped: set[int] = set()  # by a signal
         # 180 has an 8 in it, so that "0180" is neither an octal number nor a pid
         self._next = 180 if first is None else first
@@ -105,13 +109,18 @@ class ProcessTable:
         return 0
 
     def memory(self, tgid: int) -> ProcessMemory:
-        return ProcessMemory(MemoryUse())
+        task = self._tasks.get(tgid)
+        use = NO_MEMORY if task is None or task.zombie else self.memory_of(tgid)
+        return ProcessMemory(use, resident=use.total + use.swap, peak=use.total + use.swap)
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         return ()
 
     def machine_memory(self) -> MemoryUse:
-        return MemoryUse()
+        total = MemoryUse()
+        for tgid in self.all():
+            total = total.plus(self.memory_of(tgid))
+        return total
 
     def machine_faults(self) -> Faults:
         return Faults()

@@ -45,7 +45,7 @@ class MemoryUse(NamedTuple):
     """Bytes in memory: anonymous, mapped from files, shared (tmpfs and such), kernel stacks, page tables.
 
     `huge` is the part of `anon` in huge pages. `locked` is the part of `anon`, `file` and `shmem` that mlock(2) keeps
-    in memory.
+    in memory. `slab` is other memory of the kernel. `swap` is anonymous memory that is in swap, and not in memory.
     """
 
     anon: int = 0
@@ -55,6 +55,8 @@ class MemoryUse(NamedTuple):
     tables: int = 0
     huge: int = 0
     locked: int = 0
+    slab: int = 0
+    swap: int = 0
 
     def plus(self, other: MemoryUse) -> MemoryUse:
         """The sum, field by field."""
@@ -66,8 +68,8 @@ class MemoryUse(NamedTuple):
 
     @property
     def kernel(self) -> int:
-        """Bytes that the kernel holds for the process: stacks and page tables."""
-        return self.stacks + self.tables
+        """Bytes that the kernel holds for the process: stacks, page tables and others."""
+        return self.stacks + self.tables + self.slab
 
     @property
     def total(self) -> int:

@@ -1,7 +1,8 @@
 """The state that the memory controller keeps per cgroup, for both versions (mm/memcontrol.c).
 
 Limits are in pages, as in the kernel's page counters. Two things are charged to a fake cgroup: the kernel's own memory
-for the groups below it, and the memory that its real processes are seen to have. A limit restrains only the first.
+for the groups below it, and the memory that its processes have. A limit restrains the first, and simulated processes
+by the `Reclaimer` of their world; real ones only where it is enforced.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from errno import EINVAL, ENOMEM
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ...core.cftype import PAGE_SIZE
 from ...core.css import Css
@@ -19,6 +21,9 @@ from ...parse import memparse, strstrip
 from ...refuse import refuse
 from ...tasks.usage import Faults, MemoryUse
 from .watermark import Peak, Threshold
+
+if TYPE_CHECKING:
+    from ...core.reclaimer import Reclaimer
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
@@ -60,10 +65,14 @@ class Memory(Css):
     move_charge: int = 0
     event_fds: tuple[EventFd, ...] = ()
     oom_event_fds: tuple[EventFd, ...] = ()
+    under_oom: bool = False  # a task waits for room, as the OOM killer is disabled
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
     # marks of the usage
     watermark: Mapping[str, int] = MappingProxyType({})  # peak in bytes, by the beginning of the file's v1 name
     peaks: Iterable[Peak] = ()  # of open files
+    swap_peak: int = 0  # bytes
+    swap_peaks: Iterable[Peak] = ()  # of open files
+    swap_events: Mapping[str, int] = MappingProxyType({})  # here and below
     thresholds: tuple[Threshold, ...] = ()
 
     def online(self) -> None:
@@ -170,6 +179,29 @@ class Memory(Css):
         """Bytes of `bytes_used` that are the kernel's."""
         return self.used().kernel + self.usage * PAGE_SIZE
 
+    def swap_bytes(self) -> int:
+        """Bytes of processes that are in swap."""
+        return self.used().swap
+
+    def bytes_and_swap(self) -> int:
+        """Bytes used, in memory and in swap."""
+        return self.bytes_used() + self.last_used.swap
+
+    @property
+    def pages(self) -> int:
+        """Pages used at the last look."""
+        return -(-self.last_used.total // PAGE_SIZE) + self.usage
+
+    @property
+    def swap_pages(self) -> int:
+        """Pages in swap at the last look."""
+        return self.last_used.swap // PAGE_SIZE
+
+    @property
+    def reclaimer(self) -> Reclaimer | None:
+        """Who reclaims memory of processes; None if nobody does."""
+        return self.cgroup.hierarchy.membership.reclaimer
+
     def pages_held(self) -> int:
         """Pages that reclaim cannot free: all but file pages; with swap, only the kernel's."""
         used = self.used()
@@ -182,34 +214,57 @@ class Memory(Css):
             return
         kernel = self.last_used.kernel + self.usage * PAGE_SIZE
         usage = self.last_used.total + self.usage * PAGE_SIZE
-        for prefix, value in (("memory.", usage + spike), ("memory.memsw.", usage + spike), ("memory.kmem.", kernel)):
+        swap = self.last_used.swap
+        marks = (("memory.", usage + spike), ("memory.memsw.", usage + swap + spike), ("memory.kmem.", kernel))
+        for prefix, value in marks:
             if value > self.watermark.get(prefix, 0):
                 self.watermark = {**self.watermark, prefix: value}
+        self.swap_peak = max(self.swap_peak, swap)
+        for peak in self.swap_peaks:
+            peak.value = max(peak.value, swap)
         for peak in self.peaks:
             peak.value = max(peak.value, usage + spike)
         for threshold in self.thresholds:
-            threshold.compare(usage)
+            threshold.compare(usage + swap if threshold.memsw else usage)
 
-    def note_event(self, name: str) -> None:
+    def note_event(self, name: str, count: int = 1) -> None:
         """Count an event in memory.events of this group and those above it (memcg_memory_event)."""
-        self.events_local = {**self.events_local, name: self.events_local.get(name, 0) + 1}
+        self.events_local = {**self.events_local, name: self.events_local.get(name, 0) + count}
         self.cgroup.notify("memory.events.local")
         for css in self.counters():
-            css.events = {**css.events, name: css.events.get(name, 0) + 1}
+            css.events = {**css.events, name: css.events.get(name, 0) + count}
             css.cgroup.notify("memory.events")
+
+    def note_swap_event(self, name: str, count: int = 1) -> None:
+        """Count an event in memory.swap.events of this group and those above it (memcg_memory_event)."""
+        for css in self.counters():
+            css.swap_events = {**css.swap_events, name: css.swap_events.get(name, 0) + count}
+            css.cgroup.notify("memory.swap.events")
+
+    def note_failure(self, prefix: str, count: int) -> None:
+        """Count charges that a limit has refused (struct page_counter, failcnt)."""
+        self.failcnt = {**self.failcnt, prefix: self.failcnt.get(prefix, 0) + count}
 
     def note_oom(self) -> None:
         """Count an out-of-memory event; on v1 signal listeners here and below, unless oom_kill_disable is set
         (mem_cgroup_oom_notify).
         """
         self.note_event("oom")
-        if self.on_dfl or self.oom_kill_disable:
-            return
+        if not (self.on_dfl or self.oom_kill_disable):
+            self.signal_oom()
+
+    def signal_oom(self) -> None:
+        """Signal the listeners for out of memory, here and below (mem_cgroup_oom_notify)."""
         for cgroup in (self.cgroup, *self.cgroup.descendants()):
             below = cgroup.csses["memory"]
             assert isinstance(below, Memory)
             for event in below.oom_event_fds:
                 event.signal()
+
+    @property
+    def is_under_oom(self) -> bool:
+        """True if a task here, or in a group above, waits for room (mem_cgroup_mark_under_oom)."""
+        return any(css.under_oom for css in self.counters())
 
 
 @cache

@@ -32,7 +32,9 @@ def _limit_row(name: str, attribute: str, config: str | None = None) -> CFType:
     def write(css: Memory, text: str) -> None:
         pages = parse_pages(text, "max", css.kernel)
         setattr(css, attribute, pages)
-        if attribute == "max" and pages < css.pages_held():
+        if css.reclaimer is not None and attribute in ("max", "high"):
+            css.reclaimer.fit(css.cgroup)
+        elif attribute == "max" and pages < css.pages_held():
             css.note_oom()  # memory_max_write; no process is killed
 
     return CFType(name, Where.CHILD, config=config, show=show, write=write)
@@ -63,12 +65,16 @@ def write_peak(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
     css.peaks = WeakSet([*css.peaks, of.peak])
 
 
-def show_swap_peak(css: Memory) -> str:
-    return "0\n"
+def show_swap_peak_of(css: Memory, of: FileContext) -> list[str]:
+    """The peak since a write to this open file, or ever (swap_peak_show)."""
+    css.used()
+    return [f"{of.peak.value if isinstance(of.peak, Peak) else css.swap_peak}\n"]
 
 
-def write_swap_peak(css: Memory, text: str) -> None:
-    """Take any text, which starts a new peak for this open file: it is 0 anyway."""
+def write_swap_peak(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
+    """Take any text, which starts a new peak for this open file."""
+    of.peak = Peak(css.swap_bytes())
+    css.swap_peaks = WeakSet([*css.swap_peaks, of.peak])
 
 
 def show_oom_group(css: Memory) -> str:
@@ -98,19 +104,24 @@ def write_zswap_writeback(css: Memory, text: str) -> None:
 def write_reclaim(css: Memory, text: str) -> None:
     """Take `SIZE [swappiness=0..200]` (memory_reclaim). Before 6.12 there are no options, and no text means all memory.
 
-    Raises EINVAL for any other text, EAGAIN for a page or more: nothing can be reclaimed.
+    Raises EINVAL for any other text, EAGAIN if less than that can be reclaimed: nothing, but for simulated processes.
     """
     text = strstrip(text)
     if not css.kernel.at_least(6, 12):
-        if parse_pages(text, "", css.kernel):
-            raise refuse(EAGAIN)
+        _reclaim(css, parse_pages(text, "", css.kernel), may_swap=True)
         return
     size, rest = memparse(text, saturate=css.kernel.saturates)
     if rest == text:
         raise refuse(EINVAL)
-    for option in filter(None, strstrip(rest).split(" ")):
+    options = [option for option in strstrip(rest).split(" ") if option]
+    for option in options:
         _check_reclaim_option(option, css.kernel.at_least(7, 2))
-    if size // PAGE_SIZE:
+    _reclaim(css, size // PAGE_SIZE, may_swap="swappiness=0" not in options)
+
+
+def _reclaim(css: Memory, pages: int, *, may_swap: bool) -> None:
+    """Reclaim pages. Raises EAGAIN if not all are found."""
+    if pages and (css.reclaimer is None or css.reclaimer.reclaim(css.cgroup, pages, may_swap=may_swap) < pages):
         raise refuse(EAGAIN)
 
 
@@ -143,7 +154,7 @@ def show_events_local(css: Memory) -> str:
 
 
 def show_swap_events(css: Memory) -> str:
-    return "high 0\nmax 0\nfail 0\n"
+    return "".join(f"{name} {css.swap_events.get(name, 0)}\n" for name in ("high", "max", "fail"))
 
 
 def show_stat(css: Memory) -> str:
@@ -173,10 +184,10 @@ DFL = (
     CFType("memory.numa_stat", show=show_numa_stat),
     CFType("memory.oom.group", Where.CHILD, delegatable=True, show=show_oom_group, write=write_oom_group),
     CFType("memory.reclaim", delegatable=True, since=(6, 1), write=write_reclaim),
-    CFType("memory.swap.current", Where.CHILD, read_u64=read_zero),
+    CFType("memory.swap.current", Where.CHILD, read_u64=Memory.swap_bytes),
     _limit_row("memory.swap.high", "swap_high"),
     _limit_row("memory.swap.max", "swap_max"),
-    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show=show_swap_peak, write=write_swap_peak),
+    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show_records=show_swap_peak_of, write_of=write_swap_peak),
     CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
     CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_zero),
     _limit_row("memory.zswap.max", "zswap_max", config="ZSWAP"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from errno import EBADF, EINVAL
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.cftype import PAGE_SIZE
@@ -59,12 +60,13 @@ def _descriptor(text: str) -> tuple[int, str]:
     return value & 0xFFFFFFFF, text[count:]
 
 
-def _register_threshold(css: Memory, args: str, event: EventFd) -> None:
-    """Take a size (__mem_cgroup_usage_register_event). Use of swap is not seen, so both files have the same usage."""
+def _register_threshold(css: Memory, args: str, event: EventFd, *, memsw: bool = False) -> None:
+    """Take a size (__mem_cgroup_usage_register_event). A threshold of memsw counts what is in swap, too."""
     if args != strstrip(args):
         raise refuse(EINVAL)
     limit = parse_pages(args, "-1", css.kernel) * PAGE_SIZE
-    css.thresholds = (*css.thresholds, Threshold(limit, event, css.bytes_used()))
+    usage = css.bytes_and_swap() if memsw else css.bytes_used()
+    css.thresholds = (*css.thresholds, Threshold(limit, event, usage, memsw=memsw))
     css.cgroup.hierarchy.membership.await_memory(css)
 
 
@@ -82,7 +84,7 @@ def _register_pressure(css: Memory, args: str, event: EventFd) -> None:
 
 _REGISTER: dict[str, Callable[[Memory, str, EventFd], None]] = {
     "memory.usage_in_bytes": _register_threshold,
-    "memory.memsw.usage_in_bytes": _register_threshold,
+    "memory.memsw.usage_in_bytes": partial(_register_threshold, memsw=True),
     "memory.oom_control": _register_oom,
     "memory.pressure_level": _register_pressure,
 }

@@ -26,7 +26,7 @@ def _resize(css: Memory, pages: int) -> None:
     """
     if pages > css.memsw_max:
         raise refuse(EINVAL)
-    if pages < css.pages_held():
+    if pages < (css.pages_held() if css.reclaimer is None else _reclaimed(css, pages)):
         raise refuse(EBUSY)
     css.max = pages
 
@@ -35,9 +35,19 @@ def _resize_memsw(css: Memory, pages: int) -> None:
     """Set the limit of memory and swap. Raises EINVAL below memory.limit_in_bytes, EBUSY below the processes' usage."""
     if pages < css.max:
         raise refuse(EINVAL)
-    if pages < css.pages_held() - css.usage:
+    held = css.pages_held() if css.reclaimer is None else _reclaimed(css, pages, memsw=True)
+    if pages < held - css.usage:
         raise refuse(EBUSY)
     css.memsw_max = pages
+
+
+def _reclaimed(css: Memory, pages: int, *, memsw: bool = False) -> int:
+    """Reclaim down to so many pages. Returns the usage then, with `memsw` that of memory and swap."""
+    css.used()
+    over = css.pages + (css.swap_pages if memsw else 0) - pages
+    if over > 0 and css.reclaimer is not None:
+        css.reclaimer.reclaim(css.cgroup, over, may_swap=not memsw)
+    return css.pages + (css.swap_pages if memsw else 0)
 
 
 def _set_tcp(css: Memory, pages: int) -> None:
@@ -103,9 +113,12 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
 
 
 def write_force_empty(css: Memory, text: str) -> None:
-    """Take any text: there is nothing to reclaim. Raises EINVAL in the root."""
+    """Take any text, and reclaim what can be (mem_cgroup_force_empty). Raises EINVAL in the root."""
     if css.parent is None:
         raise refuse(EINVAL)
+    if css.reclaimer is not None:
+        css.used()
+        css.reclaimer.reclaim(css.cgroup, css.pages)
 
 
 _STAT = """
@@ -147,6 +160,7 @@ def _amounts(use: MemoryUse) -> dict[str, int]:
         "rss_huge": use.huge,
         "shmem": use.shmem,
         "mapped_file": use.file + use.shmem,
+        "swap": use.swap,
         **lists(use),
     }
 
@@ -182,7 +196,8 @@ def write_swappiness(css: Memory, value: int) -> None:
 
 
 def show_oom_control(css: Memory) -> str:
-    return f"oom_kill_disable {int(css.oom_kill_disable)}\nunder_oom 0\noom_kill 0\n"
+    kills = css.events_local.get("oom_kill", 0)
+    return f"oom_kill_disable {int(css.oom_kill_disable)}\nunder_oom {int(css.is_under_oom)}\noom_kill {kills}\n"
 
 
 def write_oom_control(css: Memory, value: int) -> None:
@@ -243,6 +258,6 @@ LEGACY = (
     CFType("memory.kmem.slabinfo", show=show_slabinfo),
     *_counter_rows("memory.kmem.tcp.", read_zero),
     _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
-    *_counter_rows("memory.memsw.", Memory.bytes_used),
+    *_counter_rows("memory.memsw.", Memory.bytes_and_swap),
     _limit_row("memory.memsw.limit_in_bytes", lambda css: css.memsw_max, _resize_memsw),
 )

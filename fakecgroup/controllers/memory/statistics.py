@@ -99,6 +99,8 @@ def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
         "kernel": use.kernel + groups,
         "kernel_stack": use.stacks,
         "pagetables": use.tables,
+        "slab_unreclaimable": use.slab,
+        "slab": use.slab,
         "shmem": use.shmem,
         "file_mapped": use.file + use.shmem,
         "anon_thp": use.huge,

@@ -15,11 +15,15 @@ class Peak:
 
 
 class Threshold:
-    """A registered threshold, whose eventfd is signalled at each crossing (__mem_cgroup_threshold)."""
+    """A registered threshold, whose eventfd is signalled at each crossing (__mem_cgroup_threshold).
 
-    __slots__ = ("_event", "_limit", "_reached")
+    With `memsw` what is in swap counts, too.
+    """
 
-    def __init__(self, limit: int, event: EventFd, usage: int) -> None:
+    __slots__ = ("_event", "_limit", "_reached", "memsw")
+
+    def __init__(self, limit: int, event: EventFd, usage: int, *, memsw: bool = False) -> None:
+        self.memsw = memsw
         self._limit = limit
         self._event = event
         self._reached = usage >= limit

@@ -198,3 +198,44 @@ def test_a_kill_says_when_it_was_which_process_and_where(kernel: Kernel) -> None
     kernel.advance(2)
     kernel.write("/a/cgroup.kill", "1")
     assert [tuple(kill) for kill in kernel.kills] == [(2_000_000_000, pid, "web", ("/a",))]
+
+
+def test_a_process_that_restarts_comes_back_a_second_after_it_was_killed(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    (pid,) = kernel.spawn("/a", Workload([_BUSY], restart="always"))
+    kernel.advance(1)
+    kernel.write("/a/cgroup.kill", "1")
+    kernel.advance(0.9)
+    assert kernel.read("/a/cgroup.procs") == ""
+    kernel.advance(0.2)
+    assert kernel.read("/a/cgroup.procs") == f"{pid + 1}\n"
+
+
+def test_a_process_that_restarts_comes_back_after_its_exit(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    kernel.spawn("/a", Workload([{"for": "1s", "cpu": 1}], restart="always"))
+    kernel.advance(10)
+    assert "usage_usec 5000000\n" in kernel.read("/a/cpu.stat")
+
+
+def test_pids_max_refuses_a_restart_until_there_is_room() -> None:
+    kernel = Kernel(clock=lambda: 0)
+    kernel.write("/cgroup.subtree_control", "+pids")
+    kernel.mkdir("/a")
+    kernel.spawn("/a", Workload([{"for": "1s", "cpu": 1}], restart="always"))
+    kernel.advance(0.5)
+    kernel.write("/a/pids.max", "0")
+    kernel.advance(4)
+    assert (kernel.read("/a/pids.current"), kernel.read("/a/pids.events")) == ("0\n", "max 3\n")
+    kernel.write("/a/pids.max", "max")
+    kernel.advance(1)
+    assert kernel.read("/a/pids.current") == "1\n"
+
+
+def test_a_process_whose_cgroup_is_gone_does_not_restart(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    kernel.spawn("/a", Workload([{"for": "1s", "cpu": 1}], restart="always"))
+    kernel.advance(1.5)
+    kernel.rmdir("/a")
+    kernel.advance(5)
+    assert kernel.next_event() is None

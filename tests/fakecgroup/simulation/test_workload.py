@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakecgroup import Workload
+from fakecgroup.simulation.phase import Phase
 from fakecgroup.simulation.words import parse_cpu, parse_duration
-from fakecgroup.simulation.workload import Phase
 
 
 def test_cpu_carries_over_to_later_phases() -> None:
@@ -30,7 +30,7 @@ def test_cpu_carries_over_to_later_phases() -> None:
         ([{"for": "soon"}], r"phases\[0\]\.for: 'soon' is no time"),
         ([{"for": "1s", "cpu": "-1"}], r"phases\[0\]\.cpu: '-1' is no amount of CPU"),
         ([{"sleep": "1s", "cpu": "1"}], r"phases\[0\]: cpu goes with for"),
-        ([{"for": "1s", "memory": "1Mi"}], r"phases\[0\]: memory is not simulated yet"),
+        ([{"for": "1s", "io": "1Mi"}], r"phases\[0\]: io is not simulated yet"),
         ([{"for": "1s", "cores": "1"}], r"phases\[0\]: no key 'cores'"),
         (["10s"], r"phases\[0\]: '10s' is no mapping"),
     ],

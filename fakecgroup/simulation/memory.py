@@ -1,0 +1,361 @@
+"""Memory as a resource of simulated processes: charges, limits, reclaim, memory.high's sleep and the OOM killer.
+
+The next moment at which a limit is reached is computed from who grows how fast; nothing is polled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
+from ..core.cftype import PAGE_SIZE
+from ..effects.charge import MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
+from ..effects.high_delay import overage, sleep
+from ..tasks.usage import MemoryUse
+from .holding import Holding
+from .oom_killer import OomKiller
+from .reclaim import Reclaim, Reclaimed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ..core.cgroup import Cgroup
+    from .process import Process
+    from .world import World
+
+_HZ = 250
+_JIFFY = 1_000_000_000 // _HZ  # ns
+_SECOND = 1_000_000_000
+_CHUNK = 10  # a process that grows by reclaim finds memory for so many parts of a second at once
+#: `max` that a charge counts that finds nothing to reclaim (seen on 6.12 and 7.2): until somebody is killed, and again
+#: for the rest of what the victim touches if it is the one that grew.
+_MAX_BEFORE_KILL, _MAX_OF_VICTIM = 18, 17
+_NOBODY = MemoryUse()
+
+
+class _Limit(NamedTuple):
+    """What a process may still be charged: `room` in pages under the limit of `css`, None for the machine's memory.
+
+    `prefix` is the beginning of v1's file names.
+    """
+
+    room: int
+    css: Memory | None
+    prefix: str = "memory."
+
+
+class MemoryResource:
+    """Gives simulated processes memory, as the limits of their cgroups let it. Amounts are pages."""
+
+    name = "memory"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._batch = charge_batch(world.hierarchies[-1].personality.version)
+        self._total = world.machine.memory // PAGE_SIZE
+        self._swap = world.machine.swap // PAGE_SIZE
+        self._hierarchy = world.hierarchy("memory") or world.hierarchies[-1]
+        self._charges = self._hierarchy.membership.memory
+        self._holdings: dict[int, Holding] = {}
+        self._killer = OomKiller(world.machine, self._holdings)
+        recursive = "memory_recursiveprot" in self._hierarchy.options
+        self._reclaim = Reclaim(self._swap, recursive=recursive)
+        self._next: int | None = None  # when a limit is reached or a process goes on
+        world.table.memory_of = self._use_of
+        self._hierarchy.membership.reclaimer = self
+
+    # -- what the event loop asks ----------------------------------------------------------------------
+
+    def gather(self, processes: Collection[Process]) -> None:
+        """Take the processes as they are now; those that wait for room try again."""
+        self._settle()
+        alive = {process.pid for process in processes}
+        for pid in [pid for pid in self._holdings if pid not in alive]:
+            del self._holdings[pid]
+        for process in processes:
+            cgroup = self._hierarchy.cgroup_of(process.pid)
+            holding = self._holdings.get(process.pid)
+            if holding is None:
+                holding = self._holdings[process.pid] = Holding(process, cgroup, since=self._world.now)
+            holding.cgroup = cgroup
+            if holding.frozen != process.frozen:
+                holding.frozen = process.frozen
+                holding.since = max(self._world.now, holding.until)
+        self._retry()
+
+    def begin(self, process: Process) -> None:
+        holding, phase = self._holdings[process.pid], process.phase
+        assert phase is not None
+        self._settle()
+        before = holding.anon + holding.swap + holding.file + holding.kernel
+        holding.take(phase)
+        if holding.blocked and not (holding.asks or holding.rate):
+            self._unblock(holding)
+        self._show(holding)
+        if holding.anon + holding.swap + holding.file + holding.kernel < before:
+            self._retry()
+        self._proceed(holding)
+
+    def resolve(self) -> None:
+        now = self._world.now
+        for holding in self._holdings.values():
+            waits = holding.process.waits
+            asleep = "memory" if now < holding.wakes else holding.blocked
+            for name in ("memory", "oom"):
+                if name == asleep:
+                    waits[name] = 1.0
+                elif name in waits:
+                    del waits[name]
+        self._next = self._next_event()
+
+    def next(self, until: int) -> int:
+        return until if self._next is None else min(until, self._next)
+
+    def advance(self, until: int) -> None:
+        if self._next is None or until < self._next:
+            return
+        self._settle()
+        for holding in list(self._holdings.values()):
+            if holding.blocked is None and (holding.asks or holding.rate):
+                self._proceed(holding)
+
+    def show(self) -> None:
+        """Charge what processes have grown by now, so that listeners see it."""
+        for holding in list(self._holdings.values()):
+            if holding.growing(holding.since):
+                self._show(holding)
+
+    # -- what the files ask ----------------------------------------------------------------------------
+
+    def fit(self, cgroup: Cgroup) -> None:
+        """Make a cgroup fit into its limits (memory_max_write, memory_high_write)."""
+        css = cgroup.csses.get("memory")
+        if not isinstance(css, Memory):
+            return
+        self._settle()
+        self._shrink(css, css.high)
+        while css.pages > css.max:
+            self._shrink(css, css.max)
+            if css.pages > css.max:
+                css.note_event("oom")
+                if not self._kill(css):
+                    break
+
+    def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
+        self._settle()
+        return self._free(cgroup, pages, may_swap=may_swap).pages
+
+    def _shrink(self, css: Memory, limit: int) -> None:
+        if css.pages > limit:
+            self._free(css.cgroup, css.pages - limit)
+
+    # -- amounts ---------------------------------------------------------------------------------------
+
+    def _use_of(self, pid: int) -> MemoryUse:
+        holding = self._holdings.get(pid)
+        if holding is None:
+            return _NOBODY
+        holding.settle(self._world.now)
+        return holding.use
+
+    def _settle(self) -> None:
+        """Charge what processes have grown up to now."""
+        now = self._world.now
+        for holding in self._holdings.values():
+            grows = now > holding.since and holding.growing(now)
+            holding.settle(now)
+            if grows:
+                self._show(holding)
+
+    def _show(self, holding: Holding) -> None:
+        """Bring the charges of a process up to date."""
+        self._charges.start(holding.process.pid, holding.cgroup)
+        self._charges.look(holding.process.pid)
+
+    def _counters(self, holding: Holding) -> Iterator[Memory]:
+        css = holding.cgroup.effective_css("memory")
+        if isinstance(css, Memory):
+            yield from css.counters()
+
+    def _limits(self, holding: Holding) -> Iterator[_Limit]:
+        """The limits above a process, in the order in which they are tried, and the machine's memory."""
+        for css in self._counters(holding):
+            if css.max != PAGE_COUNTER_MAX:
+                yield _Limit(css.max - css.pages, css)
+            if css.memsw_max != PAGE_COUNTER_MAX and not css.on_dfl:
+                yield _Limit(css.memsw_max - css.pages - css.swap_pages, css, "memory.memsw.")
+        yield _Limit(self._total - self._hierarchy.root.memory.total // PAGE_SIZE, None)
+
+    def _tightest(self, holding: Holding) -> _Limit:
+        return min(self._limits(holding), key=lambda limit: max(0, limit.room))
+
+    def _over_high(self, holding: Holding) -> list[Memory]:
+        """The cgroups above a process that have no room under memory.high."""
+        return [css for css in self._counters(holding) if css.pages >= css.high]
+
+    # -- when something happens next --------------------------------------------------------------------
+
+    def _next_event(self) -> int | None:
+        now = self._world.now
+        soonest: int | None = None
+        rates: dict[Memory | None, list[int]] = {}
+        room: dict[Memory | None, int] = {None: self._total - self._hierarchy.root.memory.total // PAGE_SIZE}
+        for holding in self._holdings.values():
+            if holding.growing(now):
+                for css in self._counters(holding):
+                    if css not in room:
+                        room[css] = _steady_room(css)
+                    rates.setdefault(css, []).append(holding.rate)
+                rates.setdefault(None, []).append(holding.rate)
+                continue
+            for time in (holding.wakes, holding.until):
+                if time > now and (soonest is None or time < soonest):
+                    soonest = time
+        for key, its_rates in rates.items():
+            if room[key] >= PAGE_COUNTER_MAX // 2:
+                continue
+            time = now + max(1, -(-max(0, room[key]) * PAGE_SIZE * _SECOND // sum(its_rates)))
+            if soonest is None or time < soonest:
+                soonest = time
+        return soonest
+
+    # -- charges ---------------------------------------------------------------------------------------
+
+    def _proceed(self, holding: Holding) -> None:
+        """Charge what a process asks for, or find room for what it grows by, until it sleeps, waits or has it."""
+        now = self._world.now
+        while holding.process.pid in self._holdings and not (holding.blocked or holding.frozen):
+            if holding.until > now or not (holding.asks or self._is_held_up(holding)):
+                return
+            limit = self._tightest(holding)
+            high = self._over_high(holding)
+            if limit.room < self._share_of_room(holding, limit.css):
+                self._find_room(holding, limit)
+            elif high:
+                self._exceed_high(holding, high, limit.room)
+            else:
+                most = min((css.high - css.pages for css in self._counters(holding)), default=holding.asked)
+                self._charge(holding, min(holding.asked, limit.room, most))
+
+    def _is_held_up(self, holding: Holding) -> bool:
+        """True if a process that grows has reached a limit."""
+        if holding.rate == 0:
+            return False
+        limit = self._tightest(holding)
+        return limit.room < self._share_of_room(holding, limit.css) or bool(self._over_high(holding))
+
+    def _share_of_room(self, holding: Holding, css: Memory | None) -> int:
+        """Pages of room that are as good as none: a page for each process that grows under the limit."""
+        if holding.asks:
+            return 1
+        return max(1, sum(css is None or css in self._counters(one) for one in self._holdings.values() if one.rate))
+
+    def _charge(self, holding: Holding, pages: int) -> None:
+        holding.charge(pages)
+        self._show(holding)
+
+    def _chunk(self, holding: Holding) -> int:
+        """Pages that a process at a limit has reclaimed for it at once."""
+        return max(self._batch, holding.asked or holding.rate // PAGE_SIZE // _CHUNK)
+
+    def _find_room(self, holding: Holding, limit: _Limit) -> None:
+        """Reclaim for a process at a limit (try_charge_memcg); where nothing is found, kill."""
+        css = limit.css
+        top = css.cgroup if css is not None else self._hierarchy.root
+        got = self._free(top, self._chunk(holding), may_swap=limit.prefix == "memory.")
+        if got.pages:
+            self._note_max(css, limit.prefix, rounds_of_reclaim(got.pages))
+            self._sleep(holding, got.time)
+            return
+        if css is not None and css.oom_kill_disable and not css.on_dfl:
+            self._note_max(css, limit.prefix, _MAX_BEFORE_KILL)
+            self._block(holding, "oom")
+            css.under_oom = True
+            css.note_event("oom")
+            css.signal_oom()
+            return
+        self._note_max(css, limit.prefix, _MAX_BEFORE_KILL)
+        if css is not None:
+            css.note_oom()
+        if not self._kill(css):
+            self._block(holding, "memory")
+        elif holding.process.pid not in self._holdings:
+            self._note_max(css, limit.prefix, _MAX_OF_VICTIM)
+
+    @staticmethod
+    def _note_max(css: Memory | None, prefix: str, count: int) -> None:
+        if css is not None:
+            css.note_event("max", count)
+            css.note_failure(prefix, count + 1)
+
+    def _exceed_high(self, holding: Holding, over: list[Memory], room: int) -> None:
+        """Reclaim for a process over memory.high, or let it grow a batch and sleep (mem_cgroup_handle_over_high)."""
+        for css in over:
+            got = self._free(css.cgroup, self._chunk(holding) + css.pages - css.high)
+            if got.pages:
+                css.note_event("high", -(-got.pages // self._batch))
+                self._sleep(holding, got.time)
+                return
+        pages = min(self._batch, room, holding.asked or room)
+        self._charge(holding, pages)
+        css_list = list(self._counters(holding))
+        over_memory = max((overage(css.pages, css.high) for css in css_list), default=0)
+        over_swap = max((overage(css.swap_pages, css.swap_high) for css in css_list), default=0)
+        jiffies = sleep(self._batch, over_memory, over_swap, _HZ, self._batch)
+        for css in css_list:
+            if css.pages > css.high:
+                css.note_event("high", 1 + MAX_RECLAIM_RETRIES if jiffies else 1)
+            if over_swap and css.swap_pages > css.swap_high:
+                css.note_swap_event("high")
+        ahead = 0 if holding.asks or not holding.rate else pages * PAGE_SIZE * _SECOND // holding.rate
+        holding.wakes = self._world.now + jiffies * _JIFFY
+        holding.until = holding.since = holding.wakes + ahead
+
+    def _sleep(self, holding: Holding, time: int) -> None:
+        holding.wakes = holding.until = holding.since = self._world.now + time
+
+    # -- reclaim and kills -------------------------------------------------------------------------------
+
+    def _free(self, top: Cgroup, pages: int, *, may_swap: bool = True) -> Reclaimed:
+        got = self._reclaim.free(top, self._holdings.values(), pages, may_swap=may_swap and self._swap > 0)
+        for holding in got.holdings:
+            self._show(holding)
+        return got
+
+    def _kill(self, css: Memory | None) -> bool:
+        """Kill for a cgroup, or for the machine. False if nobody can be killed."""
+        victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
+        for victim in victims:
+            self._holdings.pop(victim.process.pid, None)
+            self._world.kill(victim.process)
+        return bool(victims)
+
+    # -- processes that wait for room ---------------------------------------------------------------------
+
+    def _block(self, holding: Holding, name: str) -> None:
+        holding.blocked = name
+
+    def _unblock(self, holding: Holding) -> None:
+        holding.blocked = None
+        holding.since = self._world.now
+        for css in self._counters(holding):
+            css.under_oom = any(one.blocked == "oom" and css in self._counters(one) for one in self._holdings.values())
+
+    def _retry(self) -> None:
+        """Let the processes try again that wait for room, where there is some or the OOM killer may work."""
+        for holding in list(self._holdings.values()):
+            if holding.blocked is None:
+                continue
+            limit = self._tightest(holding)
+            may_kill = holding.blocked == "oom" and limit.css is not None and not limit.css.oom_kill_disable
+            if limit.room > 0 or may_kill:
+                self._unblock(holding)
+                self._proceed(holding)
+
+
+def _steady_room(css: Memory) -> int:
+    """Pages until a cgroup reaches one of its limits."""
+    room = min(css.max, css.high) - css.pages
+    if not css.on_dfl and css.memsw_max != PAGE_COUNTER_MAX:
+        room = min(room, css.memsw_max - css.pages - css.swap_pages)
+    return room
