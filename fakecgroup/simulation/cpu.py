@@ -31,6 +31,8 @@ class CpuResource:
         self._cpus = world.machine.cpus
         self._scheduler = Scheduler(self._cpus, self._first_boundary, self._close)
         self._demands: dict[Process, Demand] = {}
+        self._waits: list[dict[str, float]] = []  # of all processes
+        self._waited = False  # somebody waited at the last look
 
     def gather(self, processes: Collection[Process]) -> None:
         self._demands = {process: self._demands.get(process) or self._demand(process) for process in processes}
@@ -45,6 +47,7 @@ class CpuResource:
         self._scheduler.build(placed, self._world.now)
         for process, demand in self._demands.items():
             self._take(process, demand)
+        self._waits = [process.waits for process in processes]
 
     def begin(self, process: Process) -> None:
         phase = process.phase
@@ -54,8 +57,9 @@ class CpuResource:
         demand.waits = dict(process.waits)
 
     def resolve(self) -> None:
-        for process, demand in self._demands.items():
-            if process.waits or demand.waits:
+        if self._waited or any(self._waits):
+            self._waited = any(self._waits)
+            for process, demand in self._demands.items():
                 self._take(process, demand)
         self._scheduler.resolve()
 

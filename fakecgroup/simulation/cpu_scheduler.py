@@ -279,11 +279,11 @@ class Scheduler:
         crowded = lowered or self._root.claims > self._root.most
         self._give(self._root, float(self._cpus))
         for node, inside in self._limited.items():
-            if crowded:
-                self._give_unthrottled(node, self._while_unthrottled(node, min(node.asked, self._root.most)))
-            else:
+            if not crowded:
                 for demand in inside:
                     demand.rate = demand.claim / _NANO
+            elif node.asked > node.claim or node.rate * _NANO < node.claim - 1:  # else it has all it wants
+                self._give_unthrottled(node, self._while_unthrottled(node, min(node.asked, self._root.most)))
         for demand in self._demands:
             self._set_rate(demand, demand.rate)
         if lowered:
@@ -333,13 +333,17 @@ class Scheduler:
         parent = node.parent
         if parent is None:
             return float(self._cpus)
-        rate = self._while_unthrottled(parent, parent.claims + claim - node.claim)
-        room = rate * _NANO
-        others = parent.claims - node.claim
-        if others + claim <= room:
+        claims = parent.claims + claim - node.claim
+        room = parent.rate * _NANO
+        if claims <= room:
             return claim / _NANO
-        if rate == parent.rate and node.rate * _NANO < node.claim - 1:
-            return node.rate  # it is short of what it claims even now
+        if room < parent.claim - 1:  # the group above is short, and gets no more
+            if node.rate * _NANO < node.claim - 1:
+                return node.rate
+        else:
+            room = self._while_unthrottled(parent, claims) * _NANO
+            if claims <= room:
+                return claim / _NANO
         weights = parent.weights
         parent.parts.sort(key=_by_threshold)
         for part in parent.parts:
@@ -355,7 +359,10 @@ class Scheduler:
         """Divide what a group gets while nothing below is throttled."""
         parts = node.parts
         asked = [part.asked if isinstance(part, Node) else part.claim for part in parts]
-        rates = fill(rate, [(part.weight, its / _NANO) for part, its in zip(parts, asked, strict=True)])
+        if node.asked <= rate * _NANO + 1:
+            rates = [its / _NANO for its in asked]
+        else:
+            rates = fill(rate, [(part.weight, its / _NANO) for part, its in zip(parts, asked, strict=True)])
         for part, its in zip(parts, rates, strict=True):
             if isinstance(part, Node):
                 self._give_unthrottled(part, its)
