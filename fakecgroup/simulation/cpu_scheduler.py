@@ -107,6 +107,8 @@ class Node(Part):
         room, weights = rate * _NANO, self.weights
         if self.claims <= room:
             return None
+        if len(self.parts) == 1:
+            return room / weights
         self.parts.sort(key=_by_threshold)
         for part in self.parts:
             if part.threshold * weights > room:
@@ -361,6 +363,8 @@ class Scheduler:
         asked = [part.asked if isinstance(part, Node) else part.claim for part in parts]
         if node.asked <= rate * _NANO + 1:
             rates = [its / _NANO for its in asked]
+        elif len(parts) == 1:
+            rates = [rate]
         else:
             rates = fill(rate, [(part.weight, its / _NANO) for part, its in zip(parts, asked, strict=True)])
         for part, its in zip(parts, rates, strict=True):
