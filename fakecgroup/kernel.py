@@ -484,7 +484,10 @@ class Kernel:
         return () if self._world is None else tuple(self._world.kills)
 
     def next_event(self) -> int | None:
-        """ns of virtual time until something happens to simulated processes by itself; None if nothing will."""
+        """ns of virtual time until something happens to simulated processes by itself; None if there are none.
+
+        It is ten seconds at most: then ask again.
+        """
         return None if self._world is None else self._world.next_event()
 
     def retire(self, pid: int) -> None:

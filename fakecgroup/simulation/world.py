@@ -253,8 +253,7 @@ class World:
         return until
 
     def next_event(self) -> int | None:
-        """ns until something happens by itself; None if nothing does for ten seconds, or there are no processes."""
+        """ns until something happens by itself, ten seconds at most; None if there are no processes."""
         if not self._processes and self._restarts.soonest is None:
             return None
-        until = self._soonest(self.now + _FAR)
-        return None if until == self.now + _FAR else until - self.now
+        return self._soonest(self.now + _FAR) - self.now

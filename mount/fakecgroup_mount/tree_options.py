@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from functools import partial
 
 from fakecgroup import Kernel, Processes, personalities
 from fakecgroup.machine.options import DEFAULTS, READERS
@@ -16,45 +17,55 @@ TREE_OPTIONS = (
 )
 
 
+class _Given(argparse.Action):
+    """Stores the value, and adds the option's name to `given` in the namespace."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: object, name: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, value)
+        namespace.given = {*getattr(namespace, "given", ()), self.dest}
+
+
 def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None) -> None:
     """Adds the tree options: which kernel, on which machine.
 
-    With `machine`, a text that says where the defaults come from, an option that is not given is None.
+    `given` in the namespace has the names of the options that are given. With `machine`, a text that says where the
+    defaults come from, an option that is not given is None.
     """
     layouts = list(dict.fromkeys(layout for layout, _ in personalities()))
     known = "; ".join(f"{of}: {' '.join(v for layout, v in personalities() if layout == of)}" for of in layouts)
     group = parser.add_argument_group("the tree")
-    group.add_argument(
+    add = partial(group.add_argument, action=_Given)
+    add(
         "--layout",
         choices=layouts,
         default="v2",
         help="v2: the unified hierarchy; v1: a directory per hierarchy; hybrid: v1 and unified/",
     )
-    group.add_argument(
+    add(
         "--kernel",
         type=_read("kernel"),
         metavar="V|FILE.kernel",
         help=f"whose answers to give: {known} (default: the layout's first); or a learnt kernel's file",
     )
-    group.add_argument(
-        "--cpus", type=_read("cpus"), metavar="N", default=os.cpu_count() or 1, help="default: this machine's"
-    )
-    group.add_argument("--numa-nodes", type=_read("numa_nodes"), metavar="N", default=1, help="default: 1")
-    group.add_argument(
+    add("--cpus", type=_read("cpus"), metavar="N", default=os.cpu_count() or 1, help="default: this machine's")
+    add("--numa-nodes", type=_read("numa_nodes"), metavar="N", default=1, help="default: 1")
+    add(
         "--memory",
         type=_read("memory"),
         metavar="SIZE",
         default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         help=f"suffixes: {SUFFIXES}; default: this machine's",
     )
-    group.add_argument(
+    add(
         "--swap",
         type=_read("swap"),
         metavar="SIZE",
         default=0,
         help="default: none; it shows in no file, as no cgroup here has memory in use that could be swapped out",
     )
-    group.add_argument(
+    add(
         "--hugepages",
         type=_read("hugepages"),
         metavar="SIZE=N,...",
@@ -62,14 +73,14 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         help="such as 2Mi=64,1Gi=0: which sizes have files (default: these two, and for run what else this "
         "machine has, such as 64Ki and 32Mi on arm64; no page of any)",
     )
-    group.add_argument(
+    add(
         "--block-devices",
         type=_read("block_devices"),
         metavar="M:N,...",
         default=(),
         help="whole disks by number, such as 259:0,259:1 (default: none)",
     )
-    group.add_argument(
+    add(
         "--mount-options",
         type=_read("mount_options"),
         metavar="OPTION,...",
@@ -94,6 +105,7 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
         block_devices=options.block_devices,
         mount_options=options.mount_options,
         processes=processes,
+        seed=getattr(options, "seed", 0),
     )
 
 

@@ -22,6 +22,7 @@ from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.logs import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
 _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
 _PATIENCE = 30.0  # seconds for the answer of a file system
@@ -121,6 +122,7 @@ def parser() -> argparse.ArgumentParser:
     )
     mounting.add_argument("dir", metavar="DIR")
     add_tree_options(mounting)
+    add_workload_options(mounting)
     group = mounting.add_argument_group("the mount")
     group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
     group.add_argument(
@@ -189,6 +191,15 @@ def parser() -> argparse.ArgumentParser:
         "expectation does not hold, 2 for a wrong scenario.",
     )
     simulating.fill = _fill_simulate
+    controlling = commands.add_parser(
+        "ctl",
+        help="change the simulated processes of a tree that is mounted",
+        description="Asks the daemon behind a tree to do something: to add the workloads of a scenario, list them, "
+        "remove them, stop them or let them go on. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
+        "Only the tree's mounter may ask, and under `run` the sandbox's root.",
+        epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario.",
+    )
+    controlling.fill = _fill_ctl
     conformance = commands.add_parser(
         "conformance",
         help="compare with what real kernels answered",
@@ -236,6 +247,13 @@ def _fill_simulate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=simulate.run)
 
 
+def _fill_ctl(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import ctl
+
+    ctl.add_options(parser)
+    parser.set_defaults(run=ctl.run)
+
+
 def _fill_conformance(parser: argparse.ArgumentParser) -> None:
     from fakecgroup_mount.conformance import command, options
 
@@ -252,6 +270,9 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
 
 def _mount(options: argparse.Namespace) -> int:
     try:
+        if options.workload is not None and options.transport == "fusepy":
+            raise ValueError("--workload: simulated processes take --transport native")
+        workload = read_workload(options)
         kernel = make_kernel(options)
     except ValueError as error:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
@@ -269,6 +290,7 @@ def _mount(options: argparse.Namespace) -> int:
             lambda processes: make_kernel(options, processes),
             allow_other=options.allow_other,
             ready=ready,
+            workload=workload,
         )
 
     if options.foreground:

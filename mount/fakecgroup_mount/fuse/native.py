@@ -32,7 +32,7 @@ from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Nodes
-from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Requests
+from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Handler, Requests
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 
 _CHANGING = frozenset((wire.WRITE, wire.MKDIR, wire.RMDIR))
 """Requests after which a file's content may differ."""
+_TIMED = (wire.OPEN, wire.READ, wire.WRITE, wire.POLL, wire.MKDIR, wire.RMDIR)
+"""Requests whose answer depends on what processes use."""
 _ZOMBIES = 1000  # ms between two looks at zombies when no request comes
 _RETRY = 100  # ms until a report of exits that failed for a shortage is tried again
 _CALLERS = 256  # callers that are kept, by uid, gid and tid
@@ -74,6 +76,7 @@ class Session:
         self._nodes = Nodes(kernel.vfs.root)
         self._modify_events = ModifyEvents(path, kernel, self._nodes.number_of)
         self._requests = Requests(fd, self._buffer, kernel, ids, self._nodes, self._modify_events)
+        self._handlers = self._requests.handlers()
         find_device = partial(device_at, path) if device is None else lambda: device
         self._descriptors = Descriptors(find_device, self._requests.files.values)
         kernel.on_notify = self._notify
@@ -83,7 +86,7 @@ class Session:
         """Answers until the file system is unmounted, or until a signal arrives after `stop`."""
         fd = self._fd
         buffer = self._buffer
-        handlers = self._requests.handlers()
+        handlers = self._handlers
         lock = self.lock
         copied, invalidator = self._requests.copies.open, self._requests.invalidator
         processes = self._processes
@@ -158,6 +161,29 @@ class Session:
 
     def _cgroup_root(self, tid: int) -> Cgroup | None:
         return self.cgroup_root_of(tid)
+
+    def before_requests(self, before: Callable[[], None], after_changes: Callable[[], None]) -> None:
+        """From now on calls `before` before each request that depends on what processes use, and `after_changes` after
+        each that may change what they may use. Both are called with the lock held. The caller holds it too.
+        """
+
+        def timed(handler: Handler, after: Callable[[], None] | None) -> Handler:
+            def answer(unique: int, node_id: int, caller: Caller, size: int) -> bytes | None:
+                before()
+                try:
+                    return handler(unique, node_id, caller, size)
+                finally:
+                    if after is not None:
+                        after()
+
+            return answer
+
+        for opcode in _TIMED:
+            self._handlers[opcode] = timed(self._handlers[opcode], after_changes if opcode in _CHANGING else None)
+
+    def tell_control_socket(self, path: str) -> None:
+        """Answers CONTROL_XATTR with the path of the control socket from now on."""
+        self._requests.control_socket = os.fsencode(path)
 
     def inode(self, ino: int) -> Inode | None:
         """The inode with this number, if the kernel module knows it. May be called from any thread."""

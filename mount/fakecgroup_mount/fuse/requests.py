@@ -20,6 +20,7 @@ from fakecgroup import Caller, Kernel, OpenFile
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.kernfs.inode import Inode, Stat
+from fakecgroup_mount.control.directory import CONTROL_XATTR
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.about import about
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing
@@ -86,6 +87,7 @@ class Requests:
         self, fd: int, buffer: bytearray, kernel: Kernel, ids: IdMap, nodes: Nodes, modify_events: ModifyEvents
     ) -> None:
         self.files: dict[int, OpenFile] = {}
+        self.control_socket = b""
         self.copies = Copies()
         self.pollers = Pollers(fd, self.files)
         self._fd = fd
@@ -467,6 +469,9 @@ class Requests:
         name = self._name(_NAME, size)
         if node_id == wire.ROOT_ID and (said := about(name, self._kernel, "native")) is not None:
             return _sized(unique, said, limit)
+        inode = self._nodes[node_id].inode
+        if name == CONTROL_XATTR and self.control_socket and (node_id == wire.ROOT_ID or _is_root(inode)):
+            return _sized(unique, self.control_socket, limit)
         return _sized(unique, self._vfs.getxattr(self._nodes[node_id].inode, name, caller), limit)
 
     def _listxattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
@@ -481,6 +486,10 @@ class Requests:
 
 def _reply(unique: int, data: bytes) -> bytes:
     return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
+
+
+def _is_root(inode: Inode) -> bool:
+    return isinstance(inode, Cgroup) and inode.is_root
 
 
 def _sized(unique: int, data: bytes, limit: int) -> bytes:

@@ -10,18 +10,21 @@ import threading
 import time
 from collections.abc import Callable
 
-from fakecgroup import Kernel, Processes
+from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
+from fakecgroup_mount.fuse.simulated_part import simulated_part
 from fakecgroup_mount.host import exit_events, fork_events
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.freeze_watchdog import FreezeWatchdog
 from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
 from fakecgroup_mount.release.agents import ReleaseAgents
+from fakecgroup_mount.workload_options import NO_WORKLOAD, WorkloadOptions
 
 TRANSPORTS = ("native", "fusepy")
 _ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -34,37 +37,49 @@ def serve(
     *,
     allow_other: bool,
     ready: Callable[[], None],
+    workload: WorkloadOptions = NO_WORKLOAD,
 ) -> None:
     """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
-    `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's. Raises
-    MountError if it cannot be mounted.
+    `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's. Over
+    fusepy there is no workload, and no control socket. Raises MountError if it cannot be mounted.
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
     processes = HostProcesses(
         ids, FreezeWatchdog(), listen_to_forks=fork_events.listen, listen_to_exits=exit_events.listen
     )
-    kernel = make_kernel(processes)
+    joined = JoinedProcesses(processes)
+    kernel = make_kernel(joined)
     kernel.on_release = ReleaseAgents(view_of("self")).run
     everyone = allow_other or os.geteuid() == 0
-    serve_it = _serve_fusepy if transport == "fusepy" else _serve_native
     try:
-        serve_it(path, kernel, ids, processes, everyone, ready)
+        if transport == "fusepy":
+            _serve_fusepy(path, kernel, ids, processes, everyone, ready)
+        else:
+            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload)
     finally:
         processes.release()
 
 
 def _serve_native(
-    path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
+    path: str,
+    kernel: Kernel,
+    ids: IdMap,
+    processes: HostProcesses,
+    allow_other: bool,
+    ready: Callable[[], None],
+    joined: JoinedProcesses,
+    workload: WorkloadOptions,
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    collect_seldom()
-    ready()
-    session.serve()
+    with simulated_part(session, kernel, joined, device_at(path) or "", workload):
+        collect_seldom()
+        ready()
+        session.serve()
 
 
 def collect_seldom() -> None:

@@ -32,6 +32,8 @@ Of the server and of the daemon behind a mount:
     DelayedNotifier._tell      tells the model when a delayed event is due
     CacheInvalidator._serve    waits for reads of the page cache to end, then sends a reply
     ReleaseAgents._pass_on     talks to the release starter
+    PassingTime._pass          lets time pass for simulated processes, once there are any
+    ControlServer._serve       answers `fakecgroup ctl`
 
 Of the server alone:
 
@@ -70,7 +72,8 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     ChildMarks._changed                children that are waited for; a waiter holds no lock
 
     Session.lock                       the model and the processes, always the last (`MountedTree.lock` is the same)
-     '- DelayedNotifier._changed       a condition on Session.lock itself
+     |- DelayedNotifier._changed       a condition on Session.lock itself
+     '- PassingTime._changed           likewise
 
 Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a thread with `Session.lock` must not
 
@@ -78,7 +81,7 @@ Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a
   cannot be killed (fs/fuse/dev.c, request_wait_answer);
 * wait for a process of the sandbox, which may be in a trapped call or in a call on the tree;
 * invalidate cached pages, which waits for reads that `Session.serve` has to answer; `CacheInvalidator` does this;
-* take a lock of the drawing other than DelayedNotifier._changed, or wait for a thread that does.
+* take a lock of the drawing other than the two conditions on it, or wait for a thread that does.
 
 It may send FUSE notifications that do not wait (polls, attributes, the last byte of a file), put work into another
 thread's queue, and wait up to a second for processes that it has just stopped (`HostProcesses.settle_stopped`).

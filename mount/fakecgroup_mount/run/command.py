@@ -17,6 +17,7 @@ from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
 VARIABLE = "FAKECGROUP"
 """The command's environment variable with the layout. A test that would change a real machine's cgroups checks it."""
@@ -27,6 +28,7 @@ HUGE_PAGES_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run`."""
     add_tree_options(parser)
+    add_workload_options(parser)
     parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
@@ -38,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
         print("fakecgroup run: what command? (see fakecgroup run --help)", file=sys.stderr)
         return 2
     try:
+        workload = read_workload(options)
         kernel = make_kernel(options)
     except ValueError as error:
         print(f"fakecgroup run: {error}", file=sys.stderr)
@@ -49,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return front.run(
         lambda mask: Sandbox(hierarchies, code, command, mask),
         lambda processes: make_kernel(options, processes),
+        workload,
     )
 
 

@@ -23,6 +23,7 @@ from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, namespace_of
+from fakecgroup_mount.workload_options import WorkloadOptions
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -33,8 +34,12 @@ _SI_USER = 0  # or less: sent by a process; the terminal sends signals to the co
 _PATIENCE = 10_000  # ms for the server to end
 
 
-def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable[[Processes], Kernel]) -> int:
-    """Runs the command; returns its exit status, or 128+N if signal N killed it. Raises MountError.
+def run(
+    make_sandbox: Callable[[frozenset[int]], Sandbox],
+    make_kernel: Callable[[Processes], Kernel],
+    workload: WorkloadOptions,
+) -> int:
+    """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
     Processes that the command has left running are killed.
     """
@@ -44,7 +49,9 @@ def run(make_sandbox: Callable[[frozenset[int]], Sandbox], make_kernel: Callable
         with theirs:
             front_pid, frozen = os.getpid(), FrozenCommand()
             daemon.start(
-                lambda ready: server.serve(theirs, make_kernel, ready, front=front_pid, frozen=frozen),
+                lambda ready: server.serve(
+                    theirs, make_kernel, ready, front=front_pid, frozen=frozen, workload=workload
+                ),
                 keep=theirs.fileno(),
             )
         front, child = socket.socketpair()

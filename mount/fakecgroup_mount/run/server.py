@@ -17,13 +17,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from fakecgroup import Kernel, Processes
+from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
+from fakecgroup_mount.fuse.simulated_part import simulated_part
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
@@ -39,6 +40,7 @@ from fakecgroup_mount.seccomp.listener import Listener
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
+from fakecgroup_mount.workload_options import WorkloadOptions
 
 _THREADS = 12  # threads that it starts with, and some more
 
@@ -82,10 +84,11 @@ def serve(
     *,
     front: int,
     frozen: FrozenCommand,
+    workload: WorkloadOptions,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
-    `front` is the front's pid. `frozen` tells the front when the command is frozen.
+    `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -107,25 +110,27 @@ def serve(
     frozen.begin(first)
     ids = IdMap(0, 0)  # the ids of that user namespace are the model's
     processes = HostProcesses(ids, frozen, never_frozen=frozenset({front}), inside=partial(_is_inside, namespace))
-    kernel = make_kernel(processes)
+    joined = JoinedProcesses(processes)
+    kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
-    collect_seldom()
-    threading.Thread(target=session.serve, daemon=True).start()
-    _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
-    if not descriptors:
-        return
-    served = (files.fuse, files.root, files.device)
-    answers = handlers(MountedTree(session, kernel, tree.device, covers), processes, first, home, served)
-    Listener(descriptors[0], answers).start()
-    code = program(TRAPPED, REFUSED)
-    agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
-    kernel.on_release = ReleaseAgents(view_of(first), agents).run
-    try:
-        sandbox.sendall(b"+")
-    except ConnectionError:
-        pass  # the command was killed while it started
-    _await_end(sandbox.detach())
-    kill_namespace(namespace)
+    with simulated_part(session, kernel, joined, tree.device, workload):
+        collect_seldom()
+        threading.Thread(target=session.serve, daemon=True).start()
+        _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
+        if not descriptors:
+            return
+        served = (files.fuse, files.root, files.device)
+        answers = handlers(MountedTree(session, kernel, tree.device, covers), processes, first, home, served)
+        Listener(descriptors[0], answers).start()
+        code = program(TRAPPED, REFUSED)
+        agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
+        kernel.on_release = ReleaseAgents(view_of(first), agents).run
+        try:
+            sandbox.sendall(b"+")
+        except ConnectionError:
+            pass  # the command was killed while it started
+        _await_end(sandbox.detach())
+        kill_namespace(namespace)
 
 
 def _is_inside(namespace: NamespaceId, tgid: int) -> bool:

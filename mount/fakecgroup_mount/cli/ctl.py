@@ -1,0 +1,85 @@
+"""`fakecgroup ctl DIR ...`: asks the daemon behind a tree to do something."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from fakecgroup_mount.cli import table
+from fakecgroup_mount.cli.table import GREEN, YELLOW
+from fakecgroup_mount.control.client import ask
+from fakecgroup_mount.control.errors import CommandError
+from fakecgroup_mount.hints import shown
+from fakecgroup_mount.workload_options import read_text
+
+_HEAD = ("NAME", "STATE", "PROCESSES", "CGROUP")
+_COLOURS = {"runs": GREEN, "paused": YELLOW}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `ctl`: DIR, and a parser for each subject and verb."""
+    parser.add_argument("dir", metavar="DIR", help="where the tree is")
+    subjects = parser.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
+    workload = subjects.add_parser("workload", help="simulated processes")
+    verbs = workload.add_subparsers(dest="verb", required=True, metavar="VERB")
+    adding = verbs.add_parser("add", help="begin a scenario now; prints the names of its workloads")
+    adding.add_argument("file", metavar="FILE", help="a scenario (YAML); - is standard input")
+    adding.set_defaults(do=_add)
+    listing = verbs.add_parser("list", help="show the workloads")
+    listing.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    listing.set_defaults(do=_list)
+    for verb, does in (
+        ("remove", "end the processes of a workload, as if they had exited"),
+        ("pause", "stop the processes of a workload, as SIGSTOP does"),
+        ("resume", "let the processes of a paused workload go on"),
+    ):
+        changing = verbs.add_parser(verb, help=does)
+        changing.add_argument("name", metavar="NAME", help="as `workload list` shows it")
+        changing.set_defaults(do=_change)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Returns 0, or 1 or 2 for what the daemon refuses. Raises MountError."""
+    try:
+        options.do(options)
+    except CommandError as error:
+        print(f"fakecgroup ctl: {error}", file=sys.stderr)
+        return error.status
+    return 0
+
+
+def _add(options: argparse.Namespace) -> None:
+    name = "standard input" if options.file == "-" else shown(options.file)
+    told = ask(options.dir, "workload add", {"text": read_text(options.file), "name": name})
+    for key in _texts(told["left_out"]):
+        print(f"fakecgroup ctl: {name}: {key} is left out here", file=sys.stderr)
+    for added in _texts(told["added"]):
+        print(shown(added))
+
+
+def _texts(value: object) -> list[str]:
+    assert isinstance(value, list)
+    return value
+
+
+def _list(options: argparse.Namespace) -> None:
+    told = ask(options.dir, "workload list", {})
+    if options.output == "json":
+        print(json.dumps({"version": 1, **told}, indent=2))
+        return
+    workloads = told["workloads"]
+    assert isinstance(workloads, list)
+    if not workloads:
+        print("no workloads are here")
+        return
+    rows = [
+        (shown(one["name"]), one["state"], str(len(one["pids"])), ", ".join(map(shown, one["cgroups"])))
+        for one in workloads
+    ]
+    for line in table.lines([_HEAD, *rows], _COLOURS, sys.stdout):
+        print(line)
+
+
+def _change(options: argparse.Namespace) -> None:
+    ask(options.dir, f"workload {options.verb}", {"name": options.name})

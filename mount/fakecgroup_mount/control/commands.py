@@ -1,0 +1,22 @@
+"""The commands that a daemon answers, by the words that `fakecgroup ctl DIR` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fakecgroup_mount.control import workloads
+from fakecgroup_mount.live.passing_time import PassingTime
+
+Arguments = Mapping[str, str]
+"""What a command needs, by name."""
+
+Command = Callable[[PassingTime, Arguments], dict[str, object]]
+"""Does a command with the model's lock held; returns what to tell. Raises CommandError."""
+
+COMMANDS: Mapping[str, Command] = {
+    "workload add": workloads.add,
+    "workload list": workloads.list_all,
+    "workload remove": workloads.remove,
+    "workload pause": workloads.pause,
+    "workload resume": workloads.resume,
+}

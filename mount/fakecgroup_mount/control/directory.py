@@ -1,0 +1,64 @@
+"""The directory of the control sockets: of mode 0700, and the user's own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from errno import ECONNREFUSED
+from pathlib import Path
+
+from fakecgroup_mount.errors import MountError
+
+CONTROL_XATTR = "user.fakecgroup.control"
+"""The attribute of a tree's root directories that says where its control socket is."""
+
+_SUFFIX = ".sock"
+
+
+def runtime_directory() -> Path:
+    """Makes the directory if it is missing. Raises MountError if there is no place for it.
+
+    It is below /run for root and below /run/user/UID for others; without that below /tmp, where a directory that is not
+    ours alone is not used.
+    """
+    uid = os.geteuid()
+    places = [Path("/run/fakecgroup")] if uid == 0 else [Path(f"/run/user/{uid}/fakecgroup")]
+    why = ""
+    for place in (*places, Path(f"/tmp/fakecgroup-{uid}")):
+        try:
+            _require_own(place.parent, uid, private=False)
+            place.mkdir(mode=0o700, exist_ok=True)
+            _require_own(place, uid, private=True)
+        except OSError as error:
+            why = f"{place}: {error.strerror}"
+        else:
+            return place
+    raise MountError(f"no directory for a control socket: {why}")
+
+
+def _require_own(place: Path, uid: int, *, private: bool) -> None:
+    """Raises PermissionError for a link, a directory of another user than `uid` and root, or one open to others."""
+    found = os.lstat(place)
+    others = stat.S_IMODE(found.st_mode) & 0o077
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ({uid} if private else {uid, 0}):
+        raise PermissionError(0, "it is no directory of this user")
+    if private and others:
+        raise PermissionError(0, "others may use it")
+
+
+def socket_of(directory: Path, device: str) -> Path:
+    """The socket for the mount with a device number such as "0:42"."""
+    return directory / (device.replace(":", "-") + _SUFFIX)
+
+
+def remove_stale(directory: Path) -> None:
+    """Removes the sockets of daemons that were killed."""
+    for path in directory.glob(f"*{_SUFFIX}"):
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+                asked.settimeout(1)
+                asked.connect(os.fspath(path))
+        except OSError as error:
+            if error.errno == ECONNREFUSED:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,123 @@
+"""Answers commands in the daemon, one connection after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from struct import Struct
+
+from fakecgroup_mount.control import messages
+from fakecgroup_mount.control.commands import COMMANDS, Command
+from fakecgroup_mount.control.directory import remove_stale, runtime_directory, socket_of
+from fakecgroup_mount.control.errors import CommandError
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.live.passing_time import PassingTime
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 5.0  # seconds for a message
+_PAUSE = 0.1  # seconds after a connection that could not be taken
+_BACKLOG = 16
+_ATTEMPTS = 5
+_CREDENTIALS = Struct("=iII")  # struct ucred: pid, uid, gid, as our user namespace shows them
+
+
+class ControlServer:
+    """The socket at `path`. Only this process's own uid is answered. `close` removes the socket."""
+
+    def __init__(self, path: Path, passing_time: PassingTime, commands: Mapping[str, Command] = COMMANDS) -> None:
+        self.path = path
+        self._time = passing_time
+        self._commands = commands
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made = path.with_suffix(f".{os.getpid()}")  # nobody takes it for a stale one before it listens
+        try:
+            self._socket.bind(os.fspath(made))
+            self._socket.listen(_BACKLOG)
+            os.rename(made, path)
+        except OSError:
+            self._socket.close()
+            raise
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        """Removes the socket, and the directory with the last one."""
+        self.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.path.parent.rmdir()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError as error:
+                log.warning("no control connection can be taken: %s", error)
+                time.sleep(_PAUSE)
+                continue
+            try:
+                with connection:
+                    connection.settimeout(_PATIENCE)
+                    messages.send(connection, self._answer(connection))
+            except OSError:
+                pass  # the other side is gone, or silent
+            except Exception:
+                log.exception("a control connection")
+
+    def _answer(self, connection: socket.socket) -> dict[str, object]:
+        given = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, uid, _ = _CREDENTIALS.unpack(given)
+        if uid != os.geteuid():
+            return {"error": f"only the mounter of this tree (uid {os.geteuid()}) may control it", "status": 1}
+        try:
+            return self._do(messages.receive(connection))
+        except messages.MessageError as error:
+            return {"error": str(error), "status": 2}
+        except CommandError as error:
+            return {"error": str(error), "status": error.status}
+        except (MemoryError, RuntimeError) as error:
+            return {"error": f"the daemon is short of memory or threads: {error}", "status": 1}
+        except OSError:
+            raise
+        except Exception:
+            log.exception("a command")
+            return {"error": "the daemon failed; see its log", "status": 1}
+
+    def _do(self, asked: dict[str, object]) -> dict[str, object]:
+        name, arguments = asked.get("command"), asked.get("arguments")
+        if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
+            raise CommandError("a command's arguments are texts", 2)
+        command = self._commands.get(name) if isinstance(name, str) else None
+        if command is None:
+            raise CommandError(f"this daemon knows no command {name!r}; it knows {', '.join(self._commands)}", 2)
+        try:
+            with self._time.lock:
+                self._time.catch_up()
+                try:
+                    return {"result": command(self._time, arguments)}
+                finally:
+                    self._time.changed()
+        except KeyError as error:
+            raise CommandError(f"{name}: the argument {error} is missing", 2) from None
+
+
+def start(device: str, passing_time: PassingTime) -> ControlServer | None:
+    """Starts the server for the mount with a device number; None, with a line in the log, where it cannot be."""
+    why: Exception | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            directory = runtime_directory()
+            remove_stale(directory)
+            return ControlServer(socket_of(directory, device), passing_time)
+        except FileNotFoundError as error:  # another daemon has ended and removed the directory
+            why = error
+        except (MountError, OSError, RuntimeError) as error:
+            why = error
+            break
+    log.warning("no commands are answered: %s", why)
+    return None

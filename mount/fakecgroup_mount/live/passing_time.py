@@ -1,0 +1,81 @@
+"""Lets time pass for the simulated processes of a mounted tree."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakecgroup import JoinedProcesses, Kernel
+
+if TYPE_CHECKING:
+    from fakecgroup.scenario import Scenario
+    from fakecgroup.scenario.live import LiveScenarios
+
+log = logging.getLogger(__name__)
+
+_AGAIN = 1.0  # seconds until the next attempt after a failure
+
+
+class PassingTime:
+    """Time passes before each request, and in a thread of its own for events that come between two requests.
+
+    The thread starts with the first scenario. `lock` is the model's lock. `listen` gets what is to be called before
+    requests, and after those that change the tree (`Session.before_requests`).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        processes: JoinedProcesses,
+        lock: threading.Lock,
+        listen: Callable[[Callable[[], None], Callable[[], None]], None],
+        speed: float,
+    ) -> None:
+        self.lock = lock
+        self.scenarios: LiveScenarios | None = None
+        """None before the first scenario."""
+        self._kernel = kernel
+        self._processes = processes
+        self._speed = speed
+        self._changed = threading.Condition(lock)
+        self._listen = listen
+
+    def add(self, scenario: Scenario) -> list[str]:
+        """`LiveScenarios.add`. The caller holds the lock. Raises ScenarioError, RuntimeError without a thread."""
+        if self.scenarios is None:
+            from fakecgroup.scenario.live import LiveScenarios  # takes a while to load
+
+            scenarios = LiveScenarios(self._kernel, self._processes, time.monotonic_ns, self._speed, log.warning)
+            threading.Thread(target=self._pass, args=(scenarios,), daemon=True).start()
+            self._listen(self.catch_up, self.changed)
+            self.scenarios = scenarios
+        try:
+            return self.scenarios.add(scenario)
+        finally:
+            self.changed()
+
+    def catch_up(self) -> None:
+        """Lets the time pass that is due. The caller holds the lock. A failure is logged: the tree goes on without."""
+        try:
+            if self.scenarios is not None:
+                self.scenarios.catch_up()
+        except Exception:
+            log.exception("time does not pass for simulated processes")
+
+    def changed(self) -> None:
+        """Notes that the next event may come sooner. The caller holds the lock."""
+        self._changed.notify()
+
+    def _pass(self, scenarios: LiveScenarios) -> None:
+        with self._changed:
+            while True:
+                try:
+                    left = scenarios.next_call()
+                except Exception:
+                    log.exception("the next event of simulated processes is not known")
+                    left = _AGAIN
+                self._changed.wait(left)
+                self.catch_up()
