@@ -15,7 +15,7 @@ class Sample:
     """What a cgroup had used by a `time` (ns since the start): CPU time in µs, periods, throttling; what it holds.
 
     `memory` is in bytes, and None without the memory controller. `pressure` has `some` of cpu, memory and io: the
-    average over 10 s in percent, and the total in µs; v1 has none.
+    average over 10 s in percent, and the total in µs; v1 has none. `killed` counts processes killed there and below.
     """
 
     time: int
@@ -26,6 +26,7 @@ class Sample:
     throttled: int
     memory: int | None
     pressure: Mapping[str, tuple[float, int]]
+    killed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

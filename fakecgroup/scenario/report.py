@@ -17,17 +17,24 @@ _MORE = (
     "memory_some_total",
     "io_some_avg10",
     "io_some_total",
+    "killed",
 )
 _HEADS = ("CGROUP", "CPUS", "CPU TIME", "PERIODS", "THROTTLED", "THROTTLED FOR", "WAITED")
+_MEMORY_HEADS = ("MEMORY", "STALLED", "KILLED")
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def table(outcome: Outcome) -> list[str]:
     """What each cgroup had used in the end, and a line for each expectation that does not hold.
 
-    CPUS is the average. WAITED is the part of the time in which a task of the cgroup waited for a CPU.
+    CPUS is the average. WAITED is the part of the time in which a task of the cgroup waited for a CPU, STALLED that in
+    which one waited for memory. Memory and kills are shown where there is any.
     """
     last = [sample for sample in outcome.samples if sample.time == outcome.time]
     rows = [_HEADS, *(_row(sample) for sample in last)]
+    if any(sample.memory is not None or sample.killed for sample in last):
+        more = [_MEMORY_HEADS, *(_memory_row(sample) for sample in last)]
+        rows = [(*row, *its) for row, its in zip(rows, more, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
     wrong = [one for one in outcome.checked if not one.holds]
@@ -50,7 +57,7 @@ def unmet(checked: Checked) -> str:
 
 
 def as_json(outcome: Outcome) -> str:
-    """The samples and the expectations; times in s, CPU times in µs, averages in percent."""
+    """The samples and the expectations; times in s, CPU times in µs, memory in bytes, averages in percent."""
     return json.dumps(
         {
             "version": 1,
@@ -95,6 +102,7 @@ def _values(sample: Sample) -> tuple[object, ...]:
         sample.memory,
         *memory,
         *io,
+        sample.killed,
     )
 
 
@@ -109,6 +117,24 @@ def _row(sample: Sample) -> tuple[str, ...]:
         f"{sample.throttled / 1e6:.2f} s",
         f"{sample.pressure['cpu'][1] / 1e4 / time:.0f} %" if "cpu" in sample.pressure and time else "-",
     )
+
+
+def _memory_row(sample: Sample) -> tuple[str, ...]:
+    time = sample.time / SECOND
+    return (
+        _size(sample.memory) if sample.memory is not None else "-",
+        f"{sample.pressure['memory'][1] / 1e4 / time:.0f} %" if "memory" in sample.pressure and time else "-",
+        f"{sample.killed:,}",
+    )
+
+
+def _size(size: float) -> str:
+    """A size as people read it: `512.0 MiB`."""
+    for unit in _UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.1f} {unit}" if unit != "B" else f"{size:.0f} B"
+        size /= 1024
+    return f"{size:.1f} {_UNITS[-1]}"
 
 
 def _bound(between: tuple[float, float] | None) -> str:

@@ -36,6 +36,7 @@ def samples(kernel: Kernel, time: int) -> Iterator[Sample]:
             stat.get("throttled_usec", 0),
             _memory(kernel, cgroup),
             {resource: _pressure(kernel, path, resource) for resource in _RESOURCES} if cpu.dfl else {},
+            kernel.killed(path),
         )
 
 

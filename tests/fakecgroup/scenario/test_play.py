@@ -152,3 +152,22 @@ def test_a_watcher_looks_when_it_says_and_may_change_the_tree() -> None:
     outcome = play_on(kernel, scenario, 6 * _SECOND, watchers=[Limits()])
     assert [one.seen for one in outcome.checked] == ["1", "3", "5"]
     assert [mark.text for mark in outcome.marks] == ["3 s", "5 s"]
+
+
+_LEAK = (
+    "cgroups: {app: {memory.max: 50Mi}}\n"
+    "workloads:\n"
+    "  - {cgroup: app, phases: [{for: 1h, memory: {grow: 10Mi/s}}]}\n"
+    "  - {cgroup: app, phases: [{for: 1h, memory: 1536Ki}]}\n"
+)
+
+
+def test_the_table_shows_memory_stalls_and_kills_where_there_are_any() -> None:
+    head, row = table(_played(_LEAK, until=10 * _SECOND, every=10 * _SECOND))
+    assert head.split()[-3:] == ["MEMORY", "STALLED", "KILLED"]
+    assert row.split()[-5:] == ["1.5", "MiB", "0", "%", "1"]
+
+
+def test_samples_have_memory_and_kills() -> None:
+    outcome = _played(_LEAK, until=5 * _SECOND, every=_SECOND)
+    assert [(one.memory, one.killed) for one in outcome.samples][-2:] == [(43_515_904, 0), (1_572_864, 1)]
