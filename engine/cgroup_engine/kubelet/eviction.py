@@ -61,7 +61,7 @@ class EvictionManager:
         self._met = [one for one, since in self._first_met.items() if now - since >= one.grace_ns]
         if not self._met:
             return None
-        threshold = next((one for one in self._met if one.hard), self._met[0])
+        threshold = self._met[-1]  # of several the kubelet takes any, in 7 of 8 looks the last (a sort of a map)
         ranked = tuple(rank_memory_pressure(pods, working_sets))
         for pod in ranked:
             if is_evictable(pod):
