@@ -48,6 +48,15 @@ class Holding:
         """Pages that it wants at once."""
         return sum(self.asks.values())
 
+    @property
+    def pages(self) -> int:
+        """All that it holds, swapped out or not."""
+        return self.anon + self.swap + self.file + self.kernel
+
+    def idle(self, now: int) -> bool:
+        """True if it neither grows nor asks for memory, nor sleeps or waits for some."""
+        return not (self.rate or self.asks or self.blocked or self.wakes > now or self.until > now)
+
     def growing(self, now: int) -> bool:
         """True if its memory grows steadily now."""
         return self.rate > 0 and now >= self.until and not (self.frozen or self.blocked or self.asks)

@@ -57,6 +57,7 @@ class MemoryResource:
         self._hierarchy = world.hierarchy("memory") or world.hierarchies[-1]
         self._charges = self._hierarchy.membership.memory
         self._holdings: dict[int, Holding] = {}
+        self._busy: dict[int, Holding] = {}  # those that grow, ask for memory, sleep or wait
         self._killer = OomKiller(world.machine, self._holdings)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim = Reclaim(self._swap, recursive=recursive)
@@ -72,6 +73,7 @@ class MemoryResource:
         alive = {process.pid for process in processes}
         for pid in [pid for pid in self._holdings if pid not in alive]:
             del self._holdings[pid]
+            self._busy.pop(pid, None)
         for process in processes:
             cgroup = self._hierarchy.cgroup_of(process.pid)
             holding = self._holdings.get(process.pid)
@@ -81,24 +83,32 @@ class MemoryResource:
             if holding.frozen != process.frozen:
                 holding.frozen = process.frozen
                 holding.since = max(self._world.now, holding.until)
+        self._busy = dict(self._holdings)
         self._retry()
 
     def begin(self, process: Process) -> None:
         holding, phase = self._holdings[process.pid], process.phase
         assert phase is not None
+        if process.pid not in self._busy and phase.keeps_memory:
+            holding.share = phase.reclaimable
+            return
         self._settle()
-        before = holding.anon + holding.swap + holding.file + holding.kernel
+        holding.settle(self._world.now)
+        before = holding.pages
         holding.take(phase)
         if holding.blocked and not (holding.asks or holding.rate):
             self._unblock(holding)
-        self._show(holding)
-        if holding.anon + holding.swap + holding.file + holding.kernel < before:
-            self._retry()
-        self._proceed(holding)
+        if holding.pages != before:
+            self._show(holding)
+            if holding.pages < before:
+                self._retry()
+        if not holding.idle(self._world.now):
+            self._busy[process.pid] = holding
+            self._proceed(holding)
 
     def resolve(self) -> None:
         now = self._world.now
-        for holding in self._holdings.values():
+        for holding in list(self._busy.values()):
             waits = holding.process.waits
             asleep = "memory" if now < holding.wakes else holding.blocked
             for name in ("memory", "oom"):
@@ -106,6 +116,8 @@ class MemoryResource:
                     waits[name] = 1.0
                 elif name in waits:
                     del waits[name]
+            if holding.idle(now):
+                del self._busy[holding.process.pid]
         self._next = self._next_event()
 
     def next(self, until: int) -> int:
@@ -161,7 +173,7 @@ class MemoryResource:
     def _settle(self) -> None:
         """Charge what processes have grown up to now."""
         now = self._world.now
-        for holding in self._holdings.values():
+        for holding in self._busy.values():
             grows = now > holding.since and holding.growing(now)
             holding.settle(now)
             if grows:
@@ -196,11 +208,13 @@ class MemoryResource:
     # -- when something happens next --------------------------------------------------------------------
 
     def _next_event(self) -> int | None:
+        if not self._busy:
+            return None
         now = self._world.now
         soonest: int | None = None
         rates: dict[Memory | None, list[int]] = {}
         room: dict[Memory | None, int] = {None: self._total - self._hierarchy.root.memory.total // PAGE_SIZE}
-        for holding in self._holdings.values():
+        for holding in self._busy.values():
             if holding.growing(now):
                 for css in self._counters(holding):
                     if css not in room:
@@ -327,6 +341,7 @@ class MemoryResource:
         victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
         for victim in victims:
             self._holdings.pop(victim.process.pid, None)
+            self._busy.pop(victim.process.pid, None)
             self._world.kill(victim.process)
         return bool(victims)
 

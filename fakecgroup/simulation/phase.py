@@ -41,6 +41,11 @@ class Phase:
     kernel: int | None = None
     hugetlb: tuple[tuple[int, int], ...] | None = None
 
+    @property
+    def keeps_memory(self) -> bool:
+        """True if the process keeps the memory that it has, but for huge pages."""
+        return self.memory is None and self.file is None and self.kernel is None
+
 
 def read_value(key: str, text: object, parse: Callable[[str], _T]) -> _T:
     """A value in a scenario's words. Raises ValueError that begins with the key."""
