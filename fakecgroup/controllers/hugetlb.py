@@ -1,50 +1,135 @@
-"""The hugetlb controller (mm/hugetlb_cgroup.c), for the huge pages of x86-64 and arm64. None is ever in use.
+"""The hugetlb controller (mm/hugetlb_cgroup.c), for the huge pages of x86-64 and arm64.
 
-Limits are kept in base pages, as multiples of the huge page. Each size has a limit of pages and one of reservations.
+Amounts are kept in base pages, as multiples of the huge page. Each size has a counter of pages and one of reservations,
+by the middle of their files' names: `2MB`, `2MB.rsvd`. Only simulated processes use any.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from errno import EINVAL
+from errno import EBUSY, EINVAL
+from types import MappingProxyType
 
 from ..core.cftype import PAGE_SIZE, CFType, Where
 from ..core.css import Controller, Css
 from ..refuse import refuse
 from .memory.css import PAGE_COUNTER_MAX, parse_pages
 
-_SIZES = {"2MB": 2 << 20, "1GB": 1 << 30, "32MB": 32 << 20, "64KB": 64 << 10}  # bytes
+SIZES = {"2MB": 2 << 20, "1GB": 1 << 30, "32MB": 32 << 20, "64KB": 64 << 10}  # bytes
+
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Hugetlb(Css):
-    """`limits` in base pages, by the middle of the file's name (`2MB`, `2MB.rsvd`). Limits never set are absent."""
+    """`limits`, `used` here and below, the `peak` of it, refused charges; limits never set are absent."""
 
     limits: dict[str, int] | None = None
+    used: Mapping[str, int] = _NOTHING
+    used_here: Mapping[str, int] = _NOTHING
+    peak: Mapping[str, int] = _NOTHING
+    failcnt: Mapping[str, int] = _NOTHING
+    events: Mapping[str, int] = _NOTHING  # by size, for pages and reservations together
+    events_local: Mapping[str, int] = _NOTHING
 
     def set_limit(self, name: str, pages: int) -> None:
+        """Set a limit. Raises EBUSY below the usage (page_counter_set_max)."""
+        if pages < self.used.get(name, 0):
+            raise refuse(EBUSY)
         self.limits = {**(self.limits or {}), name: pages}
 
     def limit(self, name: str, size: int) -> int:
         unlimited = PAGE_COUNTER_MAX // (size // PAGE_SIZE) * (size // PAGE_SIZE)
         return (self.limits or {}).get(name, unlimited)
 
+    def lineage(self) -> Iterator[Hugetlb]:
+        """This css and those above it."""
+        css: Css | None = self
+        while isinstance(css, Hugetlb):
+            yield css
+            css = css.parent
 
-def _read_zero(css: Hugetlb) -> int:
-    return 0
+    def charge(self, name: str, size: int, pages: int) -> bool:
+        """Charge base pages. False over a limit, which counts the refusal (hugetlb_cgroup_charge_cgroup)."""
+        for css in self.lineage():
+            if css.used.get(name, 0) + pages > css.limit(name, size):
+                css.failcnt = _plus(css.failcnt, name, 1)
+                self._note_max(css, name.partition(".")[0])
+                return False
+        self.used_here = _plus(self.used_here, name, pages)
+        for css in self.lineage():
+            css.used = _plus(css.used, name, pages)
+            if css.used[name] > css.peak.get(name, 0):
+                css.peak = {**css.peak, name: css.used[name]}
+        return True
+
+    def uncharge(self, name: str, pages: int) -> None:
+        """Free base pages that were charged here."""
+        self.used_here = _plus(self.used_here, name, -pages)
+        for css in self.lineage():
+            css.used = _plus(css.used, name, -pages)
+
+    @staticmethod
+    def _note_max(over: Hugetlb, label: str) -> None:
+        """Count a refusal in the events of the limit's group and those above it (hugetlb_event)."""
+        over.events_local = _plus(over.events_local, label, 1)
+        over.cgroup.notify(f"hugetlb.{label}.events.local")
+        for css in over.lineage():
+            css.events = _plus(css.events, label, 1)
+            css.cgroup.notify(f"hugetlb.{label}.events")
 
 
-def _write_reset(css: Hugetlb, text: str) -> None:
-    """Take any text, which resets the counter: it is 0 already."""
+def _plus(amounts: Mapping[str, int], name: str, more: int) -> Mapping[str, int]:
+    return {**amounts, name: amounts.get(name, 0) + more}
 
 
-def _show_events(css: Hugetlb) -> str:
-    return "max 0\n"
+def label_of(size: int) -> str:
+    """How file names call huge pages of a size in bytes: `2MB`."""
+    return next(label for label, its in SIZES.items() if its == size)
 
 
-def _show_numa_stat(css: Hugetlb) -> str:
-    nodes = "".join(f" N{node}=0" for node in range(css.machine.numa_nodes))
-    legacy = "" if css.on_dfl else f"hierarchical_total=0{nodes}\n"
-    return f"total=0{nodes}\n{legacy}"
+def _reader(attribute: str, name: str, unit: int = PAGE_SIZE) -> Callable[[Hugetlb], int]:
+    def read(css: Hugetlb) -> int:
+        amounts: Mapping[str, int] = getattr(css, attribute)
+        return amounts.get(name, 0) * unit
+
+    return read
+
+
+def _peak_reset(name: str) -> Callable[[Hugetlb, str], None]:
+    def reset(css: Hugetlb, text: str) -> None:
+        """Take any text, which sets the peak to the usage now (page_counter_reset_watermark)."""
+        css.peak = {**css.peak, name: css.used.get(name, 0)}
+
+    return reset
+
+
+def _failcnt_reset(name: str) -> Callable[[Hugetlb, str], None]:
+    def reset(css: Hugetlb, text: str) -> None:
+        """Take any text, which resets the counter."""
+        css.failcnt = {**css.failcnt, name: 0}
+
+    return reset
+
+
+def _events(label: str, attribute: str) -> Callable[[Hugetlb], str]:
+    read = _reader(attribute, label, 1)
+    return lambda css: f"max {read(css)}\n"
+
+
+def _numa_stat(label: str) -> Callable[[Hugetlb], str]:
+    here, below = _reader("used_here", label), _reader("used", label)
+
+    def show(css: Hugetlb) -> str:
+        """Bytes, all on the first node (hugetlb_cgroup_read_numa_stat)."""
+        others = "".join(f" N{node}=0" for node in range(1, css.machine.numa_nodes))
+        if css.on_dfl:
+            return f"total={below(css)} N0={below(css)}{others}\n"
+        legacy = f"hierarchical_total={below(css)} N0={below(css)}{others}\n"
+        return f"total={here(css)} N0={here(css)}{others}\n{legacy}"
+
+    return show
 
 
 def _parse(css: Hugetlb, text: str, unlimited: str, size: int) -> int:
@@ -82,11 +167,11 @@ def _dfl_rows(label: str, size: int) -> tuple[CFType, ...]:
     return (
         _dfl_limit(f"{name}.max", label, size),
         _dfl_limit(f"{name}.rsvd.max", f"{label}.rsvd", size),
-        CFType(f"{name}.current", Where.CHILD, read_u64=_read_zero),
-        CFType(f"{name}.rsvd.current", Where.CHILD, read_u64=_read_zero),
-        CFType(f"{name}.events", Where.CHILD, show=_show_events),
-        CFType(f"{name}.events.local", Where.CHILD, show=_show_events),
-        CFType(f"{name}.numa_stat", Where.CHILD, since=(6, 1), show=_show_numa_stat),
+        CFType(f"{name}.current", Where.CHILD, read_u64=_reader("used", label)),
+        CFType(f"{name}.rsvd.current", Where.CHILD, read_u64=_reader("used", f"{label}.rsvd")),
+        CFType(f"{name}.events", Where.CHILD, show=_events(label, "events")),
+        CFType(f"{name}.events.local", Where.CHILD, show=_events(label, "events_local")),
+        CFType(f"{name}.numa_stat", Where.CHILD, since=(6, 1), show=_numa_stat(label)),
     )
 
 
@@ -96,17 +181,17 @@ def _legacy_rows(label: str, size: int) -> tuple[CFType, ...]:
     for kind, key in (("", label), ("rsvd.", f"{label}.rsvd")):
         rows += [
             _legacy_limit(f"{name}.{kind}limit_in_bytes", key, size),
-            CFType(f"{name}.{kind}usage_in_bytes", read_u64=_read_zero),
-            CFType(f"{name}.{kind}max_usage_in_bytes", read_u64=_read_zero, write=_write_reset),
-            CFType(f"{name}.{kind}failcnt", read_u64=_read_zero, write=_write_reset),
+            CFType(f"{name}.{kind}usage_in_bytes", read_u64=_reader("used", key)),
+            CFType(f"{name}.{kind}max_usage_in_bytes", read_u64=_reader("peak", key), write=_peak_reset(key)),
+            CFType(f"{name}.{kind}failcnt", read_u64=_reader("failcnt", key, 1), write=_failcnt_reset(key)),
         ]
-    return (*rows, CFType(f"{name}.numa_stat", since=(6, 1), show=_show_numa_stat))
+    return (*rows, CFType(f"{name}.numa_stat", since=(6, 1), show=_numa_stat(label)))
 
 
 HUGETLB = Controller(
     "hugetlb",
     Hugetlb,
-    dfl=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _dfl_rows(label, size)),
-    legacy=tuple(replace(row, huge_page=size) for label, size in _SIZES.items() for row in _legacy_rows(label, size)),
+    dfl=tuple(replace(row, huge_page=size) for label, size in SIZES.items() for row in _dfl_rows(label, size)),
+    legacy=tuple(replace(row, huge_page=size) for label, size in SIZES.items() for row in _legacy_rows(label, size)),
     config="CGROUP_HUGETLB",
 )

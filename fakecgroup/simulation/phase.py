@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from .words import parse_cpu, parse_duration, parse_growth, parse_memory, parse_share
 
-_KEYS = ("for", "run", "sleep", "cpu", "memory", "file", "reclaimable", "kernel")
-_LATER = ("hugetlb", "io")
+_KEYS = ("for", "run", "sleep", "cpu", "memory", "file", "reclaimable", "kernel", "hugetlb")
+_LATER = ("io",)
 _HUGE_PAGES = (2 << 20, 1 << 30, 32 << 20, 64 << 10)  # bytes
 
 _T = TypeVar("_T")

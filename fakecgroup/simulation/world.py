@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..tasks.usage import CpuTime, CpuUse
 from .cpu import CpuResource
+from .hugetlb import HugetlbResource
 from .kill import Kill
 from .memory import MemoryResource
 from .pressure import Pressure
@@ -67,7 +68,7 @@ class World:
         self._cpu = CpuResource(self, self._pressure)
         self._memory = MemoryResource(self)
         # the CPU is last: what waits for another is not runnable
-        self.resources: list[Resource] = [self._memory, self._cpu]
+        self.resources: list[Resource] = [HugetlbResource(self), self._memory, self._cpu]
 
     # -- what the resources ask ----------------------------------------------------------------------
 
@@ -228,8 +229,8 @@ class World:
                 return
         for resource in self.resources:
             resource.begin(process)
-        if self._processes.get(process.pid) is not process:
-            return  # what it asked for has killed it
+            if self._processes.get(process.pid) is not process:
+                return  # what it asked for has killed it
         phase = process.workload.phases[process.number]
         if phase.time is not None:
             self.end_phase(process, self.now + phase.time)

@@ -56,7 +56,7 @@ def _world(kernel: Kernel) -> World:
 
 def test_a_process_that_a_resource_kills_is_gone_and_counted(kernel: Kernel) -> None:
     world = _world(kernel)
-    world.resources[0] = _Memory(3 * _SECOND, world.kill)
+    world.resources[-2] = _Memory(3 * _SECOND, world.kill)
     kernel.spawn("/a", Workload([{"for": "10s", "cpu": 1}]))
     kernel.advance(5)
     assert kernel.read("/a/cgroup.procs") == ""
@@ -66,7 +66,7 @@ def test_a_process_that_a_resource_kills_is_gone_and_counted(kernel: Kernel) -> 
 
 def test_a_process_that_a_resource_lets_wait_uses_no_cpu(kernel: Kernel) -> None:
     world = _world(kernel)
-    world.resources[0] = _Memory(3 * _SECOND, lambda process: process.waits.update(memory=1.0))
+    world.resources[-2] = _Memory(3 * _SECOND, lambda process: process.waits.update(memory=1.0))
     kernel.spawn("/a", Workload([{"for": "10s", "cpu": 1}]))
     kernel.advance(5)
     assert kernel.read("/a/cpu.stat").startswith("usage_usec 3000000\n")
@@ -75,7 +75,7 @@ def test_a_process_that_a_resource_lets_wait_uses_no_cpu(kernel: Kernel) -> None
 @pytest.mark.parametrize("cgroup", ["/a", "/"])
 def test_stalls_are_counted_in_the_cgroup_and_above(kernel: Kernel, cgroup: str) -> None:
     world = _world(kernel)
-    world.resources[0] = _Memory(3 * _SECOND, lambda process: process.waits.update(memory=1.0))
+    world.resources[-2] = _Memory(3 * _SECOND, lambda process: process.waits.update(memory=1.0))
     kernel.spawn("/a", Workload([{"for": "10s", "cpu": 1}]))
     kernel.advance(5)
     assert re.findall(r"total=(\d+)", kernel.read(f"{cgroup}/memory.pressure")) == ["2000000", "2000000"]
