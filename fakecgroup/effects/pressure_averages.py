@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 FIXED_SHIFT = 11
 FIXED_1 = 1 << FIXED_SHIFT  # an average of 1 percent
+_ZERO = (0, 0, 0)
 DECAYS = (1677, 1981, 2034)  # of FIXED_1 in one interval: 1/exp(2s/10s), 1/exp(2s/60s), 1/exp(2s/300s)
 
 
@@ -26,7 +27,7 @@ class Averages:
     updated: int
     interval: int
     total: int = 0
-    percent: tuple[int, ...] = (0, 0, 0)
+    percent: tuple[int, ...] = _ZERO
 
     def update(self, now: int, total: int) -> None:
         """Take the stalled ns `total` at `now` (update_averages). Do nothing before the update is due.
@@ -40,10 +41,18 @@ class Averages:
         sample = min(total - self.total, period)
         self.total += sample
         active = sample * 100 // period * FIXED_1
-        self.percent = tuple(
-            _decayed(_decayed_idle(average, decay, missed), decay, active)
-            for average, decay in zip(self.percent, DECAYS, strict=True)
-        )
+        if active or self.percent != _ZERO:
+            first, second, third = self.percent
+            if missed:
+                first, second, third = (
+                    _decayed(average, _power(decay, missed), 0)
+                    for average, decay in zip(self.percent, DECAYS, strict=True)
+                )
+            self.percent = (
+                _decayed(first, DECAYS[0], active),
+                _decayed(second, DECAYS[1], active),
+                _decayed(third, DECAYS[2], active),
+            )
         self.due += (1 + missed) * self.interval
         self.updated = now
 
@@ -55,16 +64,14 @@ class Averages:
 
 
 def _decayed(average: int, decay: int, active: int) -> int:
-    """The average after one interval with `active` percent of FIXED_1 (calc_load): rounded up while it grows."""
+    """The average after one interval with `active` percent of FIXED_1 (calc_load): rounded up while it grows.
+
+    With a power of the decay and nothing active, after as many intervals (calc_load_n).
+    """
     grown = average * decay + active * (FIXED_1 - decay)
     if active >= average:
         grown += FIXED_1 - 1
     return grown // FIXED_1
-
-
-def _decayed_idle(average: int, decay: int, intervals: int) -> int:
-    """The average after intervals without stalls (calc_load_n)."""
-    return _decayed(average, _power(decay, intervals), 0) if intervals else average
 
 
 def _power(base: int, exponent: int) -> int:

@@ -20,9 +20,10 @@ class Stalls:
     def add(self, now: int, time: int, some: float, full: float) -> None:
         """Take the stalled ns of the last `time` ns before `now`, evenly spread. Update averages that are due."""
         start = now - time
-        for averages, total, more in ((self.some_averages, self.some, some), (self.full_averages, self.full, full)):
-            while averages.due <= now:
-                averages.update(averages.due, round(total + more * max(0, averages.due - start) / time))
+        if self.some_averages.due <= now:
+            for averages, total, more in ((self.some_averages, self.some, some), (self.full_averages, self.full, full)):
+                while averages.due <= now:
+                    averages.update(averages.due, round(total + more * max(0, averages.due - start) / time))
         self.some += some
         self.full += full
         self.now = now

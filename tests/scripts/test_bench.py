@@ -151,3 +151,13 @@ def test_procs_are_listed_and_forks_made_beside_the_machines(tmp_path: Path) -> 
     assert {"cgroup.procs", "cgroup.stat", "ratio"} == result["trees"]["native"]["reads"]["2"].keys()
     assert result["trees"]["native"]["forks"]["inside_s"] > 0
     assert not list(tmp_path.iterdir())
+
+
+def test_virtual_time_is_measured_beside_the_cpu_time_that_it_takes(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--simulate", "--rounds", "1", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert result["run"] == {"rounds": 1, "pods": 110, "cgroups": 333, "processes": 220}
+    assert list(result["ratio"]) == ["phases", "phases, crowded", "cycles", "cycles, crowded", "idle"]
+    assert list(result["us_per_second"]) == ["10", "100", "1000"]
+    assert all(figures["median"] > 0 for figures in result["ratio"].values())
