@@ -16,7 +16,8 @@ from fakecgroup.conformance.placed_model import PlacedModel
 from fakecgroup.conformance.setting import Setting
 from fakecgroup.conformance.stand_in import innermost, paths
 from fakecgroup.conformance.target import Target, UnsupportedError
-from fakecgroup.conformance.target_model import ModelTarget
+from fakecgroup.conformance.target_model import ModelTarget, machine_of
+from fakecgroup.machine.learnt import LearntKernel
 
 _MACHINE = "the answer follows from the CPUs, NUMA nodes, memory or devices of the machine"
 _PLACE = "the answer is another below a root, or to another owner"
@@ -71,17 +72,22 @@ class _Late:
 
 
 class Elsewhere:
-    """A target in some setting, for cases that were recorded of a kernel on one of ``recording.MACHINES``.
+    """A target in some setting, for cases that a kernel was asked on one of ``recording.MACHINES``, or a learnt one.
 
     What follows from the setting is done, and left out with an UnsupportedError. Raises RecordingError where there is
     no recording.
     """
 
     def __init__(
-        self, target: Target, setting: Setting, layout: str, kernel: str, machine: str = recording.PLAIN
+        self,
+        target: Target,
+        setting: Setting,
+        layout: str,
+        kernel: str | LearntKernel,
+        machine: str = recording.PLAIN,
     ) -> None:
         self._target = target
-        recorded = recording.description(layout, kernel, machine)
+        recorded = machine_of(layout, kernel, machine)
         in_place = Setting(recorded, setting.controllers, {}, setting.uid, setting.gid)
         self._recorded = _Follower(ModelTarget(layout, kernel, machine))
         self._in_place = _Late(_Follower(PlacedModel(layout, kernel, in_place)))

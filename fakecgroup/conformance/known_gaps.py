@@ -59,5 +59,5 @@ def of(target: str, layout: str, learnt: LearntKernel | None = None) -> Mapping[
     if learnt is None or layout not in learnt.layouts or target in ("vm", "host"):
         return found
     one = learnt.layouts[layout]
-    why = "{} has another rule than {}.{}".format(learnt.release, *one.rules)
+    why = "{} does not answer by the rules of {}.{}".format(learnt.release, *one.rules)
     return {**dict.fromkeys(one.gaps, why), **found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,7 @@ def learn(
     `kernel` has its `release` as in uname(2), and what else is to be told: `package`, `version`. `machine` is the one
     that was asked, as a recording's header has it. `observed` are the build options that are known from elsewhere.
     `answered` has one recording per layout. The rules are those of the known kernel with which the model answers most
-    like it. Raises LearntError.
+    like it, or those that are known of its own version, if it is between two of these. Raises LearntError.
     """
     sides = [(dfl, seen_files(answered, dfl=dfl)) for dfl in (True, False)]
     whole: dict[str, Any] = {
@@ -62,7 +63,7 @@ def _layout(
     base = known[next((kernel for kernel in nearest if _has_all(known[kernel], answered)), nearest[0])]
     layout = {"answers": packed(answered, base)}
     tried = []
-    for kernel in nearest[:_TRIED]:
+    for kernel in dict.fromkeys([*nearest[:_TRIED], *_own_version(answered.kernel)]):
         played = {**whole, "layouts": {answered.layout: {**layout, "rules": kernel, "gaps": {}}}}
         tried.append((kernel, gaps(parse(_bytes(played), called), answered)))
     rules, found = min(tried, key=lambda pair: len(pair[1]))
@@ -71,6 +72,13 @@ def _layout(
     for difference in found:
         numbers.setdefault(difference.case.name, []).append(difference.index)
     return {"rules": rules, **layout, "gaps": numbers}
+
+
+def _own_version(release: str) -> list[str]:
+    """The version of a release, if it is between the oldest known kernel's and the newest one's."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", release)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    return ["{}.{}".format(*version)] if min(PERSONALITIES) < version < max(PERSONALITIES) else []
 
 
 def gaps(learnt: LearntKernel, answered: Recording) -> list[Difference]:

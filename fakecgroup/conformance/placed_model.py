@@ -9,24 +9,29 @@ from fakecgroup.conformance.stand_in import HOME, ROOT, UNIFIED, filled, moved, 
 from fakecgroup.conformance.target_model import ModelTarget
 from fakecgroup.kernfs.inode import Symlink
 from fakecgroup.machine import mount_options
-from fakecgroup.machine.personality import choose
+from fakecgroup.machine.learnt import LearntKernel
+from fakecgroup.machine.personality import Personality, choose
 
 _PLACE = "p"
+
+
+def _personality(layout: str, version: str | LearntKernel) -> Personality:
+    return version.personality(layout) if isinstance(version, LearntKernel) else choose(layout, version)
 
 
 class PlacedModel(ModelTarget):
     """The model of a kernel in a `Setting`. Cases name files as if the cgroups in place of the roots were these."""
 
-    def __init__(self, layout: str, version: str, setting: Setting) -> None:
+    def __init__(self, layout: str, version: str | LearntKernel, setting: Setting) -> None:
         machine = dict(setting.machine)
         if "mount_options" in machine:
-            known = mount_options.of_kernel(choose(layout, version))
+            known = mount_options.of_kernel(_personality(layout, version))
             machine["mount_options"] = [option for option in machine["mount_options"] if option in known]
         super().__init__(layout, version, description=machine)
         self._setting = setting
 
     @staticmethod
-    def controllers_of(layout: str, version: str) -> tuple[str, ...]:
+    def controllers_of(layout: str, version: str | LearntKernel) -> tuple[str, ...]:
         """The controllers of the unified hierarchy of a kernel."""
         if layout == "v1":
             return ()

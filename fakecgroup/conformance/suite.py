@@ -34,8 +34,13 @@ class RecordedCases(pytest.File):
     def collect(self) -> Iterable[pytest.Collector]:
         """A collector for each recording, named by its layout, kernel and machine."""
         option = self.config.getoption
-        wanted = Wanted(option("cgroup_target"), option("cgroup_layout"), option("cgroup_kernel"))
+        names = ("target", "layout", "kernel", "image", "initrd")
+        wanted = Wanted(*(option(f"cgroup_{name}") for name in names))
         families = option("cgroup_family")
+        if (wanted.image or wanted.initrd) and wanted.name != "vm":
+            raise self.CollectError(
+                "fakecgroup conformance: --cgroup-image is about a booted kernel: say --cgroup-target vm too"
+            )
         try:
             shard = Shard.parse(option("cgroup_shard") or "1/1")
             made = provider(wanted.name)
@@ -58,7 +63,7 @@ class Opened:
         self.wanted = wanted
         self.recorded = recorded
         self.cases = cases
-        self.gaps = known_gaps.of(wanted.name, recorded.layout)
+        self.gaps = known_gaps.of(wanted.name, recorded.layout, wanted.learnt())
         self._provider = provider
         self._target: Target | None = None
         self._stack = ExitStack()

@@ -10,7 +10,4 @@ class LearntTarget(ModelTarget):
     """The model of one layout of a learnt kernel; every case gets a fresh one."""
 
     def __init__(self, layout: str, learnt: LearntKernel) -> None:
-        self._machine = learnt.machine
-        self._layout = layout
-        self._version = learnt
-        self.pids = {}
+        super().__init__(layout, learnt)

@@ -162,23 +162,31 @@ class _Table(ProcessTable):
             self.kernel.task_exited(tid)
 
 
+def machine_of(layout: str, version: str | LearntKernel, machine: str = recording.PLAIN) -> Mapping[str, Any]:
+    """The machine on which a kernel was asked, as `recording.description`. Raises RecordingError."""
+    if isinstance(version, LearntKernel):
+        return version.machine
+    return recording.description(layout, version, machine)
+
+
 class ModelTarget:
     """The model of one layout and kernel; every case gets a fresh one."""
 
     def __init__(
         self,
         layout: str,
-        version: str,
+        version: str | LearntKernel,
         machine: str = recording.PLAIN,
         *,
         description: Mapping[str, Any] | None = None,
     ) -> None:
         """The machine is that of the recording, or as described (`recording.description`, with `hugepages`, sizes in
-        bytes, and `mount_options` if they are not the usual ones).  Raises RecordingError where there is no recording.
+        bytes, and `mount_options` if they are not the usual ones); that of a learnt kernel is in its file.  Raises
+        RecordingError where there is no recording.
         """
-        self._machine = description or recording.description(layout, version, machine)
+        self._machine = description or machine_of(layout, version, machine)
         self._layout = layout
-        self._version: str | LearntKernel = version
+        self._version = version
         self.pids: dict[int, str] = {}
 
     def start(self, case: Case) -> None:

@@ -14,9 +14,12 @@ from typing import Protocol
 
 from fakecgroup import personalities
 from fakecgroup.conformance import recording
+from fakecgroup.conformance.learnt_answers import answers_of
 from fakecgroup.conformance.recording import MACHINES, RecordedCase, Recording
 from fakecgroup.conformance.target import Target, TargetError
 from fakecgroup.conformance.target_model import ModelTarget
+from fakecgroup.machine.learnt import LearntError, LearntKernel
+from fakecgroup.machine.learnt_files import names_a_file, read_learnt
 
 GROUP = "fakecgroup.conformance.targets"
 DIRECTORY = "directory"
@@ -24,11 +27,25 @@ DIRECTORY = "directory"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The target's name, and the layout and kernel to compare with; None is for the provider to choose."""
+    """The target's name, and the layout and kernel to compare with; None is for the provider to choose.
+
+    `kernel` may name a learnt kernel's file. `image` and `initrd` are files of the kernel to boot, for `vm`.
+    """
 
     name: str
     layout: str | None = None
     kernel: str | None = None
+    image: str | None = None
+    initrd: str | None = None
+
+    def learnt(self) -> LearntKernel | None:
+        """The learnt kernel of the file that `kernel` names, if it names one. Raises TargetError."""
+        if self.kernel is None or not names_a_file(self.kernel):
+            return None
+        try:
+            return read_learnt(self.kernel)
+        except LearntError as error:
+            raise TargetError(str(error)) from None
 
 
 class Provider(Protocol):
@@ -50,7 +67,13 @@ class Model:
     """The provider of the model in this process."""
 
     def recordings(self, wanted: Wanted) -> Sequence[Recording]:
-        """Those of all machines."""
+        """Those of all machines, or what a learnt kernel answered."""
+        learnt = wanted.learnt()
+        if learnt is not None:
+            try:
+                return [answers_of(learnt, wanted.layout or next(iter(learnt.layouts)))]
+            except LearntError as error:
+                raise TargetError(str(error)) from None
         layout = wanted.layout or "v2"
         known = [version for of, version in personalities() if of == layout]
         kernel = wanted.kernel or known[0]
@@ -64,7 +87,7 @@ class Model:
     @contextmanager
     def open(self, wanted: Wanted, recorded: Recording, cases: Sequence[RecordedCase]) -> Iterator[Target]:
         """A fresh one for each process."""
-        yield ModelTarget(recorded.layout, recorded.kernel, recorded.machine)
+        yield ModelTarget(recorded.layout, wanted.learnt() or recorded.kernel, recorded.machine)
 
 
 def provider(name: str) -> Provider:

@@ -23,7 +23,10 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Hugetlb(Css):
-    """`limits`, `used` here and below, the `peak` of it, refused charges; limits never set are absent."""
+    """`limits`, `used` here and below, the `peak` of it, refused charges; limits never set are absent.
+
+    Those are not rounded to huge pages from 6.16 to 7.0, so they do not show as `max` (seen on Debian's kernels).
+    """
 
     limits: dict[str, int] | None = None
     used: Mapping[str, int] = _NOTHING
@@ -40,8 +43,9 @@ class Hugetlb(Css):
         self.limits = {**(self.limits or {}), name: pages}
 
     def limit(self, name: str, size: int) -> int:
-        unlimited = PAGE_COUNTER_MAX // (size // PAGE_SIZE) * (size // PAGE_SIZE)
-        return (self.limits or {}).get(name, unlimited)
+        kernel = self.kernel
+        rounded = not kernel.at_least(6, 16) or kernel.at_least(7, 2)
+        return (self.limits or {}).get(name, unlimited(size) if rounded else PAGE_COUNTER_MAX)
 
     def lineage(self) -> Iterator[Hugetlb]:
         """This css and those above it."""
@@ -78,6 +82,11 @@ class Hugetlb(Css):
         for css in over.lineage():
             css.events = _plus(css.events, label, 1)
             css.cgroup.notify(f"hugetlb.{label}.events")
+
+
+def unlimited(size: int) -> int:
+    """No limit, in base pages, as a multiple of a huge page."""
+    return PAGE_COUNTER_MAX // (size // PAGE_SIZE) * (size // PAGE_SIZE)
 
 
 def _plus(amounts: Mapping[str, int], name: str, more: int) -> Mapping[str, int]:
@@ -141,7 +150,7 @@ def _parse(css: Hugetlb, text: str, unlimited: str, size: int) -> int:
 def _dfl_limit(name: str, key: str, size: int) -> CFType:
     def show(css: Hugetlb) -> str:
         pages = css.limit(key, size)
-        return "max\n" if pages == css.limit("", size) else f"{pages * PAGE_SIZE}\n"
+        return "max\n" if pages == unlimited(size) else f"{pages * PAGE_SIZE}\n"
 
     def write(css: Hugetlb, text: str) -> None:
         css.set_limit(key, _parse(css, text, "max", size))

@@ -33,9 +33,9 @@ class LearntError(ValueError):
 class LearntLayout:
     """What was learnt on one layout.
 
-    `rules` is the version of the kernel whose rules it plays. `answers` is still as in the file:
-    `fakecgroup.conformance.learnt_answers` reads it. `gaps` has the operations that the model answers otherwise: their
-    numbers by the name of the case.
+    `rules` is the version whose rules it plays: a known kernel's, or one between two. `answers` is still as in the
+    file: `fakecgroup.conformance.learnt_answers` reads it. `gaps` has the operations that the model answers otherwise:
+    their numbers by the name of the case.
     """
 
     rules: Version
@@ -141,9 +141,9 @@ def _learnt(value: dict[str, Any], called: str) -> LearntKernel:
 def _layout(value: dict[str, Any], where: str) -> LearntLayout:
     rules = _VERSION.fullmatch(_text(value, "rules", where))
     version = (int(rules[1]), int(rules[2])) if rules else (0, 0)
-    if version not in PERSONALITIES:
+    if not min(PERSONALITIES) <= version <= max(PERSONALITIES):
         known = ", ".join(personality.name for personality in PERSONALITIES.values())
-        raise _ShapeError(f"{where}rules is no kernel whose rules are known: {known}")
+        raise _ShapeError(f"{where}rules is no version from the oldest to the newest kernel that is known: {known}")
     gaps = {}
     for case, numbers in _object(value, "gaps", where).items():
         if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):

@@ -2,7 +2,8 @@
 
 A rule that differs between kernels asks its personality `at_least(6, 12)` or `has("MEMCG_V1")`. A file that only some
 kernels have says so in its row (`CFType.since`, `until`, `config`). A learnt kernel (`learnt`) plays the rules of one
-of these, with the files and controllers that were seen.
+of these, or of a version between two, with the files and controllers that were seen. Of the versions between 6.12 and
+7.2, some of Debian's backports have been asked, so a rule may begin with 6.16, 6.18 or 7.0.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def write_max(css: Cpu, text: str) -> None:
     quota = scan_decimal(token, saturate=saturate)[0]
     if quota is None and token != "max":
         raise refuse(EINVAL)
-    if saturate and quota == RUNTIME_INF:
-        quota = None  # from 7.2 on, the greatest number of µs means no limit
+    if css.kernel.at_least(6, 17) and quota == RUNTIME_INF:
+        quota = None  # the greatest number of µs means no limit
     set_bandwidth(
         css,
         quota=RUNTIME_INF if quota is None else quota * USEC % _U64,

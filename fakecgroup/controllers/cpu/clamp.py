@@ -5,6 +5,7 @@ from __future__ import annotations
 from errno import EINVAL, ERANGE
 
 from ...core.cftype import CFType, Where
+from ...machine.personality import Personality
 from ...parse import strstrip
 from ...parse.digits import U64, digits
 from ...parse.space import SPACES
@@ -14,18 +15,18 @@ from .css import CLAMP_MAX, Cpu
 _CAPACITY = 1024
 
 
-def _signed(text: str) -> tuple[int, int] | None:
+def _signed(text: str, saturate: bool) -> tuple[int, int] | None:
     """`%lld`: the value and how many characters it took, leading white space included."""
     start = len(text) - len(text.lstrip(SPACES))
     negative = text[start : start + 1] == "-"
     value, count = digits(text[start + negative :], 10)
     if not count:
         return None
-    value = min(value, U64 - 1)  # every kernel that has these files saturates
+    value = min(value, U64 - 1) if saturate else value % U64
     return (-value if negative else value), start + negative + count
 
 
-def _parse_percent(text: str) -> int:
+def _parse_percent(text: str, kernel: Personality) -> int:
     """Hundredths of a percent, of `max` or a decimal number; trailing text is ignored (cgroup_parse_float).
 
     Raises EINVAL for text without a number, ERANGE beyond 0..100.
@@ -33,12 +34,12 @@ def _parse_percent(text: str) -> int:
     text = strstrip(text)
     if text == "max":
         return CLAMP_MAX
-    whole = _signed(text)
+    whole = _signed(text, kernel.saturates)
     if whole is None:
         raise refuse(EINVAL)
     fraction, length = 0, 0
     if text[whole[1] : whole[1] + 1] == ".":
-        found = _signed(text[whole[1] + 1 :])
+        found = _signed(text[whole[1] + 1 :], kernel.saturates)
         fraction, length = found if found is not None else (0, 0)
     if fraction < 0:
         raise refuse(EINVAL)
@@ -61,7 +62,7 @@ def show_min(css: Cpu) -> str:
 
 
 def write_min(css: Cpu, text: str) -> None:
-    css.uclamp_min = _parse_percent(text)
+    css.uclamp_min = _parse_percent(text, css.kernel)
 
 
 def show_max(css: Cpu) -> str:
@@ -69,7 +70,7 @@ def show_max(css: Cpu) -> str:
 
 
 def write_max(css: Cpu, text: str) -> None:
-    css.uclamp_max = _parse_percent(text)
+    css.uclamp_max = _parse_percent(text, css.kernel)
 
 
 FILES = (

@@ -43,7 +43,7 @@ def write_max(css: Io, text: str) -> None:
     _activate(css, disk)
     group = css.group(disk)
     limits = group.limits.copy()
-    least = 1 if css.kernel.at_least(7, 2) else 2
+    least = 1 if css.kernel.at_least(6, 16) else 2
     while True:
         word, rest = scan_word(rest, _TOKEN)
         if word is None:

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 PAGE_COUNTER_MAX = ((1 << 63) - 1) // PAGE_SIZE  # pages; "no limit"
 
-# Pages that a group is charged for its first, second ... child, and so on in turn (seen with 4 CPUs and 2 NUMA nodes;
-# on 6.18 with 2 CPUs and 1 node).
-_CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (6, 18): (3, 2), (7, 2): (7, 4)}
+# Pages that a group is charged for its first, second ... child, and so on in turn (seen with 4 CPUs and 2 NUMA nodes).
+# Measured on 5.10, 6.1, 6.12 and 7.2; what 6.16 to 6.18 answer fits those of 7.2.
+_CHILD_PAGES = {(5, 10): (4, 3, 3), (6, 1): (4, 4, 4, 4, 2), (6, 12): (4,), (6, 16): (7, 4)}
+_CHILD_PAGES_OF_A_SMALL_KERNEL = (3, 2)  # seen on 6.18 with NR_CPUS_256, 2 CPUs and 1 node
 # The limits on charges, in the order in which they are tried, by the beginning of their file's v1 name.
 _LIMITS = (("memory.memsw.", "memsw_max"), ("memory.", "max"), ("memory.kmem.", "kmem_max"))
 
@@ -103,7 +104,7 @@ class Memory(Css):
 
     def child_pages(self, number: int) -> int:
         """Pages that the kernel allocates for a child after `number` others."""
-        costs = _child_costs(self.kernel.version)
+        costs = _child_costs(self.kernel.version, self.kernel.has("NR_CPUS_256"))
         return costs[number % len(costs)]
 
     def counters(self) -> Iterator[Memory]:
@@ -268,7 +269,9 @@ class Memory(Css):
 
 
 @cache
-def _child_costs(version: Version) -> tuple[int, ...]:
+def _child_costs(version: Version, small: bool) -> tuple[int, ...]:
+    if small and version >= (6, 18):
+        return _CHILD_PAGES_OF_A_SMALL_KERNEL
     return _CHILD_PAGES[max(known for known in _CHILD_PAGES if known <= version)]
 
 

@@ -115,7 +115,7 @@ def write_reclaim(css: Memory, text: str) -> None:
         raise refuse(EINVAL)
     options = [option for option in strstrip(rest).split(" ") if option]
     for option in options:
-        _check_reclaim_option(option, css.kernel.at_least(7, 2))
+        _check_reclaim_option(option, css.kernel.at_least(6, 16))
     _reclaim(css, size // PAGE_SIZE, may_swap="swappiness=0" not in options)
 
 

@@ -6,6 +6,9 @@ Kernels differ most often in added items and in their order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+
 from ...machine.personality import Personality, Version
 from ...tasks.usage import Faults, MemoryUse
 
@@ -26,14 +29,26 @@ _STAT: dict[Version, list[str]] = {
         pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed thp_fault_alloc thp_collapse_alloc
     """.split(),
     (6, 12): """
-        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
-        file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
-        unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped file_mapped
+        file_dirty file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file
+        active_file unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
         workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
         workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success pgscan pgsteal
         pgscan_kswapd pgscan_direct pgscan_khugepaged pgsteal_kswapd pgsteal_direct pgsteal_khugepaged pgfault
-        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero thp_fault_alloc
-        thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates numa_hint_faults
+        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed swpin_zero swpout_zero zswpin zswpout zswpwb
+        thp_fault_alloc thp_collapse_alloc thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates
+        numa_hint_faults
+    """.split(),
+    (6, 16): """
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped file_mapped
+        file_dirty file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file
+        active_file unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+        workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
+        workingset_nodereclaim pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgdemote_proactive pgpromote_success
+        pgscan pgsteal pswpin pswpout pgscan_kswapd pgscan_direct pgscan_khugepaged pgscan_proactive pgsteal_kswapd
+        pgsteal_direct pgsteal_khugepaged pgsteal_proactive pgfault pgmajfault pgrefill pgactivate pgdeactivate
+        pglazyfree pglazyfreed swpin_zero swpout_zero zswpin zswpout zswpwb thp_fault_alloc thp_collapse_alloc
+        thp_swpout thp_swpout_fallback numa_pages_migrated numa_pte_updates numa_hint_faults
     """.split(),
     (7, 2): """
         anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped
@@ -48,6 +63,9 @@ _STAT: dict[Version, list[str]] = {
         numa_pte_updates numa_hint_faults
     """.split(),
 }
+
+#: Items that take the option ZSWAP.
+_ZSWAP = frozenset("zswap zswapped zswap_incomp zswpin zswpout zswpwb".split())
 
 _NUMA_STAT: dict[Version, list[str]] = {
     (5, 10): """
@@ -69,6 +87,13 @@ _NUMA_STAT: dict[Version, list[str]] = {
         workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim
         pgdemote_kswapd pgdemote_direct pgdemote_khugepaged pgpromote_success
     """.split(),
+    (6, 16): """
+        anon file kernel_stack pagetables sec_pagetables shmem file_mapped file_dirty file_writeback swapcached anon_thp
+        file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable slab_reclaimable
+        slab_unreclaimable hugetlb workingset_refault_anon workingset_refault_file workingset_activate_anon
+        workingset_activate_file workingset_restore_anon workingset_restore_file workingset_nodereclaim pgdemote_kswapd
+        pgdemote_direct pgdemote_khugepaged pgdemote_proactive pgpromote_success
+    """.split(),
     (7, 2): """
         anon file kernel_stack pagetables sec_pagetables vmalloc shmem file_mapped file_dirty file_writeback
         swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file unevictable
@@ -83,12 +108,23 @@ _NUMA_STAT: dict[Version, list[str]] = {
 
 def stat_items(kernel: Personality) -> list[str]:
     """The items of memory.stat."""
-    return _STAT[kernel.version]
+    return _stat_items(kernel.version, kernel.has("ZSWAP"))
 
 
 def numa_stat_items(kernel: Personality) -> list[str]:
     """The items of memory.numa_stat."""
-    return _NUMA_STAT[kernel.version]
+    return _NUMA_STAT[_newest(_NUMA_STAT, kernel.version)]
+
+
+@cache
+def _stat_items(version: Version, zswap: bool) -> list[str]:
+    items = _STAT[_newest(_STAT, version)]
+    return items if zswap else [item for item in items if item not in _ZSWAP]
+
+
+def _newest(known: Iterable[Version], version: Version) -> Version:
+    """The newest that is not newer than a version."""
+    return max(one for one in known if one <= version)
 
 
 def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:

@@ -31,6 +31,6 @@ def open_target(
             yield ModelTarget(recorded.layout, recorded.kernel, recorded.machine)
     elif name == "host":
         with closing(HostTarget(recorded.layout)) as target:
-            yield Elsewhere(target, target.setting, recorded.layout, recorded.kernel, recorded.machine)
+            yield Elsewhere(target, target.setting, recorded.layout, learnt or recorded.kernel, recorded.machine)
     else:
         yield mounted_target(name, recorded, cases)

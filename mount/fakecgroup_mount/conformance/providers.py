@@ -16,7 +16,7 @@ from fakecgroup_mount.conformance.open_target import open_target
 from fakecgroup_mount.conformance.options import add_options
 from fakecgroup_mount.conformance.question import question_of
 from fakecgroup_mount.conformance.target_guest import GuestTarget
-from fakecgroup_mount.conformance.vm_options import image_to_boot
+from fakecgroup_mount.conformance.vm_options import check_vm_options, image_to_boot, take_nearest_kernel
 from fakecgroup_mount.errors import MountError
 
 
@@ -35,7 +35,7 @@ class Shared:
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            opening = open_target(wanted.name, recorded, [one.case for one in cases])
+            opening = open_target(wanted.name, recorded, [one.case for one in cases], wanted.learnt())
             with _told():
                 target = opening.__enter__()
             fcntl.flock(lock, fcntl.LOCK_UN)
@@ -85,9 +85,9 @@ class Booted:
 
     @contextmanager
     def open(self, wanted: Wanted, recorded: Recording, cases: Sequence[RecordedCase]) -> Iterator[Target]:
-        """Debian's kernel, as scripts/oracle has fetched it."""
-        options = _options(wanted)
+        """The kernel of the image, or Debian's as scripts/oracle has fetched it."""
         with _told():
+            options = _options(wanted)
             image = image_to_boot(options, question_of(options))
         if image is None:
             raise TargetError(f"kernel {recorded.kernel} is not here: scripts/oracle fetch {recorded.kernel}")
@@ -95,11 +95,14 @@ class Booted:
 
 
 def _options(wanted: Wanted) -> argparse.Namespace:
-    """What was asked for, and the command's defaults."""
+    """What was asked for, and the command's defaults. Raises MountError, TargetError."""
     parser = argparse.ArgumentParser()
     add_options(parser)
     options = parser.parse_args([])
-    options.target, options.layout, options.kernel = wanted.name, wanted.layout, wanted.kernel
+    options.target, options.layout, options.kernel = wanted.name, wanted.layout, wanted.learnt() or wanted.kernel
+    options.image, options.initrd = wanted.image, wanted.initrd
+    check_vm_options(options)
+    take_nearest_kernel(options, lambda text: None)
     return options
 
 

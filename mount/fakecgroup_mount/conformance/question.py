@@ -72,14 +72,12 @@ def question_of(options: argparse.Namespace) -> Question:
 
 
 def _about_learnt(options: argparse.Namespace, learnt: LearntKernel) -> Question:
-    """A learnt kernel's first layout is its default. Raises MountError."""
+    """A learnt kernel's first layout is its default, for host the one that is here. Raises MountError."""
     if options.fuzz is not None:
         raise MountError("--fuzz asks Debian's kernels: leave the learnt kernel out")
-    if options.target == "host":
-        raise MountError("--target host compares with the kernels that have a version: leave the learnt kernel out")
     if options.target == "vm" and options.image is None and not isinstance(options.kernel, str):
         raise MountError(f"{learnt} has answers alone: name the kernel to boot with --image FILE")
-    layout = options.layout or next(iter(learnt.layouts))
+    layout = options.layout or (layout_here() if options.target == "host" else next(iter(learnt.layouts)))
     shard, families = options.shard, options.family or ()
     return Question(options.target, layout, learnt.release, options.machine, families, shard, learnt)
 

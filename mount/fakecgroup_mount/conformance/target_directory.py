@@ -512,7 +512,7 @@ class _Worker:
         return None if taken == len(text) else taken
 
     def _op_unshare(self) -> None:
-        raise UnsupportedError("a mount does not know of cgroup namespaces")
+        raise UnsupportedError("nothing is asked in a cgroup namespace of its own")
 
     def _op_fsync(self, handle: str) -> None:
         os.fsync(self._fd(handle))

@@ -25,7 +25,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cgroup-layout", choices=("v2", "v1", "hybrid"), help="default: v2; for host what is mounted here"
     )
-    group.addoption("--cgroup-kernel", metavar="VERSION", help="whose answers to compare with")
+    group.addoption(
+        "--cgroup-kernel",
+        metavar="VERSION|FILE.kernel",
+        help="whose answers to compare with; or a learnt kernel's file",
+    )
+    group.addoption("--cgroup-image", metavar="FILE", help="the kernel to boot, for vm (default: Debian's)")
+    group.addoption("--cgroup-initrd", metavar="FILE", help="has that kernel's modules")
     group.addoption(
         "--cgroup-family",
         action="append",

@@ -14,6 +14,7 @@ from fakecgroup.conformance.recording import PLAIN
 from fakecgroup.conformance.setting import Setting
 from fakecgroup.conformance.tally import chosen, compare
 from fakecgroup.conformance.target import UnsupportedError
+from fakecgroup.machine.learnt_files import read_learnt
 
 RECORDED = recording.description("v2", "6.12")
 ALL = PlacedModel.controllers_of("v2", "6.12")
@@ -43,6 +44,18 @@ def asked(setting: Setting, *ops: tuple[object, ...], layout: str = "v2") -> lis
 def test_what_is_the_same_everywhere_is_compared() -> None:
     ops = ("write", "cgroup.subtree_control", "+pids"), ("mkdir", "a"), ("read", "a/pids.max")
     assert asked(Setting(SMALL, DELEGATED), *ops) == [(None, None), (None, None), (None, "max\n")]
+
+
+def test_a_learnt_kernel_s_own_rules_and_machine_tell_what_is_left_out() -> None:
+    learnt = read_learnt("debian-6.16-cloud-amd64.kernel")
+    setting = Setting(SMALL, DELEGATED)
+    target = Elsewhere(PlacedModel("v2", learnt, setting), setting, "v2", learnt)
+    target.start(Case("elsewhere", "v2", ()))
+    assert target.do(("write", "cgroup.subtree_control", "+io +cpuset")) == (None, None)
+    target.do(("mkdir", "a"))
+    assert target.do(("read", "a/cpu.max.burst"))[0] == "ENOENT@open"
+    with pytest.raises(UnsupportedError, match=MACHINE):
+        target.do(("write", "a/io.max", "259:0 rbps=1"))
 
 
 def test_the_processes_of_the_root_are_in_a_cgroup_beside_its_place() -> None:

@@ -17,6 +17,7 @@ from fakecgroup.conformance.learning import gaps, learn
 from fakecgroup.conformance.learnt_answers import answers_of
 from fakecgroup.conformance.recording import NOT_ASKED, RecordedCase, Recording
 from fakecgroup.machine.learnt import LearntError, LearntKernel, parse
+from fakecgroup.machine.learnt_files import read_learnt
 
 FAMILIES = ("file_sets", "pids")
 
@@ -68,6 +69,13 @@ def test_its_answers_come_back(layout: str, kernel: str) -> None:
     asked = [one for one in recorded(layout, kernel).cases if any(answer != NOT_ASKED for answer in one.answers)]
     back = answers_of(learnt(layout, kernel), layout)
     assert [(one.case, one.answers) for one in back.cases] == [(one.case, one.answers) for one in asked]
+
+
+def test_a_kernel_between_two_of_ours_has_the_rules_that_are_known_of_its_version() -> None:
+    between = answers_of(read_learnt("debian-6.16-cloud-amd64.kernel"), "v2")
+    some = tuple(one for one in between.cases if one.case.name == "io.max takes rbps")
+    found = parse(learnt_bytes(replace(between, cases=some)), "test.kernel").layouts["v2"]
+    assert (found.rules, dict(found.gaps)) == ((6, 16), {})
 
 
 def test_an_operation_that_the_model_answers_otherwise_is_a_gap() -> None:

@@ -131,7 +131,7 @@ WRONG: list[tuple[str, Callable[[], bytes]]] = [
     ("layouts.v2 is no object", lambda: packed(document(layouts={"v2": 1}))),
     ("layouts.v2.rules is missing", lambda: packed(document(layouts={"v2": {}}))),
     (
-        "layouts.v2.rules is no kernel whose rules are known: 5.10, 6.1, 6.12, 6.18, 7.2",
+        "layouts.v2.rules is no version from the oldest to the newest kernel that is known: 5.10, 6.1, 6.12, 6.18, 7.2",
         lambda: packed(document(layouts={"v2": {"rules": "9.9"}})),
     ),
     (

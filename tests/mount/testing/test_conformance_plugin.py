@@ -76,13 +76,28 @@ def test_a_known_gap_is_an_expected_failure(pytester: pytest.Pytester, monkeypat
     assert "failed" not in outcomes
 
 
-@pytest.mark.hostile("options of the conformance suite that name nothing", times=3)
+def test_the_answers_of_a_learnt_kernel_are_compared(pytester: pytest.Pytester) -> None:
+    run = pytester.runpytest_inprocess(*SUITE, "--cgroup-kernel=debian-6.16-cloud-amd64.kernel", "-v")
+    run.assert_outcomes(passed=len(CASES))
+    run.stdout.fnmatch_lines(["*suite.py::v2 6.16.12+deb13-cloud-amd64::freeze::*PASSED*"])
+
+
+def test_the_gaps_of_a_learnt_kernel_are_expected_failures(pytester: pytest.Pytester) -> None:
+    options = ("--cgroup-kernel=debian-6.16-cloud-amd64.kernel", "--cgroup-family=kernel_memory")
+    outcomes = pytester.runpytest_inprocess(*SUITE[:2], *options).parseoutcomes()
+    assert outcomes["xfailed"] > 0
+    assert "failed" not in outcomes
+
+
+@pytest.mark.hostile("options of the conformance suite that name nothing", times=5)
 @pytest.mark.parametrize(
     ("option", "complaint"),
     [
         ("--cgroup-kernel=9.9", "no kernel 9.9 for layout v2: there is 6.12, "),
         ("--cgroup-family=nono", "no family nono; there is file_sets, "),
         ("--cgroup-shard=9", "'9' is no shard: 2/8 is the second of eight"),
+        ("--cgroup-kernel=nowhere.kernel", "nowhere.kernel: No such file or directory; shipped are debian-"),
+        ("--cgroup-image=/boot/vmlinuz", "--cgroup-image is about a booted kernel: say --cgroup-target vm too"),
     ],
 )
 def test_what_there_is_not_is_one_line(pytester: pytest.Pytester, option: str, complaint: str) -> None:
