@@ -470,7 +470,7 @@ class ModelTarget:
         if whence not in (0, 1, 2):
             raise OSError(EINVAL, "")
         position = offset + (handle.position if whence == 1 else 0)
-        end = (1 << 63) - 1 if personality.at_least(7, 2) else MAX_NON_LFS
+        end = (1 << 63) - 1 if personality.at_least(7, 0) else MAX_NON_LFS
         if not 0 <= position <= end:
             raise OSError(EINVAL, "")
         handle.position = position

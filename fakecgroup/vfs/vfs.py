@@ -57,7 +57,7 @@ NAME_MAX = 255
 _SYS_ADMIN = Capability.SYS_ADMIN
 S_ISVTX = 0o1000
 _NOT_BY_MODE = ("security.", "system.", "trusted.")  # attributes that the mode does not guard
-MAX_NON_LFS = 0x7FFFFFFF  # bytes; the end of every file before 7.2 (s_maxbytes)
+MAX_NON_LFS = 0x7FFFFFFF  # bytes; the end of every file before 7.0 (s_maxbytes)
 _ACCESS = {os.O_RDONLY: MAY_READ, os.O_WRONLY: MAY_WRITE, os.O_RDWR: MAY_READ | MAY_WRITE}
 
 
@@ -178,7 +178,7 @@ class Vfs:
         if size < 0:
             raise refuse(EINVAL)
         kernel = _personality(inode)
-        if size > MAX_NON_LFS and kernel is not None and not kernel.at_least(7, 2):
+        if size > MAX_NON_LFS and kernel is not None and not kernel.at_least(7, 0):
             raise refuse(EFBIG)
 
     # -- making and removing ----------------------------------------------------------------------

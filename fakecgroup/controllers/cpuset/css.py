@@ -25,7 +25,7 @@ def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
     """The rules of this kernel for CPUs, for a writer with or without CAP_SYS_ADMIN."""
     if not css.on_dfl:
         return WholeTree(privileged)
-    if css.kernel.at_least(7, 2):
+    if css.kernel.at_least(7, 0):
         return UnclaimedPartitions(privileged)
     if css.kernel.at_least(6, 12):
         return ExclusivePartitions(privileged)

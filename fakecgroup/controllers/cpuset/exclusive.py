@@ -11,7 +11,7 @@ def claimed(css: CpusetState) -> int:
 
 
 def granted(css: CpusetState) -> int:
-    """The claimed CPUs that a partition gets (compute_effective_exclusive_cpumask; compute_excpus on 7.2).
+    """The claimed CPUs that a partition gets (compute_effective_exclusive_cpumask; compute_excpus from 7.0 on).
 
     These are the parent's exclusive ones; without cpuset.cpus.exclusive, only those that no sibling holds.
     """
@@ -37,7 +37,7 @@ def partition_populated(css: CpusetState, leaving: CpusetState | None = None) ->
     """
     if css.has_own_tasks():
         return True
-    if leaving is None and not css.nr_subparts and not css.kernel.at_least(7, 2):
+    if leaving is None and not css.nr_subparts and not css.kernel.at_least(7, 0):
         return css.populated()
     below = list(css.children())
     while below:

@@ -1,4 +1,4 @@
-"""Partitions on 7.2: a partition gets the CPUs that no sibling holds. Overlapping cpuset.cpus do no harm."""
+"""Partitions from 7.0 on: a partition gets the CPUs that no sibling holds. Overlapping cpuset.cpus do no harm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .validate import validate_change
 
 
 class UnclaimedPartitions(ExclusivePartitions):
-    """The rules of 7.2."""
+    """The rules of 7.0 and 7.2."""
 
     taken_by_others = NO_CPUS
 

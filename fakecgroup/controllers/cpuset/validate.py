@@ -25,7 +25,7 @@ def validate_change(css: CpusetState, trial: CpusetState) -> None:
     """Check a change.
 
     Raises EBUSY if a child has what is taken away (on v1; on v2 before 6.1), EACCES for more than a v1 parent has,
-    ENOSPC to empty a set that tasks use (before 7.2), EBUSY to empty a partition (from 6.12 on), EINVAL for CPUs or
+    ENOSPC to empty a set that tasks use (before 7.0), EBUSY to empty a partition (from 6.12 on), EINVAL for CPUs or
     nodes that a sibling has exclusively.
     """
     kernel, on_dfl = css.kernel, css.on_dfl
@@ -45,7 +45,7 @@ def validate_change(css: CpusetState, trial: CpusetState) -> None:
 
 def _check_tasks(css: CpusetState, trial: CpusetState) -> None:
     emptied = (css.cpus and not trial.cpus) or (css.mems and not trial.mems)
-    if emptied and not css.kernel.at_least(7, 2) and css.populated():
+    if emptied and not css.kernel.at_least(7, 0) and css.populated():
         raise refuse(ENOSPC)
 
 
@@ -53,7 +53,7 @@ def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
     """Check that a partition's deadline servers keep a CPU (cpuset_cpumask_can_shrink). Raises EBUSY."""
     if not css.on_dfl or not css.kernel.at_least(6, 12) or not css.cpu_exclusive:
         return
-    if css.kernel.at_least(7, 2):
+    if css.kernel.at_least(7, 0):
         refused = css.partition == ROOT and css.effective_cpus and not (trial.exclusive or trial.cpus)
     else:
         refused = css.cpus and not trial.cpus and css.top.domains.reserved(css.cpus)
@@ -70,7 +70,7 @@ def _check_siblings(css: CpusetState, trial: CpusetState) -> None:
 
 
 def _cpus_collide(css: CpusetState, trial: CpusetState, sibling: CpusetState) -> bool:
-    if css.on_dfl and css.kernel.at_least(7, 2):
+    if css.on_dfl and css.kernel.at_least(7, 0):
         changed = css.exclusive != trial.exclusive
         if changed and sibling.cpus and not sibling.cpus & ~trial.exclusive:
             return True

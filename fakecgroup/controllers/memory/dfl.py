@@ -140,7 +140,7 @@ def _events(css: Memory, counts: Mapping[str, int]) -> str:
     names = ["low", "high", "max", "oom", "oom_kill"]
     if css.kernel.at_least(6, 1):
         names.append("oom_group_kill")
-    if css.kernel.at_least(7, 2):
+    if css.kernel.at_least(6, 19):
         names.append("sock_throttled")
     return "".join(f"{name} {counts.get(name, 0)}\n" for name in names)
 
