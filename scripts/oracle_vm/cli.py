@@ -126,6 +126,14 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("-o", dest="output", choices=OUTPUTS, default="table", help="default: table")
     again.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences (default: 10)")
     again.set_defaults(run=_verify)
+    effects = commands.add_parser(
+        "effects",
+        help="play scenarios with real processes and record what limits did to them",
+        description="Writes tests/fakecgroup/effects/recorded; scripts/effects makes the page from it.",
+    )
+    effects.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
+    effects.add_argument("names", nargs="*", metavar="NAME", help="only scenarios whose name begins so; default: all")
+    effects.set_defaults(run=_effects)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
     show.add_argument("--layout", choices=LAYOUTS, default="v2")
@@ -273,6 +281,19 @@ def _verify(options: argparse.Namespace) -> int:
     tallies = verify(_kernel(options.kernel).image, recorded, chosen(recorded, options.family), _progress).tallies
     print_tallies(tallies, options.layout, options.kernel, "vm", options.output, options.show)
     return 1 if any(tally.differences for tally in tallies) else 0
+
+
+def _effects(options: argparse.Namespace) -> int:
+    from .effects.catalogue import catalogue  # random trees are made by playing them
+    from .effects.record import record
+
+    entries = [one for one in catalogue() if not options.names or one.name.startswith(tuple(options.names))]
+    if not entries:
+        raise MachineError(f"no scenario's name begins with {' or '.join(options.names)}")
+    for series in options.kernel or SUITES:
+        path = record(_kernel(series), entries, everything=not options.names, report=_report)
+        print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+    return 0
 
 
 def _show(options: argparse.Namespace) -> int:

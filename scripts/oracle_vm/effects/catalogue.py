@@ -1,0 +1,47 @@
+"""The scenarios that are played in kernels: those in `scenarios/`, and random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fakecgroup.scenario import Scenario, read_scenario
+
+from .trees import trees
+
+_DIRECTORY = Path(__file__).with_name("scenarios")
+_SEED = 1
+#: Random trees by the number of CPUs.
+_TREES = {1: 60, 2: 20}
+#: Of a random tree, and of another scenario.
+_RUNS = (10, 5)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scenario: its `family` (the first word of the name), its text, and how often it is played."""
+
+    name: str
+    text: str
+    runs: int
+
+    @property
+    def family(self) -> str:
+        return self.name.partition("-")[0]
+
+    @property
+    def scenario(self) -> Scenario:
+        return read_scenario(self.text, self.name)
+
+    @property
+    def cpus(self) -> int:
+        return int(self.scenario.machine["cpus"])
+
+
+def catalogue() -> Iterator[Entry]:
+    """All scenarios, those for a machine of one CPU first."""
+    entries = [Entry(file.stem, file.read_text(), _RUNS[1]) for file in sorted(_DIRECTORY.glob("*.yaml"))]
+    for cpus, count in _TREES.items():
+        yield from (entry for entry in entries if entry.cpus == cpus)
+        yield from (Entry(name, text, _RUNS[0]) for name, text in trees(cpus, count, _SEED))

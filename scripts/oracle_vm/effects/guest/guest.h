@@ -1,0 +1,51 @@
+/* What the guest's files share. The plan that it is given is described in plan.py, the other end. */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MS 1000000LL
+#define SECOND 1000000000LL
+#define MAX_PHASES 32
+#define MAX_TASKS 64
+
+enum kind { FOR, RUN, SLEEP };
+
+struct phase {
+	enum kind kind;
+	int64_t ns;
+	int cpus;
+	int64_t memory, grow; /* bytes to hold from now on (-1: as before), and bytes per second */
+	int64_t file;         /* bytes of page cache to hold, -1: as before */
+	int64_t io_read, io_write; /* bytes per second, from and to the first disk */
+	int block;            /* bytes of each request */
+};
+
+struct task {
+	char name[40], cgroup[200];
+	int nice, adj, threads;
+	int64_t delay, loop; /* loop: -1 for ever */
+	struct phase phases[MAX_PHASES];
+	int n_phases;
+	pid_t pid;
+	int dead;
+};
+
+/* clock.c */
+int64_t now_ns(void);
+void sleep_until(int64_t at);
+void calibrate(void);
+void busy_until(int64_t at);
+void busy_for_cpu(int64_t ns);
+
+/* life.c */
+void live(const struct task *task, int64_t start);
+
+/* load.c */
+void hold_memory(int64_t bytes);
+int64_t held_memory(void);
+void hold_file(int64_t bytes);
+void transfer(const struct phase *phase, int64_t until);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * Pid 1 of a small virtual machine that plays scenarios with real processes.  /plan says what to do (plan.py), the
+ * second serial port takes what was seen (seen.py).
+ *
+ * Of each run: the cgroups are made, the tasks forked and moved into theirs while they sleep, all begin at one time,
+ * files are written and read at theirs, and in the end all is killed and removed.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROOT "/cg"
+#define MAX_LINES 600
+
+struct event {
+	int64_t at;
+	char *what; /* "write PATH TEXT" or "look" */
+};
+
+static struct task tasks[MAX_TASKS];
+static int n_tasks;
+static char *cgroups[MAX_LINES], *writes[MAX_LINES], *files[MAX_LINES];
+static int n_cgroups, n_writes, n_files, n_events;
+static struct event events[MAX_LINES];
+static FILE *out;
+
+static void say(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vfprintf(out, format, args);
+	va_end(args);
+	fflush(out);
+}
+
+/* Writes "PATH TEXT". */
+static void put(const char *words)
+{
+	char path[400];
+	const char *text = strchr(words, ' ');
+	snprintf(path, sizeof path, ROOT "/%.*s", (int)(text - words), words);
+	int file = open(path, O_WRONLY);
+	if (file < 0 || write(file, text + 1, strlen(text + 1)) < 0)
+		say("refused %s: %s\n", words, strerror(errno));
+	if (file >= 0)
+		close(file);
+}
+
+static void look(int64_t at)
+{
+	static char text[8192];
+	char path[400];
+	say("look %lld\n", (long long)at);
+	for (int i = 0; i < n_files; i++) {
+		snprintf(path, sizeof path, ROOT "/%s", files[i]);
+		int file = open(path, O_RDONLY);
+		if (file < 0)
+			continue;
+		int n = read(file, text, sizeof text - 1);
+		close(file);
+		text[n < 0 ? 0 : n] = 0;
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+			say("= %s %s\n", files[i], line);
+	}
+}
+
+static void note_deaths(int64_t start)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (int i = 0; i < n_tasks; i++)
+			if (tasks[i].pid == pid) {
+				tasks[i].dead = 1;
+				say("%s %s %lld\n", WIFSIGNALED(status) ? "killed" : "exited", tasks[i].name,
+				    (long long)(now_ns() - start));
+			}
+}
+
+static void wait_until(int64_t at, int64_t start)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (;;) {
+		note_deaths(start);
+		int64_t left = at - now_ns();
+		if (left <= 0)
+			return;
+		struct timespec t = { left / SECOND, left % SECOND };
+		sigtimedwait(&set, NULL, &t);
+	}
+}
+
+static void begin(struct task *task, int64_t start)
+{
+	task->dead = 0;
+	task->pid = fork();
+	if (task->pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		prctl(PR_SET_NAME, task->name);
+		setpriority(PRIO_PROCESS, 0, task->nice);
+		FILE *file = fopen("/proc/self/oom_score_adj", "w");
+		fprintf(file, "%d", task->adj);
+		fclose(file);
+		live(task, start);
+		_exit(0);
+	}
+}
+
+/* Once it sleeps: what it did until then is not its cgroup's. */
+static void move(const struct task *task)
+{
+	char text[300];
+	snprintf(text, sizeof text, "%s/cgroup.procs %d", task->cgroup, task->pid);
+	put(text);
+}
+
+static void run(const char *name, int number, int64_t offset)
+{
+	char path[400];
+	say("run %s %d\n", name, number);
+	for (int i = 0; i < n_cgroups; i++) {
+		snprintf(path, sizeof path, ROOT "/%s", cgroups[i]);
+		mkdir(path, 0755);
+	}
+	for (int i = 0; i < n_writes; i++)
+		put(writes[i]);
+	int64_t asleep = now_ns() + 60 * MS + 8 * MS * n_tasks, start = asleep + 60 * MS + 8 * MS * n_tasks + offset;
+	for (int i = 0; i < n_tasks; i++)
+		begin(&tasks[i], start);
+	sleep_until(asleep);
+	for (int i = 0; i < n_tasks; i++)
+		move(&tasks[i]);
+	if (now_ns() > start)
+		say("late %lld\n", (long long)(now_ns() - start));
+	for (int i = 0; i < n_events; i++) {
+		wait_until(start + events[i].at, start);
+		if (!strcmp(events[i].what, "look"))
+			look(events[i].at);
+		else
+			put(events[i].what + 6);
+	}
+	for (int i = 0; i < n_tasks; i++)
+		if (!tasks[i].dead)
+			kill(tasks[i].pid, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	for (int i = n_cgroups - 1; i >= 0; i--) {
+		snprintf(path, sizeof path, ROOT "/%s", cgroups[i]);
+		for (int round = 0; rmdir(path) < 0 && errno == EBUSY && round < 200; round++)
+			usleep(5000);
+	}
+	say("done\n");
+}
+
+static void read_task(char *line)
+{
+	struct task *task = &tasks[n_tasks++];
+	memset(task, 0, sizeof *task);
+	long long delay, loop;
+	sscanf(line, "%39s %199s %d %d %d %lld %lld", task->name, task->cgroup, &task->nice, &task->adj, &task->threads,
+	       &delay, &loop);
+	task->delay = delay;
+	task->loop = loop;
+}
+
+static void read_phase(char *line)
+{
+	struct task *task = &tasks[n_tasks - 1];
+	struct phase *phase = &task->phases[task->n_phases++];
+	char kind[8];
+	long long ns, memory, grow, file, reads, writes_;
+	sscanf(line, "%7s %lld %d %lld %lld %lld %lld %lld %d", kind, &ns, &phase->cpus, &memory, &grow, &file, &reads,
+	       &writes_, &phase->block);
+	phase->kind = kind[0] == 'f' ? FOR : kind[0] == 'r' ? RUN : SLEEP;
+	phase->ns = ns;
+	phase->memory = memory;
+	phase->grow = grow;
+	phase->file = file;
+	phase->io_read = reads;
+	phase->io_write = writes_;
+}
+
+static void forget(void)
+{
+	n_tasks = n_cgroups = n_writes = n_files = n_events = 0;
+}
+
+static void play(FILE *plan)
+{
+	static char line[4096];
+	unsigned long long random = 88172645463325252ULL;
+	while (fgets(line, sizeof line, plan)) {
+		line[strcspn(line, "\n")] = 0;
+		char *rest = strchr(line, ' ');
+		rest = rest ? rest + 1 : line + strlen(line);
+		if (!strncmp(line, "cgroup ", 7))
+			cgroups[n_cgroups++] = strdup(rest);
+		else if (!strncmp(line, "write ", 6))
+			writes[n_writes++] = strdup(rest);
+		else if (!strncmp(line, "file ", 5))
+			files[n_files++] = strdup(rest);
+		else if (!strncmp(line, "task ", 5))
+			read_task(rest);
+		else if (!strncmp(line, "phase ", 6))
+			read_phase(rest);
+		else if (!strncmp(line, "at ", 3)) {
+			char *what;
+			events[n_events].at = strtoll(rest, &what, 10);
+			events[n_events++].what = strdup(what + 1);
+		} else if (!strncmp(line, "play ", 5)) {
+			char name[100];
+			int runs;
+			sscanf(rest, "%99s %d", name, &runs);
+			for (int i = 0; i < runs; i++) {
+				random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+				run(name, i, random % (100 * MS));
+			}
+			forget();
+		}
+	}
+}
+
+static void open_output(void)
+{
+	int port = open("/dev/ttyS1", O_WRONLY | O_NOCTTY);
+	struct termios raw;
+	tcgetattr(port, &raw);
+	cfmakeraw(&raw);
+	cfsetspeed(&raw, B115200);
+	tcsetattr(port, TCSANOW, &raw);
+	out = fdopen(port, "w");
+	static char buffer[1 << 16];
+	setvbuf(out, buffer, _IOFBF, sizeof buffer);
+}
+
+int main(void)
+{
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	mkdir("/dev", 0755);
+	mkdir(ROOT, 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	open_output();
+	if (mount("cgroup2", ROOT, "cgroup2", 0, "memory_recursiveprot"))
+		say("refused mount: %s\n", strerror(errno));
+	struct sched_param first = { 50 };
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	calibrate();
+	FILE *plan = fopen("/plan", "r");
+	play(plan);
+	say("end\n");
+	tcdrain(fileno(out));
+	sync();
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}

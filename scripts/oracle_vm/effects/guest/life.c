@@ -1,0 +1,67 @@
+/* A task's life: its phases, one after the other. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+struct part {
+	const struct task *task;
+	int number;
+	int64_t start;
+};
+
+/* Grows by what is due, every 10 ms. What the limits hold up is not made up for. */
+static void grow_until(int64_t rate, int64_t until)
+{
+	int64_t start = held_memory(), began = now_ns();
+	for (int64_t at = began; at < until;) {
+		at += 10 * MS;
+		sleep_until(at < until ? at : until);
+		hold_memory(start + (int64_t)((now_ns() - began) / 1e9 * rate));
+	}
+}
+
+static void do_phase(const struct phase *phase, int number)
+{
+	int64_t until = now_ns() + phase->ns;
+	if (number == 0 && phase->memory >= 0)
+		hold_memory(phase->memory);
+	if (number == 0 && phase->file >= 0)
+		hold_file(phase->file);
+	if (phase->kind == RUN)
+		busy_for_cpu(phase->ns);
+	else if (number == 0 && phase->grow)
+		grow_until(phase->grow, until);
+	else if (number == 0 && (phase->io_read || phase->io_write))
+		transfer(phase, until);
+	else if (phase->kind == FOR && number < phase->cpus)
+		busy_until(until);
+	else
+		sleep_until(until);
+}
+
+static void *live_as(void *arg)
+{
+	struct part *part = arg;
+	const struct task *task = part->task;
+	sleep_until(part->start + task->delay);
+	for (int64_t loop = 0; task->loop < 0 || loop < task->loop; loop++)
+		for (int i = 0; i < task->n_phases; i++)
+			do_phase(&task->phases[i], part->number);
+	return NULL;
+}
+
+void live(const struct task *task, int64_t start)
+{
+	static struct part parts[64];
+	static pthread_t threads[64];
+	for (int i = 0; i < task->threads; i++) {
+		parts[i] = (struct part){ task, i, start };
+		if (i)
+			pthread_create(&threads[i], NULL, live_as, &parts[i]);
+	}
+	live_as(&parts[0]);
+	for (int i = 1; i < task->threads; i++)
+		pthread_join(threads[i], NULL);
+}

@@ -1,0 +1,72 @@
+/* Memory, page cache and transfers of a task. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096LL
+#define MOST (4LL << 30) /* bytes of addresses, of which none is charged before it is touched */
+#define FILE_BLOCK (1 << 20)
+
+static char *memory;
+static int64_t held;
+
+int64_t held_memory(void)
+{
+	return held;
+}
+
+void hold_memory(int64_t bytes)
+{
+	bytes = bytes / PAGE * PAGE;
+	if (!memory) {
+		memory = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		madvise(memory, MOST, MADV_NOHUGEPAGE);
+	}
+	if (bytes < held)
+		madvise(memory + bytes, held - bytes, MADV_DONTNEED);
+	for (; held < bytes; held += PAGE)
+		memory[held] = 1;
+	held = bytes;
+}
+
+/* Clean page cache: what was read from the second disk. */
+void hold_file(int64_t bytes)
+{
+	static char block[FILE_BLOCK];
+	static int64_t size;
+	int file = open("/dev/nvme1n1", O_RDONLY);
+	for (; size < bytes; size += FILE_BLOCK)
+		if (pread(file, block, FILE_BLOCK, size) <= 0)
+			break;
+	close(file);
+}
+
+/* Reads and writes blocks of the disk, each when it is due at the rate. */
+void transfer(const struct phase *phase, int64_t until)
+{
+	int reads = phase->io_read > 0;
+	int64_t rate = reads ? phase->io_read : phase->io_write, start = now_ns(), done = 0, at = 0;
+	int file = open("/dev/nvme0n1", (reads ? O_RDONLY : O_WRONLY) | O_DIRECT);
+	char *block = aligned_alloc(PAGE, phase->block);
+	memset(block, 0, phase->block);
+	while (now_ns() < until) {
+		int64_t due = start + (int64_t)(done * 1e9 / rate);
+		if (due > until)
+			break;
+		if (due > now_ns())
+			sleep_until(due);
+		ssize_t n = reads ? pread(file, block, phase->block, at) : pwrite(file, block, phase->block, at);
+		if (n <= 0)
+			break;
+		done += n;
+		at = (at + n) % (32 << 20);
+	}
+	free(block);
+	close(file);
+	sleep_until(until);
+}

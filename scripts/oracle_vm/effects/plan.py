@@ -1,0 +1,82 @@
+"""A scenario as the guest takes it: lines of text, times in ns, sizes in bytes. `guest/init.c` is the other end.
+
+    cgroup PATH                            is made, in this order
+    write PATH TEXT                        before the tasks begin, in this order
+    task NAME CGROUP NICE OOM_SCORE_ADJ THREADS DELAY LOOP     LOOP -1: for ever
+    phase for|run|sleep NS CPUS MEMORY GROW FILE READ WRITE BLOCK    of the last task; -1: as before
+    file PATH                              is read at each look
+    at NS look                             in the order of time
+    at NS write PATH TEXT
+    play NAME RUNS                         so often; what came before is forgotten then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fakecgroup.scenario import Scenario
+from fakecgroup.scenario.scenario import CgroupSetup, Placed
+from fakecgroup.simulation.workload import Phase
+from fakecgroup_mount.vm.errors import MachineError
+
+#: Controllers that a file of a cgroup can need.
+_CONTROLLERS = ("cpu", "cpuset", "memory", "io", "pids")
+
+
+def lines_of(name: str, scenario: Scenario, runs: int) -> Iterator[str]:
+    """The lines for one scenario. Raises MachineError for what the guest's tasks cannot do."""
+    made: set[str] = set()
+    for setup in scenario.cgroups:
+        for path in _paths(setup.path):
+            if path not in made:
+                made.add(path)
+                yield f"cgroup {path}"
+    for setup in scenario.cgroups:
+        yield from _writes(setup)
+    for number, placed in enumerate(scenario.workloads):
+        yield from _tasks(number, placed)
+    for file in dict.fromkeys(one.file for one in scenario.expect if one.file is not None):
+        yield f"file {file}"
+    events = [(one.time, 0, f"write {write.path} {write.text}") for one in scenario.at for write in one.writes]
+    events += [(time, 1, "look") for time in {one.time for one in scenario.expect}]
+    for time, _, what in sorted(events, key=lambda event: event[:2]):
+        yield f"at {time} {what}"
+    yield f"play {name} {runs}"
+
+
+def _paths(path: str) -> list[str]:
+    """A cgroup and all above it, the topmost first."""
+    parts = path.split("/")
+    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _writes(setup: CgroupSetup) -> Iterator[str]:
+    files = [write.path.rpartition("/")[2].partition(".")[0] for write in setup.writes]
+    above = ["", *(f"{path}/" for path in _paths(setup.path)[:-1])]
+    for path in above:
+        for controller in dict.fromkeys(files):
+            if controller in _CONTROLLERS:
+                yield f"write {path}cgroup.subtree_control +{controller}"
+    for write in setup.writes:
+        yield f"write {write.path} {write.text}"
+
+
+def _tasks(number: int, placed: Placed) -> Iterator[str]:
+    workload = placed.workload
+    name = workload.name or f"w{number}"
+    if workload.threads > 1 and any(phase.run is not None for phase in workload.phases):
+        raise MachineError(f"{placed.place}: the guest's tasks with several threads have no phase that runs")
+    loop = -1 if workload.loop is None else workload.loop
+    for instance in range(workload.instances):
+        about = (workload.nice, workload.oom_score_adj, workload.threads, workload.delay, loop)
+        yield f"task {name}-{instance} {placed.cgroups[0]} " + " ".join(map(str, about))
+        for phase in workload.phases:
+            yield _phase(placed, phase)
+
+
+def _phase(placed: Placed, phase: Phase) -> str:
+    if phase.cpu != int(phase.cpu):
+        raise MachineError(f"{placed.place}: the guest's tasks use whole CPUs, not {phase.cpu:g}")
+    kind = "run" if phase.run is not None else "for" if phase.cpu else "sleep"
+    time = phase.run if phase.run is not None else phase.time
+    return f"phase {kind} {time} {int(phase.cpu)} -1 0 -1 0 0 0"

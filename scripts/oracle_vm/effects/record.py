@@ -1,0 +1,75 @@
+"""Plays the catalogue's scenarios in a booted kernel and keeps what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from pathlib import Path
+
+from fakecgroup.scenario import ScenarioError, play
+from fakecgroup.scenario.numbers import number_of
+from fakecgroup.scenario.scenario import Expectation, Scenario
+from fakecgroup_mount.vm.errors import MachineError
+from fakecgroup_mount.vm.kernels import Kernel
+
+from . import machine
+from .catalogue import Entry
+from .plan import lines_of
+from .recording import Recorded, head_of, load, save
+from .seen import WARM_UP, Run, runs_of
+
+
+def record(kernel: Kernel, entries: Sequence[Entry], *, everything: bool, report: Callable[[str], None]) -> Path:
+    """Play entries in a kernel, those that it has the files for, and put them into its file.
+
+    `everything`: what is not among the entries is dropped from the file. Raises MachineError.
+    """
+    played: dict[str, Recorded] = {}
+    for cpus in sorted({entry.cpus for entry in entries}):
+        fitting = [entry for entry in entries if entry.cpus == cpus and _has_files(kernel.series, entry)]
+        report(f"{kernel.series}: {len(fitting)} scenarios on {cpus} CPU{'s' * (cpus > 1)}")
+        for one in _play(kernel, cpus, fitting, report):
+            played[one.entry.name] = one
+    kept = [] if everything else [one for one in load(kernel.series) if one.entry.name not in played]
+    order = sorted([*kept, *played.values()], key=lambda one: one.entry.name)
+    head = {"kernel": kernel.series, "version": kernel.version, "date": str(date.today())}
+    head["machine"] = f"QEMU, TCG, -icount {machine.INSTRUCTIONS}, {machine.MEMORY >> 20} MiB"
+    if not everything and head_of(kernel.series).get("version", kernel.version) != kernel.version:
+        raise MachineError(f"the recording is of another build than {kernel.version}: record everything")
+    return save(kernel.series, head, order)
+
+
+def _has_files(series: str, entry: Entry) -> bool:
+    """Whether the kernel's model takes the scenario's writes, and has the numbers that it expects."""
+    try:
+        checked = play(entry.scenario, machine={"kernel": series}).checked
+    except ScenarioError:
+        return False
+    return all(number_of(one.seen, None) is not None for one in checked)
+
+
+def _play(kernel: Kernel, cpus: int, entries: Sequence[Entry], report: Callable[[str], None]) -> Iterable[Recorded]:
+    plan = list(lines_of(WARM_UP, entries[0].scenario, 1)) if entries else []
+    for entry in entries:
+        plan += lines_of(entry.name, entry.scenario, entry.runs)
+    runs = runs_of(machine.play(kernel, cpus, plan, report)) if entries else []
+    for entry in entries:
+        its = [run for run in runs if run.name == entry.name]
+        scenario = entry.scenario
+        seen = [[_number(scenario, run, one) for run in its] for one in scenario.expect]
+        yield Recorded(entry, seen, [run.killed for run in its])
+
+
+def _number(scenario: Scenario, run: Run, one: Expectation) -> float:
+    """What an expectation asks for. Raises MachineError if that was no number."""
+    if one.file is None:
+        where = {
+            (placed.workload.name or f"w{number}"): placed.cgroups[0] for number, placed in enumerate(scenario.workloads)
+        }
+        above = f"{one.cgroup}/" if one.cgroup else ""
+        return sum(f"{where[name.rpartition('-')[0]]}/".startswith(above) for name in run.killed)
+    lines = run.looks[one.time].get(one.file, [])
+    number = number_of("\n".join(lines), one.key)
+    if number is None:
+        raise MachineError(f"{run.name}: no number {one.key or ''} in {one.file}: {lines or 'no such file'}")
+    return float(number)

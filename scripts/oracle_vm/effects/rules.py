@@ -1,0 +1,54 @@
+"""When a number of the model agrees with those of a kernel's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fakecgroup.scenario.scenario import Expectation
+
+from .catalogue import Entry
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``agrees`` takes the numbers of the runs, and the model's."""
+
+    name: str
+    agrees: Callable[[Sequence[float], float], bool]
+
+
+def _mean(runs: Sequence[float]) -> float:
+    return sum(runs) / len(runs)
+
+
+def _within(share: float) -> Callable[[Sequence[float], float], bool]:
+    return lambda runs, model: abs(model - _mean(runs)) <= share * max(_mean(runs), model)
+
+
+def _in_spread(runs: Sequence[float], model: float) -> bool:
+    """2 % more than the spread on both sides, as the shares of one CPU have."""
+    return min(runs) * 0.98 <= model <= max(runs) * 1.02
+
+
+def _one_per_hundred(runs: Sequence[float], model: float) -> bool:
+    """One more or less for each 100 periods, than some run had."""
+    slack = max(1.0, max(runs) / 100)
+    return min(runs) - slack <= model <= max(runs) + slack
+
+
+EXACT = Rule("exact", lambda runs, model: set(runs) == {model})
+SHARE = Rule("2 %", _within(0.02))
+SPREAD = Rule("spread", _in_spread)
+PERIODS = Rule("±1 per 100", _one_per_hundred)
+
+
+def rule_for(one: Expectation, entry: Entry) -> Rule:
+    """The rule for what an expectation asks for."""
+    if one.file is None:
+        return EXACT
+    if one.key in ("nr_periods", "nr_throttled"):
+        return PERIODS
+    if one.key in ("usage_usec", "nice_usec") and entry.cpus == 1:
+        return SHARE
+    return SPREAD

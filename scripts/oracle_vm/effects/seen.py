@@ -1,0 +1,49 @@
+"""What the guest saw, out of the lines that it said.
+
+    run NAME NUMBER
+    look NS                     then a line of a file each: = PATH LINE
+    killed|exited TASK NS       when the guest's first process noticed, since the start
+    refused WHAT: WHY           a write, or the mount
+    late NS                     the tasks began that much too late
+    done
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fakecgroup_mount.vm.errors import MachineError
+
+
+#: A run that only warms the machine up: its first tasks are slow.
+WARM_UP = "warm-up"
+
+
+@dataclass
+class Run:
+    """One run of a scenario: the lines of files by time (ns) and path, and the tasks that were killed, in order."""
+
+    name: str
+    looks: dict[int, dict[str, list[str]]] = field(default_factory=dict)
+    killed: list[str] = field(default_factory=list)
+
+
+def runs_of(said: Iterable[str]) -> list[Run]:
+    """The runs. Raises MachineError for a run that did not begin as it was to."""
+    runs: list[Run] = []
+    look: dict[str, list[str]] = {}
+    for line in said:
+        word, _, rest = line.partition(" ")
+        if word == "run":
+            runs.append(Run(rest.split()[0]))
+        elif word == "look":
+            look = runs[-1].looks.setdefault(int(rest), {})
+        elif word == "=":
+            path, _, text = rest.partition(" ")
+            look.setdefault(path, []).append(text)
+        elif word == "killed":
+            runs[-1].killed.append(rest.split()[0])
+        elif word in ("refused", "late") and (not runs or runs[-1].name != WARM_UP):
+            raise MachineError(f"{runs[-1].name if runs else 'the guest'}: {line}")
+    return runs
