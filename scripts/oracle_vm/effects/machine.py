@@ -1,4 +1,4 @@
-"""The virtual machine in which scenarios are played. Its time is counted in instructions, not on this machine's clock."""
+"""The virtual machine in which scenarios are played. Its time is counted in instructions."""
 
 from __future__ import annotations
 

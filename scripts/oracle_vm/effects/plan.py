@@ -1,13 +1,13 @@
 """A scenario as the guest takes it: lines of text, times in ns, sizes in bytes. `guest/init.c` is the other end.
 
-    cgroup PATH                            is made, in this order
-    write PATH TEXT                        before the tasks begin, in this order
-    task NAME CGROUP NICE OOM_SCORE_ADJ THREADS DELAY LOOP     LOOP -1: for ever
-    phase for|run|sleep NS CPUS MEMORY GROW FILE READ WRITE BLOCK    of the last task; -1: as before
-    file PATH                              is read at each look
-    at NS look                             in the order of time
-    at NS write PATH TEXT
-    play NAME RUNS                         so often; what came before is forgotten then
+cgroup PATH                            is made, in this order
+write PATH TEXT                        before the tasks begin, in this order
+task NAME CGROUP NICE OOM_SCORE_ADJ THREADS DELAY LOOP     LOOP -1: for ever
+phase for|run|sleep NS CPUS MEMORY GROW FILE READ WRITE BLOCK    of the last task; -1: as before
+file PATH                              is read at each look
+at NS look                             in the order of time
+at NS write PATH TEXT
+play NAME RUNS                         so often; what came before is forgotten then
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def lines_of(name: str, scenario: Scenario, runs: int) -> Iterator[str]:
         yield from _tasks(number, placed)
     for file in dict.fromkeys(one.file for one in scenario.expect if one.file is not None):
         yield f"file {file}"
+    yield "at 0 look"  # what the tasks did before the start is taken off
     events = [(one.time, 0, f"write {write.path} {write.text}") for one in scenario.at for write in one.writes]
     events += [(time, 1, "look") for time in {one.time for one in scenario.expect}]
     for time, _, what in sorted(events, key=lambda event: event[:2]):

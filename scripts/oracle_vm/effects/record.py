@@ -18,6 +18,9 @@ from .plan import lines_of
 from .recording import Recorded, head_of, load, save
 from .seen import WARM_UP, Run, runs_of
 
+#: Files that add up: what they had at the start is taken off.
+_ADDED_UP = ("cpu.stat", ".pressure", "io.stat")
+
 
 def record(kernel: Kernel, entries: Sequence[Entry], *, everything: bool, report: Callable[[str], None]) -> Path:
     """Play entries in a kernel, those that it has the files for, and put them into its file.
@@ -63,12 +66,17 @@ def _play(kernel: Kernel, cpus: int, entries: Sequence[Entry], report: Callable[
 def _number(scenario: Scenario, run: Run, one: Expectation) -> float:
     """What an expectation asks for. Raises MachineError if that was no number."""
     if one.file is None:
-        where = {
-            (placed.workload.name or f"w{number}"): placed.cgroups[0] for number, placed in enumerate(scenario.workloads)
-        }
+        where = {placed.workload.name or f"w{n}": placed.cgroups[0] for n, placed in enumerate(scenario.workloads)}
         above = f"{one.cgroup}/" if one.cgroup else ""
         return sum(f"{where[name.rpartition('-')[0]]}/".startswith(above) for name in run.killed)
-    lines = run.looks[one.time].get(one.file, [])
+    number = _read(run, one.time, one)
+    if one.file.endswith(_ADDED_UP):
+        number -= _read(run, 0, one)
+    return number
+
+
+def _read(run: Run, time: int, one: Expectation) -> float:
+    lines = run.looks[time].get(one.file or "", [])
     number = number_of("\n".join(lines), one.key)
     if number is None:
         raise MachineError(f"{run.name}: no number {one.key or ''} in {one.file}: {lines or 'no such file'}")

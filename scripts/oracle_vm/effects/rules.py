@@ -26,9 +26,14 @@ def _within(share: float) -> Callable[[Sequence[float], float], bool]:
     return lambda runs, model: abs(model - _mean(runs)) <= share * max(_mean(runs), model)
 
 
-def _in_spread(runs: Sequence[float], model: float) -> bool:
-    """2 % more than the spread on both sides, as the shares of one CPU have."""
-    return min(runs) * 0.98 <= model <= max(runs) * 1.02
+def _in_spread(slack: float) -> Callable[[Sequence[float], float], bool]:
+    """2 % more than the spread on both sides, or so much as `slack`."""
+
+    def agrees(runs: Sequence[float], model: float) -> bool:
+        least, most = min(runs), max(runs)
+        return min(least * 0.98, least - slack) <= model <= max(most * 1.02, most + slack)
+
+    return agrees
 
 
 def _one_per_hundred(runs: Sequence[float], model: float) -> bool:
@@ -37,9 +42,12 @@ def _one_per_hundred(runs: Sequence[float], model: float) -> bool:
     return min(runs) - slack <= model <= max(runs) + slack
 
 
+_TICK = 4000.0  # µs: tasks are preempted at ticks
+
 EXACT = Rule("exact", lambda runs, model: set(runs) == {model})
 SHARE = Rule("2 %", _within(0.02))
-SPREAD = Rule("spread", _in_spread)
+SPREAD = Rule("spread", _in_spread(0.0))
+SPREAD_OF_TIME = Rule("spread", _in_spread(_TICK))
 PERIODS = Rule("±1 per 100", _one_per_hundred)
 
 
@@ -49,6 +57,8 @@ def rule_for(one: Expectation, entry: Entry) -> Rule:
         return EXACT
     if one.key in ("nr_periods", "nr_throttled"):
         return PERIODS
-    if one.key in ("usage_usec", "nice_usec") and entry.cpus == 1:
+    if entry.name.startswith("tree-1-"):
         return SHARE
+    if one.key in ("usage_usec", "nice_usec", "throttled_usec", "burst_usec") or one.file.endswith(".pressure"):
+        return SPREAD_OF_TIME
     return SPREAD

@@ -1,11 +1,11 @@
 """What the guest saw, out of the lines that it said.
 
-    run NAME NUMBER
-    look NS                     then a line of a file each: = PATH LINE
-    killed|exited TASK NS       when the guest's first process noticed, since the start
-    refused WHAT: WHY           a write, or the mount
-    late NS                     the tasks began that much too late
-    done
+run NAME NUMBER
+look NS                     then a line of a file each: = PATH LINE
+killed|exited TASK NS       when the guest's first process noticed, since the start
+refused WHAT: WHY           a write, or the mount
+late NS                     the tasks began that much too late
+done
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fakecgroup_mount.vm.errors import MachineError
-
 
 #: A run that only warms the machine up: its first tasks are slow.
 WARM_UP = "warm-up"
