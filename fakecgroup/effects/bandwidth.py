@@ -36,12 +36,13 @@ class Group:
     """One group and the state of its bandwidth (struct cfs_bandwidth).
 
     `quota` and `burst` are ns per `period`. `boundary` is when the period timer expires next, if it is `active`.
-    `queues` says on how many CPUs the group's tasks wait: throttled time counts once for each.
+    `queues` says on how many of its `cpus` the group's tasks wait: throttled time counts once for each.
     """
 
     quota: int = UNLIMITED
     period: int = 100_000_000
     burst: int = 0
+    cpus: int = 1 << 16
     groups: list[Group] = field(default_factory=list)
     runners: list[Runner] = field(default_factory=list)
     runtime: float = 0.0
@@ -347,7 +348,7 @@ class BandwidthTree:
             rate += its_rate
             waiting += its_waiting
         group.rate = rate
-        group.queues = waiting if group.throttled else 0
+        group.queues = min(waiting, group.cpus) if group.throttled else 0
         if rate > 0 and group.quota != UNLIMITED:
             group.idle = False
             if not group.active:

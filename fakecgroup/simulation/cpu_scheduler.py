@@ -163,6 +163,7 @@ class Scheduler:
         self._touched: dict[Lane, None] = {}  # their next event is to be found
         self._all = False  # all rates are to be set
         self._partitioned = False  # somebody may not use all CPUs
+        self._widest = 0  # billionths of a CPU that the processes below a quota can ask for at the most
 
     def _make_root(self) -> Node:
         return Node(NICE_0_LOAD, float(self._cpus * _NANO), Group(), None)
@@ -193,8 +194,11 @@ class Scheduler:
                 self._add_lane(Unlimited(demand.runner, now), [demand])
             self._demands.append(demand)
             self._changed[demand] = None
+        self._widest = 0
         for node, inside in self._limited.items():
             self._add_lane(BandwidthTree(node.group, now), inside)
+            its = sum(min(demand.room, float(demand.process.workload.threads)) for demand in inside)
+            self._widest = max(self._widest, round(its * _NANO))
         self._all = True
 
     def _add_lane(self, tree: BandwidthTree | Unlimited, demands: list[Demand]) -> None:
@@ -218,14 +222,19 @@ class Scheduler:
         return known
 
     def _group(self, css: Cpu) -> Group:
-        """The group's bandwidth, which starts again with a full quota when its limits change (tg_set_cfs_bandwidth)."""
+        """The group's bandwidth, which has a quota more at once when its limits change (tg_set_cfs_bandwidth).
+
+        A burst is written after the quota, so that a new group has both.
+        """
         group = css.throttling
         if group is None:
-            group = css.throttling = Group(boundary=self._offset(css.cgroup))
+            group = css.throttling = Group(boundary=self._offset(css.cgroup), cpus=self._cpus)
         quota = UNLIMITED if css.quota == RUNTIME_INF else css.quota
         if (group.quota, group.period, group.burst) != (quota, css.period, css.burst):
+            writes = 2 if group.quota == UNLIMITED and css.burst else 1
             group.quota, group.period, group.burst = quota, css.period, css.burst
-            group.runtime = group.snapshot = float(quota) if quota != UNLIMITED else 0.0
+            group.runtime = min(max(0.0, group.runtime) + writes * quota, float(quota + css.burst))
+            group.snapshot = group.runtime = group.runtime if quota != UNLIMITED else 0.0
             group.throttled = False
         return group
 
@@ -249,7 +258,7 @@ class Scheduler:
         if self._changed:
             for demand in self._changed:
                 self._claim(demand, demand.wanted)
-            if self._root.claims > self._root.most or self._all or self._partitioned:
+            if self._all or self._partitioned or self._crowded:
                 self._all = self._resolve_all()
             else:
                 for demand in self._changed:
@@ -262,6 +271,12 @@ class Scheduler:
                 then = lane.tree.completion(self._now + _FAR)
                 heapq.heappush(self._queue, (then, next(self._order), lane, lane.serial))
         self._touched = {}
+
+    @property
+    def _crowded(self) -> bool:
+        """True if there are too few CPUs for all claims, or for those of one group while it is not throttled."""
+        room = self._root.most - self._root.claims
+        return room < 0 or (self._widest > room and any(node.asked - node.claim > room for node in self._limited))
 
     @staticmethod
     def _claim(demand: Demand, claim: int) -> None:
@@ -278,7 +293,7 @@ class Scheduler:
     def _resolve_all(self) -> bool:
         """Set all rates. True if there are too few CPUs, and somebody gets less than he claims."""
         lowered = self._fit_into_cpusets() if self._partitioned else False
-        crowded = lowered or self._root.claims > self._root.most
+        crowded = lowered or self._crowded
         self._give(self._root, float(self._cpus))
         for node, inside in self._limited.items():
             if not crowded:

@@ -26,11 +26,12 @@ _Change = tuple[int, int, int, int]  # the time, and by how much active, waiting
 class _Log:
     """What has changed in a cgroup, in no order: on the CPU, and who waits for another resource."""
 
-    __slots__ = ("cgroup", "changes", "stalls", "waits")
+    __slots__ = ("allowed", "cgroup", "changes", "stalls", "waits")
 
     def __init__(self, cgroup: Cgroup) -> None:
         self.cgroup = cgroup
         self.changes: list[_Change] = []
+        self.allowed = 0  # the CPUs of all that told
         self.stalls = False  # somebody waits for the CPU
         self.waits: dict[str, list[tuple[int, int]]] = {}
 
@@ -97,6 +98,7 @@ class Pressure:
             for log in logs:
                 log.changes.append(begins)
                 log.changes.append(ends)
+                log.allowed |= demand.allowed
                 if waits:
                     log.stalls = True
             self._pieces += len(logs)
@@ -115,11 +117,11 @@ class Pressure:
                 self._settle_cpu(log)
                 for name, changes in log.waits.items():
                     self._settle_waits(log, name, changes)
-                log.changes, log.waits, log.stalls = [], {}, False
+                log.changes, log.waits, log.stalls, log.allowed = [], {}, False, 0
         self._logs = {log.cgroup: log for logs in self._lineages.values() for log in logs}
 
     def _settle_cpu(self, log: _Log) -> None:
-        changes, cpus, root = log.changes, self._cpus, log.cgroup.is_root
+        changes, cpus, root = log.changes, log.allowed.bit_count() or self._cpus, log.cgroup.is_root
         if not changes:
             return
         changes.sort()

@@ -106,3 +106,10 @@ def _worked(group: Group, *, run: int, sleep: int, seconds: int) -> tuple[Group,
         tree.set_rates()
         tree.advance(min(seconds * _SECOND, tree.now + sleep * _MS))
     return group, cycles
+
+
+def test_throttled_time_counts_at_most_once_for_each_cpu() -> None:
+    group = _limited(120, Runner(2 / 3), Runner(2 / 3), Runner(2 / 3))
+    group.cpus = 2
+    BandwidthTree(group, 0).advance(10 * _SECOND)
+    assert group.throttled_time / _SECOND == pytest.approx(8.0, rel=0.02)
