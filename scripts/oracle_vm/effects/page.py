@@ -23,6 +23,7 @@ ms, so that figures on two CPUs spread more than on a machine that has them.
 |---|---|
 | exact | is that of all runs |
 | 2 % | is within 2 % of the mean of the runs: shares of one CPU |
+| a batch | is not more than 64 pages, which a CPU is charged at once, outside of the runs |
 | ±1 per 100 | is not more than 1 per 100 periods outside of the runs |
 | spread | is not more than 2 % or one tick of the scheduler (4 ms) outside of the runs |
 """
@@ -68,8 +69,11 @@ def _families(compared: dict[str, list[Compared]]) -> str:
 _TITLES = {
     "burst": "bursts",
     "cpus": "cpusets, and more tasks than CPUs",
+    "high": "memory.high",
     "idle": "idle groups",
+    "memory": "memory that is held",
     "nice": "nice",
+    "oom": "the OOM killer",
     "pressure": "CPU pressure",
     "quota": "quotas",
     "tree-1": "random trees on one CPU",

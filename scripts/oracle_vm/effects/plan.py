@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from fakecgroup.scenario import Scenario
 from fakecgroup.scenario.scenario import CgroupSetup, Placed
-from fakecgroup.simulation.workload import Phase
+from fakecgroup.simulation.phase import Phase
 from fakecgroup_mount.vm.errors import MachineError
 
 #: Controllers that a file of a cgroup can need.
@@ -78,6 +78,10 @@ def _tasks(number: int, placed: Placed) -> Iterator[str]:
 def _phase(placed: Placed, phase: Phase) -> str:
     if phase.cpu != int(phase.cpu):
         raise MachineError(f"{placed.place}: the guest's tasks use whole CPUs, not {phase.cpu:g}")
+    if phase.kernel or phase.hugetlb:
+        raise MachineError(f"{placed.place}: the guest's tasks take no kernel memory and no huge pages")
     kind = "run" if phase.run is not None else "for" if phase.cpu else "sleep"
     time = phase.run if phase.run is not None else phase.time
-    return f"phase {kind} {time} {int(phase.cpu)} -1 0 -1 0 0 0"
+    held, grow = (-1, 0) if phase.memory is None else (phase.memory.start, phase.memory.rate)
+    file = -1 if phase.file is None else phase.file
+    return f"phase {kind} {time} {int(phase.cpu)} {-1 if held is None else held} {grow} {file} 0 0 0"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from fakecgroup.scenario import play, read_scenario
 
-#: Seconds of a run.
-SECONDS = 2.5
+#: Seconds of a run, by the number of CPUs: on one CPU few long runs, on two CPUs many short ones.
+SECONDS = {1: 8.0, 2: 2.5}
 _MOST_TASKS = 7
 #: Of all the CPUs: a group that gets less runs too seldom in a run to be measured.
 _LEAST_SHARE = 0.03
@@ -37,9 +37,10 @@ def _tree(cpus: int, chance: random.Random) -> str | None:
     for path, files in groups:
         lines.append(f"  {path}: {{{', '.join(f'{file}: {value}' for file, value in files.items())}}}")
     lines += ["workloads:", *tasks, "expect:"]
-    most = f"{SECONDS * cpus * 1.01:g}e6"
+    seconds = SECONDS[cpus]
+    most = f"{seconds * cpus * 1.01:g}e6"
     for path, _ in groups:
-        lines.append(f"  - {{time: {SECONDS}s, file: {path}/cpu.stat, key: usage_usec, between: [0, {most}]}}")
+        lines.append(f"  - {{time: {seconds:g}s, file: {path}/cpu.stat, key: usage_usec, between: [0, {most}]}}")
     return "\n".join(lines) + "\n"
 
 
@@ -66,4 +67,4 @@ def _grow(
 
 def _measurable(text: str, cpus: int) -> bool:
     used = [float(one.seen) / 1e6 for one in play(read_scenario(text)).checked]
-    return min(used) >= _LEAST_SHARE * cpus * SECONDS
+    return min(used) >= _LEAST_SHARE * cpus * SECONDS[cpus]
