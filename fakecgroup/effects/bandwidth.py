@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .fair_share import NICE_0_LOAD, fill
+
 UNLIMITED = (1 << 64) - 1  # ns: no quota
 _NONE_LEFT = 0.5  # ns of runtime
 _MOST_STATES = 100  # that are remembered to see whether periods repeat
@@ -21,7 +23,8 @@ class Runner:
     """A process: its `rate` while nothing is throttled, and the ns of CPU time that it still `needs` (None: no end).
 
     `used` counts the ns that it ran, `stopped` those in which it would have run but for a throttled group. `queues` is
-    the number of CPUs on which it waits then.
+    the number of CPUs on which it waits then. When a group beside it is throttled, it has more by its `weight`, up to
+    `most`.
     """
 
     rate: float = 0.0
@@ -29,6 +32,8 @@ class Runner:
     used: float = 0.0
     stopped: float = 0.0
     queues: int = 1
+    weight: int = NICE_0_LOAD
+    most: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +48,7 @@ class Group:
     period: int = 100_000_000
     burst: int = 0
     cpus: int = 1 << 16
+    weight: int = NICE_0_LOAD
     groups: list[Group] = field(default_factory=list)
     runners: list[Runner] = field(default_factory=list)
     runtime: float = 0.0
@@ -330,7 +336,20 @@ class BandwidthTree:
     def _set_rates(self) -> None:
         self._running: list[tuple[Runner, float]] = []
         self._stopped: list[Runner] = []
+        self._shares: dict[int, float] = {}  # by the ids of runners, where they have more than without throttling
+        if len(self._limited) > 1 and any(group.throttled for group in self._limited):
+            self._divide(self.root, sum(runner.rate for group in self._groups for runner in group.runners))
         self._set_rates_below(self.root, stopped=False)
+
+    def _divide(self, group: Group, rate: float) -> None:
+        """Divide what the tree gets among those that are not throttled."""
+        groups = [below for below in group.groups if not below.throttled]
+        parts: list[Group | Runner] = [*group.runners, *groups]
+        for part, its in zip(parts, fill(rate, [(part.weight, _asked(part)) for part in parts]), strict=True):
+            if isinstance(part, Group):
+                self._divide(part, its)
+            else:
+                self._shares[id(part)] = its
 
     def _set_rates_below(self, group: Group, *, stopped: bool) -> tuple[float, int]:
         stopped = stopped or group.throttled
@@ -341,8 +360,9 @@ class BandwidthTree:
                 if stopped:
                     self._stopped.append(runner)
                 else:
-                    rate += runner.rate
-                    self._running.append((runner, runner.rate))
+                    its_share = self._shares.get(id(runner), runner.rate)
+                    rate += its_share
+                    self._running.append((runner, its_share))
         for below in group.groups:
             its_rate, its_waiting = self._set_rates_below(below, stopped=stopped)
             rate += its_rate
@@ -417,3 +437,12 @@ class BandwidthTree:
             value, growth = next(values)
             runner.stopped = value + growth * times
         self.now += cycle.time * times
+
+
+def _asked(part: Group | Runner) -> float:
+    """CPUs that a runner, or all below a group that are not throttled, can use."""
+    if isinstance(part, Runner):
+        return max(part.rate, part.most) if part.rate > 0 else 0.0
+    if part.throttled:
+        return 0.0
+    return sum(map(_asked, part.runners)) + sum(map(_asked, part.groups))

@@ -55,7 +55,7 @@ class Demand(Part):
         workload = process.workload
         super().__init__(shares_from_nice(workload.nice) * workload.threads)
         self.process = process
-        self.runner = Runner(queues=workload.threads)
+        self.runner = Runner(queues=workload.threads, weight=self.weight)
         self.cpus = 0.0
         self.allowed = 0
         self.room = 0.0  # how many CPUs it may use
@@ -218,7 +218,9 @@ class Scheduler:
             assert css.cgroup.parent is not None
             parent = self._node(css.cgroup.parent)
             weight = SHARES_IDLE if css.idle else css.shares
-            known = self._nodes[css.cgroup] = Node(weight, _quota(css) * _NANO, self._group(css), parent)
+            group = self._group(css)
+            group.weight = weight
+            known = self._nodes[css.cgroup] = Node(weight, _quota(css) * _NANO, group, parent)
         return known
 
     def _group(self, css: Cpu) -> Group:
@@ -387,6 +389,8 @@ class Scheduler:
                 self._give_unthrottled(part, its)
             else:
                 part.rate = its
+                if isinstance(part, Demand):
+                    part.runner.most = part.claim / _NANO
 
     # -- time ---------------------------------------------------------------------------------------
 

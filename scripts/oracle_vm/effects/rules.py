@@ -22,8 +22,8 @@ def _mean(runs: Sequence[float]) -> float:
     return sum(runs) / len(runs)
 
 
-def _within(share: float) -> Callable[[Sequence[float], float], bool]:
-    return lambda runs, model: abs(model - _mean(runs)) <= share * max(_mean(runs), model)
+def _near(runs: Sequence[float], model: float) -> bool:
+    return abs(model - _mean(runs)) <= max(_TICK, 0.02 * max(_mean(runs), model))
 
 
 def _in_spread(slack: float) -> Callable[[Sequence[float], float], bool]:
@@ -50,7 +50,7 @@ _BATCH = 64 * 4096.0  # bytes that a CPU is charged at once
 _TICK = 4000.0  # µs: tasks are preempted at ticks
 
 EXACT = Rule("exact", lambda runs, model: set(runs) == {model})
-SHARE = Rule("2 %", _within(0.02))
+SHARE = Rule("2 %", _near)
 SPREAD = Rule("spread", _in_spread(0.0))
 SPREAD_OF_TIME = Rule("spread", _in_spread(_TICK))
 BATCH = Rule("a batch", _within_a_batch)

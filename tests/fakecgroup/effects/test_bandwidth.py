@@ -113,3 +113,10 @@ def test_throttled_time_counts_at_most_once_for_each_cpu() -> None:
     group.cpus = 2
     BandwidthTree(group, 0).advance(10 * _SECOND)
     assert group.throttled_time / _SECOND == pytest.approx(8.0, rel=0.02)
+
+
+def test_what_a_throttled_group_leaves_goes_to_those_beside_it() -> None:
+    """Under 3/4 of a CPU, one of two groups has a quota of its own: the other has the rest."""
+    inner = [_limited(20, Runner(0.5, most=1.0)), Group(runners=[Runner(0.5, most=1.0)])]
+    BandwidthTree(_limited(75, groups=tuple(inner)), 0).advance(10 * _SECOND)
+    assert [group.used / _SECOND for group in inner] == pytest.approx([2.0, 5.5], rel=0.02)
