@@ -28,6 +28,7 @@ from .machine.machine import Machine
 from .machine.mount_options import vet
 from .machine.personality import choose
 from .outside.proc_files import places
+from .outside.simulated_tasks import SimulatedTask
 from .refuse import refuse
 from .simulation.clock import VirtualClock
 from .simulation.kill import Kill
@@ -490,11 +491,29 @@ class Kernel:
         """
         return None if self._world is None else self._world.next_event()
 
-    def retire(self, pid: int) -> None:
-        """Let a simulated process exit now. Raises ProcessLookupError (ESRCH)."""
-        if self._table().find(pid) is None:
-            raise refuse(ESRCH)
-        self._simulation().remove(pid)
+    def simulated_task(self, pid: int, *, booted: int = 0, uid: int = 0) -> SimulatedTask | None:
+        """A live simulated process as /proc shows it; None if there is none.
+
+        `booted` is when the machine started, in ns of the clock. `uid` is the process's for the reader.
+        """
+        process = None if self._world is None else self._world.find(pid)
+        used = None if process is None else self._table().cpu(pid)
+        if process is None or used is None:
+            return None
+        workload = process.workload
+        return SimulatedTask(
+            pid,
+            workload.name or "simulated",
+            "T" if self._table().waits(pid) else "R" if process.cpus else "S",
+            uid,
+            workload.threads,
+            workload.nice,
+            workload.oom_score_adj,
+            max(0, process.started - booted),
+            used.own,
+            self._table().memory(pid).use,
+            self.machine.memory + self.machine.swap,
+        )
 
     def processes_of(self, workload: Workload) -> list[int]:
         """The live processes of a workload."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from signal import SIGCONT
+from signal import SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH
+
+from ..tasks.joined_processes import JoinedProcesses
+
+_IGNORED = frozenset((SIGCHLD, SIGURG, SIGWINCH))
+_STOPPING = frozenset((SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU))
 
 
 def may_signal(
@@ -17,3 +22,13 @@ def may_signal(
     (real, effective, *_), (target_real, _, target_saved, *_) = caller_uids, target_uids
     same_user = bool({real, effective} & {target_real, target_saved})
     return same_user or capable or (number == SIGCONT and same_session)
+
+
+def signal_simulated(processes: JoinedProcesses, tgid: int, number: int) -> None:
+    """Do what a signal does to a simulated process, which has no handlers (signal(7)). 0 does nothing."""
+    if not number or number in _IGNORED:
+        return
+    if number in _STOPPING or number == SIGCONT:
+        processes.stop(tgid, number != SIGCONT)
+    else:
+        processes.kill(tgid)

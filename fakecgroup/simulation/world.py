@@ -114,6 +114,10 @@ class World:
         self.table.exit(pid)
         self._forget(pid)
 
+    def find(self, pid: int) -> Process | None:
+        """The process with a pid; None if there is none."""
+        return self._processes.get(pid)
+
     def processes_of(self, workload: Workload) -> list[int]:
         """The live processes of a workload."""
         alive = [pid for pid, process in self._processes.items() if process.workload is workload]

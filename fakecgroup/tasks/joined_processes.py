@@ -101,6 +101,11 @@ class JoinedProcesses:
             self.stirred = True
         self._of(tgid).freeze(tgid, frozen)
 
+    def stop(self, tgid: int, stopped: bool) -> None:
+        """Stop or continue a simulated process, as SIGSTOP and SIGCONT do. Raises ProcessLookupError (ESRCH)."""
+        self.simulated.stop(tgid, stopped)
+        self.stirred = True
+
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         return self._host.settle_stopped([tgid for tgid in tgids if tgid < FIRST_SIMULATED])
 

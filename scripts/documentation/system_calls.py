@@ -5,7 +5,7 @@ from __future__ import annotations
 from errno import errorcode
 
 from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS
-from fakecgroup_mount.seccomp.filter import When
+from fakecgroup_mount.seccomp.filter import Condition, When
 from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES
 
 from .tables import table
@@ -37,8 +37,13 @@ def _processors(name: str) -> str:
     return "" if len(having) == len(ARCHITECTURES) else f" ({', '.join(having)})"
 
 
-def _condition(when: When | None) -> str:
-    if when is None:
+def _condition(condition: Condition) -> str:
+    if condition is None:
         return "always"
+    alternatives = (condition,) if isinstance(condition, When) else condition
+    return ", or ".join(map(_alternative, alternatives))
+
+
+def _alternative(when: When) -> str:
     masked = "" if when.bits == 0xFFFFFFFF else f" & {when.bits:#x}"
     return f"argument {when.argument + 1}{masked} is {when.value:#x}"

@@ -8,7 +8,7 @@
     fork.py               fork(2), vfork(2), clone(2)
     clone3.py             clone3(2)
     exit.py               exit(2), exit_group(2)
-    kill.py               kill(2)
+    kill.py               kill(2), tkill(2), tgkill(2)
     rt_sigaction.py       rt_sigaction(2)
     prlimit.py            prlimit(2), setrlimit(2), getrlimit(2)
     unshare.py            unshare(2)
@@ -18,6 +18,7 @@
 
 What they share:
 
+    simulated_files                         the files of /proc of simulated processes and their machine
     mounted_tree                            the tree: its files, their cgroups, the threads in them
     cgroup_namespaces                       the roots of the cgroup namespaces
     path_lookup, caller_credentials         what a caller's path leads to, with its rights

@@ -8,11 +8,14 @@ import stat
 from errno import ENOENT
 from struct import Struct
 
+from fakecgroup.outside.simulated_tasks import FILES
 from fakecgroup_mount.calls.caller_credentials import with_credentials_of
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.path_lookup import lookup, lookup_within
 from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
+from fakecgroup_mount.calls.simulated_files import NAMES as SIMULATED_NAMES
+from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.table import WRITES_OR_DIRECTORY
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
 from fakecgroup_mount.seccomp import syscalls
@@ -24,7 +27,7 @@ _NAMES = frozenset(
 )
 _OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
 _OWNERS = frozenset((b"mountstats",))  # files that not everybody may read: mode 0400
-_OF_MACHINE = re.compile(rb"/(cgroups|filesystems)$")
+_OF_MACHINE = re.compile(rb"/(cgroups|filesystems|meminfo|pressure/(?:cpu|memory|io))$")
 _REFUSED = os.O_DIRECT  # /proc refuses it
 _FLAGS = (1 << 23) - 1  # all flags of open(2)
 _WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,7 +44,8 @@ class OpenCalls:
     Only mountinfo and mounts can be polled, as in the kernel; they are `mounts`.
     """
 
-    def __init__(self, files: ProcFiles, mounts: MountinfoFiles) -> None:
+    def __init__(self, files: ProcFiles, mounts: MountinfoFiles, simulated: SimulatedFiles) -> None:
+        self._simulated = simulated
         self._files = files
         self._mounts = mounts
 
@@ -56,7 +60,7 @@ class OpenCalls:
     def openat2(self, call: Call) -> Answer | Later:
         """openat2(2). The kernel itself refuses wrong arguments (build_open_flags)."""
         path = call.memory.read_text(call.tid, call.arguments[1])
-        if path.rpartition(b"/")[2] not in _NAMES:
+        if not self._may_be_ours(path):
             return CONTINUE
         size = call.arguments[3]
         if not _HOW.size <= size <= _PAGE:
@@ -74,17 +78,29 @@ class OpenCalls:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return CONTINUE
-        if path.rpartition(b"/")[2] not in _NAMES or flags & (WRITES_OR_DIRECTORY | _REFUSED):
+        if not self._may_be_ours(path) or flags & (WRITES_OR_DIRECTORY | _REFUSED):
             return CONTINUE
         fd = syscalls.AT_FDCWD if directory is None else signed(directory)
         return Later(lambda call: self._answer(call, fd, path, flags, resolve))
 
+    def _may_be_ours(self, path: bytes) -> bool:
+        name = path.rpartition(b"/")[2]
+        return name in _NAMES or (self._simulated.begun and name in SIMULATED_NAMES)
+
     def _answer(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
         try:
-            found = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
+            simulated = self._simulated.find(call.tid, fd, path)
+            if simulated is not None and simulated[0] in FILES:
+                return Descriptor(_in_memory(self._simulated.text_of_task(*simulated), flags), flags & os.O_CLOEXEC)
+            found = simulated or _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
             if found is None or not call.waits():
                 return CONTINUE
             name, pid = found
+            if not pid and (name == b"meminfo" or name.startswith(b"pressure/")):
+                text = self._simulated.text_of_machine(name) if self._simulated.begun else None
+                if text is None:
+                    return CONTINUE
+                return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
             if name in _OWNERS:
                 os.close(with_credentials_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
             if pid and name in MOUNT_FILES:

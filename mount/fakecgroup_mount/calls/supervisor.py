@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from fakecgroup import JoinedProcesses
 from fakecgroup_mount.calls.bpf import BpfCall
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
@@ -12,7 +13,7 @@ from fakecgroup_mount.calls.detached_mounts import copy_mount_namespace
 from fakecgroup_mount.calls.exit import ExitCalls
 from fakecgroup_mount.calls.fork import ForkCalls
 from fakecgroup_mount.calls.fsmount import FsmountCalls
-from fakecgroup_mount.calls.kill import KillCall
+from fakecgroup_mount.calls.kill import KillCalls
 from fakecgroup_mount.calls.mount import MountCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
@@ -21,9 +22,11 @@ from fakecgroup_mount.calls.open import OpenCalls
 from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
+from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.statfs import StatfsCalls
 from fakecgroup_mount.calls.unshare import UnshareCall
 from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.seccomp.listener import Handler, later
 from fakecgroup_mount.seccomp.syscalls import HERE
 
@@ -34,11 +37,12 @@ def handlers(
     first: int,
     home: int,
     files: tuple[int, int, str],
+    simulated: tuple[JoinedProcesses, PassingTime],
 ) -> dict[int, Handler]:
     """The handler of each trapped system call, by its number on this processor.
 
     `first` is the process that becomes the command, `home` its mount namespace. `files` are the first arguments of
-    `MountinfoFiles`.
+    `MountinfoFiles`, `simulated` has the tree's simulated processes and their time.
     """
     namespaces = CgroupNamespaces(tree, first)
     tree.use_namespaces(namespaces.root_to_delegate)
@@ -46,7 +50,8 @@ def handlers(
     proc = ProcFiles(tree, namespaces, limits)
     mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
     threading.Thread(target=mountinfo.serve, daemon=True).start()
-    opens = OpenCalls(proc, mountinfo)
+    opens = OpenCalls(proc, mountinfo, SimulatedFiles(tree, *simulated))
+    kills = KillCalls(tree, *simulated, first)
     statfs = StatfsCalls(tree, tree.kernel.vfs, mountinfo)
     child_marks = ChildMarks(tree, processes)
     forks = ForkCalls(tree, namespaces, processes, child_marks)
@@ -69,7 +74,9 @@ def handlers(
         "statfs": statfs.statfs,
         "fstatfs": statfs.fstatfs,
         "name_to_handle_at": NameToHandleAtCall(tree).name_to_handle_at,
-        "kill": KillCall(first).kill,
+        "kill": kills.kill,
+        "tkill": kills.tkill,
+        "tgkill": kills.tgkill,
         "prlimit64": limits.prlimit64,
         "setrlimit": limits.setrlimit,
         "getrlimit": limits.getrlimit,

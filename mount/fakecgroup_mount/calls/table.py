@@ -10,8 +10,9 @@ import signal
 from errno import ENOSYS, ENOTTY
 from typing import NamedTuple
 
+from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
 from fakecgroup_mount.host.fork_marks import LOCKS
-from fakecgroup_mount.seccomp.filter import Refusal, When
+from fakecgroup_mount.seccomp.filter import Condition, Refusal, When
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, MNT_FORCE
 
 WRITES_OR_DIRECTORY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
@@ -19,11 +20,13 @@ WRITES_OR_DIRECTORY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
 
 _FROM_EMPTY_PATH = 0x04  # MOVE_MOUNT_F_EMPTY_PATH: the mount is given by its descriptor
 _EVERY_PROCESS = -1 & 0xFFFFFFFF  # the pid of kill(2)
+_SIMULATED = When(0, FIRST_SIMULATED, 0xFFFFFFFF & ~(FIRST_SIMULATED - 1))  # a pid up to twice the first
 
 _FS_TYPE = "The type of a cgroup file system. A copy of a file of `/proc` is of `/proc`."
 _PROC = "A file of `/proc` that tells of cgroups, mounts or limits is opened as a copy of its text at that moment."
 _FORK = "`EAGAIN` where `pids.max` is reached. The child is known before it runs."
 _EXIT = "What the thread has used is read before it is gone."
+_SIGNAL = "A simulated process ends, stops or goes on."
 _MOUNT = "A mount of `cgroup`, `cgroup2` or `cpuset` shows the tree, from the root of the caller's cgroup namespace on."
 _LOCKS = "A program has an `RLIMIT_LOCKS` of its own. The kernel's marks the cgroup that children start in."
 
@@ -37,7 +40,7 @@ class TrappedCall(NamedTuple):
 
     module: str
     gets: str
-    when: When | None = None
+    when: Condition = None
 
 
 class RefusedCall(NamedTuple):
@@ -65,9 +68,11 @@ TRAPPED_CALLS = {
     "exit_group": TrappedCall("exit", _EXIT),
     "kill": TrappedCall(
         "kill",
-        "`kill(-1)` signals the processes of the sandbox alone, as there is no pid namespace.",
-        When(0, _EVERY_PROCESS),
+        f"`kill(-1)` signals the processes of the sandbox alone, as there is no pid namespace. {_SIGNAL}",
+        (When(0, _EVERY_PROCESS), _SIMULATED),
     ),
+    "tkill": TrappedCall("kill", _SIGNAL, _SIMULATED),
+    "tgkill": TrappedCall("kill", _SIGNAL, _SIMULATED),
     "rt_sigaction": TrappedCall(
         "rt_sigaction",
         "A handler of SIGCHLD gets `SA_RESTART`: without it trapped calls would fail with EINTR.",

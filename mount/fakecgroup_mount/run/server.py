@@ -113,14 +113,16 @@ def serve(
     joined = JoinedProcesses(processes)
     kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
-    with simulated_part(session, kernel, joined, tree.device, workload):
+    with simulated_part(session, kernel, joined, tree.device, workload) as time:
         collect_seldom()
         threading.Thread(target=session.serve, daemon=True).start()
         _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
         if not descriptors:
             return
         served = (files.fuse, files.root, files.device)
-        answers = handlers(MountedTree(session, kernel, tree.device, covers), processes, first, home, served)
+        answers = handlers(
+            MountedTree(session, kernel, tree.device, covers), processes, first, home, served, (joined, time)
+        )
         Listener(descriptors[0], answers).start()
         code = program(TRAPPED, REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())

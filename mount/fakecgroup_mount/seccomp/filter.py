@@ -53,6 +53,10 @@ class When(NamedTuple):
     bits: int = 0xFFFFFFFF
 
 
+Condition = When | tuple[When, ...] | None
+"""What traps a call: one condition, one of several, or every call."""
+
+
 class Refusal(NamedTuple):
     """A call fails with this errno, always or `when` the condition holds."""
 
@@ -61,9 +65,9 @@ class Refusal(NamedTuple):
 
 
 def program(
-    trapped: Mapping[str, When | None], refused: Mapping[str, Refusal], architecture: Architecture = HERE
+    trapped: Mapping[str, Condition], refused: Mapping[str, Refusal], architecture: Architecture = HERE
 ) -> bytes:
-    """The filter's instructions. `trapped` calls are trapped, always or under a condition, `refused` calls fail with an
+    """The filter's instructions. `trapped` calls are trapped, always or under conditions, `refused` calls fail with an
     errno, all others go on.
 
     Calls of another ABI than the processor's own (i386, AArch32, x32) go on too and see the machine as it is. Of those,
@@ -76,20 +80,22 @@ def program(
         (_LOAD, 0, 0, _NR),
         *_X32,
     ]
-    answers = {name: (condition, _NOTIFY) for name, condition in trapped.items()}
+    answers: dict[str, tuple[Condition, int]] = {name: (when, _NOTIFY) for name, when in trapped.items()}
     answers |= {name: (condition, _ERRNO | code_number) for name, (code_number, condition) in refused.items()}
     for number, (condition, answer) in architecture.by_number(answers).items():
         if condition is None:
             code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer)]
-        else:
+            continue
+        alternatives = (condition,) if isinstance(condition, When) else condition
+        code.append((_EQUAL, 0, 4 * len(alternatives) + 1, number))
+        for when in alternatives:
             code += [
-                (_EQUAL, 0, 5, number),
-                (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * condition.argument),
-                (_AND, 0, 0, condition.bits),
-                (_EQUAL, 0, 1, condition.value),
+                (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * when.argument),
+                (_AND, 0, 0, when.bits),
+                (_EQUAL, 0, 1, when.value),
                 (_RETURN, 0, 0, answer),
-                (_RETURN, 0, 0, _ALLOW),
             ]
+        code.append((_RETURN, 0, 0, _ALLOW))
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(pack("=HBBI", *instruction) for instruction in code)
 

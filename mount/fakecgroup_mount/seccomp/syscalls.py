@@ -28,12 +28,14 @@ class Architecture(NamedTuple):
 
 
 _EVERYWHERE = {  # since Linux 5.1 a new call has the same number on each
+    "pidfd_send_signal": 424,
     "io_uring_setup": 425,
     "open_tree": 428,
     "move_mount": 429,
     "fsopen": 430,
     "fsconfig": 431,
     "fsmount": 432,
+    "pidfd_open": 434,
     "clone3": 435,
     "openat2": 437,
     "mount_setattr": 442,
@@ -60,7 +62,9 @@ _X86_64 = {  # asm/unistd_64.h
     "setrlimit": 160,
     "mount": 165,
     "umount2": 166,
+    "tkill": 200,
     "exit_group": 231,
+    "tgkill": 234,
     "openat": 257,
     "unshare": 272,
     "prlimit64": 302,
@@ -82,6 +86,8 @@ _GENERIC = {  # asm-generic/unistd.h, without open, fork and vfork
     "exit_group": 94,
     "unshare": 97,
     "kill": 129,
+    "tkill": 130,
+    "tgkill": 131,
     "rt_sigaction": 134,
     "setfsuid": 151,
     "setfsgid": 152,

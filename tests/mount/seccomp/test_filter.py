@@ -9,6 +9,7 @@ from struct import iter_unpack, pack, unpack_from
 
 import pytest
 
+from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
 from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.seccomp.filter import program
@@ -63,6 +64,15 @@ def test_an_open_is_asked_about_that_only_reads(machine: str) -> None:
         assert asked(machine, "openat", 5, 0, flags)
     for flags in (os.O_WRONLY, os.O_RDWR | os.O_CLOEXEC, os.O_CREAT, os.O_DIRECTORY):
         assert not asked(machine, "openat", 5, 0, flags)
+
+
+def test_a_signal_is_asked_about_to_every_process_and_to_simulated_ones(machine: str) -> None:
+    for pid in (-1 & 0xFFFFFFFF, FIRST_SIMULATED, 2 * FIRST_SIMULATED - 1):
+        assert asked(machine, "kill", pid, 9)
+    for pid in (0, 1, 4_194_304, -100 & 0xFFFFFFFF, 2 * FIRST_SIMULATED):
+        assert not asked(machine, "kill", pid, 9)
+    assert asked(machine, "tgkill", FIRST_SIMULATED, 1, 9)
+    assert not asked(machine, "tgkill", 1, FIRST_SIMULATED, 9)
 
 
 def test_limits_are_asked_about_where_they_are_of_locks(machine: str) -> None:

@@ -1,0 +1,132 @@
+"""Programs under `run --workload` find simulated processes in /proc and signal them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Sandboxed, said
+
+SCENARIO = """
+machine: {cpus: 2, memory: 1Gi, swap: 512Mi}
+cgroups: {app: {memory.max: 200Mi}}
+workloads:
+  - name: a long name of a hog
+    cgroup: app
+    oom_score_adj: 100
+    nice: 5
+    loop: forever
+    phases: [{for: 1h, cpu: 0.5, memory: 64Mi}]
+"""
+PID = "P=$(cat /sys/fs/cgroup/app/cgroup.procs)"
+
+Inside = Callable[[str], str]
+
+
+@pytest.fixture
+def inside(sandboxed: Sandboxed, tmp_path: Path) -> Inside:
+    """What a script says whose $P is a simulated process."""
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    return lambda script: said(sandboxed(f"{PID}; {script}", workload=str(tmp_path / "scenario.yaml")))
+
+
+def test_a_file_of_each_name_is_there(inside: Inside) -> None:
+    names = "stat status statm comm cmdline oom_score oom_score_adj cgroup cpuset"
+    assert inside(f"for f in {names}; do test -n \"$(cat /proc/$P/$f | tr -d '\\0')\" || echo $f; done") == ""
+
+
+def test_its_files_say_what_the_workload_says(inside: Inside) -> None:
+    lines = inside(
+        "cat /proc/$P/comm /proc/$P/oom_score_adj /proc/$P/cgroup; cut -d' ' -f2 /proc/$P/statm"
+    ).splitlines()
+    assert lines == ["a long name of ", "100", "0::/app", str((64 << 20) // 4096)]
+
+
+def test_stat_has_52_fields(inside: Inside) -> None:
+    fields = inside("cat /proc/$P/stat").rpartition(")")[2].split()
+    assert (len(fields), fields[0], fields[1], fields[15], fields[16]) == (50, "R", "1", "25", "5")
+
+
+def test_a_thread_has_the_same_files(inside: Inside) -> None:
+    assert inside("cat /proc/$P/task/$P/comm") == "a long name of \n"
+
+
+def test_the_path_may_begin_at_a_descriptor_of_proc(inside: Inside) -> None:
+    program = (
+        "import os, sys; at = os.open('/proc', os.O_PATH); "
+        "print(open(os.open(sys.argv[1] + '/comm', os.O_RDONLY, dir_fd=at)).read(), end='')"
+    )
+    assert inside(f'python3 -c "{program}" $P') == "a long name of \n"
+
+
+def test_only_proc_has_them(inside: Inside, tmp_path: Path) -> None:
+    assert inside(f"mkdir -p {tmp_path}/$P; echo mine > {tmp_path}/$P/stat; cat {tmp_path}/$P/stat") == "mine\n"
+
+
+def test_a_process_that_is_not_there_has_no_files(inside: Inside) -> None:
+    assert inside("cat /proc/9999999/stat 2>&1 || true").endswith("No such file or directory\n")
+
+
+def test_meminfo_is_the_simulated_machines(inside: Inside) -> None:
+    lines = dict(line.split(":") for line in inside("cat /proc/meminfo").splitlines())
+    kib = {name: int(value.split()[0]) for name, value in lines.items()}
+    assert (kib["MemTotal"], kib["SwapTotal"], kib["SwapFree"]) == (1 << 20, 512 << 10, 512 << 10)
+    assert kib["MemFree"] == (1024 - 64) << 10
+
+
+def test_meminfo_has_the_machines_lines_without_simulated_processes(sandboxed: Sandboxed) -> None:
+    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    assert total in said(sandboxed("cat /proc/meminfo", memory="1Gi"))
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "io"])
+def test_pressure_is_that_of_the_trees_root(inside: Inside, resource: str) -> None:
+    shown = inside(f"cat /proc/pressure/{resource}")
+    assert [line.split()[0] for line in shown.splitlines()] == ["some", "full"]
+
+
+def test_signal_0_says_that_it_is_there(inside: Inside) -> None:
+    assert inside("kill -0 $P; echo $?") == "0\n"
+
+
+def test_a_signal_ends_it(inside: Inside) -> None:
+    script = "kill -TERM $P; cat /sys/fs/cgroup/app/cgroup.procs; kill -0 $P 2>&1; cat /proc/$P/stat 2>&1 || true"
+    complaints = inside(script)
+    assert "No such process" in complaints
+    assert "No such file or directory" in complaints
+
+
+def test_it_is_stopped_and_goes_on(inside: Inside) -> None:
+    state = "cut -d')' -f2 /proc/$P/stat | cut -c2"
+    assert inside(f"kill -STOP $P; {state}; kill -CONT $P; {state}").split() == ["T", "R"]
+
+
+def test_a_thread_is_signalled_by_its_number(inside: Inside) -> None:
+    program = (
+        "import ctypes, sys; p = int(sys.argv[1]); c = ctypes.CDLL(None, use_errno=True); "
+        "print(c.tgkill(p, p + 1, 9), ctypes.get_errno(), c.tgkill(p, p, 99), ctypes.get_errno(), c.tgkill(p, p, 9))"
+    )
+    assert inside(f'python3 -c "{program}" $P') == "-1 3 -1 22 0\n"
+
+
+def test_every_process_is_each_simulated_one_too(inside: Inside) -> None:
+    assert (
+        inside("trap '' TERM; sh -c 'kill -s TERM -- -1'; cat /sys/fs/cgroup/app/cgroup.events")
+        == "populated 0\nfrozen 0\n"
+    )
+
+
+@pytest.mark.hostile("another user signals a simulated process", times=3)
+@pytest.mark.parametrize("signal", ["0", "KILL", "STOP"])
+def test_another_user_may_not_signal_it(root: None, inside: Inside, signal: str) -> None:
+    stranger = f"setpriv --reuid 1234 --clear-groups sh -c 'kill -s {signal} '$P 2>&1 || true"
+    assert "Operation not permitted" in inside(f"{stranger}; kill -0 $P")
+
+
+def test_commands_are_taken_from_inside(inside: Inside) -> None:
+    program = "from fakecgroup_mount.cli.program import main; raise SystemExit(main())"
+    listed = inside(f'{sys.executable} -c "{program}" ctl /sys/fs/cgroup workload list')
+    assert listed.splitlines()[1].split()[-3:] == ["runs", "1", "app"]
