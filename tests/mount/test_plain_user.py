@@ -392,3 +392,32 @@ def test_a_user_lists_the_own_tree(as_user: As) -> None:
     _, said, _ = as_user("fakecgroup mount tree >&2; fakecgroup list -o json; fakecgroup umount tree")
     (row,) = json.loads(said)["mounts"]
     assert (row["state"], row["layout"]) == ("serves", "v2")
+
+
+SCENARIO = "cgroups: {app: }\\nworkloads: [{name: busy, cgroup: app, loop: forever, phases: [{for: 1s, cpu: 1}]}]"
+
+
+def test_a_user_mounts_a_tree_with_simulated_processes_and_controls_them(as_user: As) -> None:
+    _, said, complaint = as_user(
+        f"printf '{SCENARIO}' >busy.yaml; fakecgroup mount tree --workload busy.yaml >/dev/null || exit 9\n"
+        "fakecgroup ctl tree workload pause busy; fakecgroup ctl tree workload list | tail -1\n"
+        "mkdir tree/other; cat tree/app/cgroup.procs >tree/other/cgroup.procs; cat tree/other/cgroup.procs\n"
+        "echo 1 >tree/other/cgroup.kill; cat tree/other/cgroup.procs; fakecgroup umount tree"
+    )
+    assert (said.splitlines(), complaint) == (["busy  paused  1          app", "8388608"], "")
+
+
+def test_a_user_runs_a_command_beside_simulated_processes(as_user: As) -> None:
+    _, said, complaint = as_user(
+        f"printf '{SCENARIO}' >busy.yaml\n"
+        "cat >inside <<'END'\n"
+        "P=$(cat /sys/fs/cgroup/app/cgroup.procs); cat /proc/$P/comm; grep Uid /proc/$P/status\n"
+        f"{' '.join(map(repr, command(some_user())))} ctl /sys/fs/cgroup workload list | tail -1\n"
+        "kill $P; cat /sys/fs/cgroup/app/cgroup.events\n"
+        "END\n"
+        f"export PYTHONPATH={python_path()}; fakecgroup run --workload busy.yaml -- sh inside"
+    )
+    assert (said.splitlines(), complaint) == (
+        ["busy", "Uid:\t0\t0\t0\t0", "busy  runs   1          app", "populated 0", "frozen 0"],
+        "",
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import stat
 from errno import ECONNREFUSED
 from pathlib import Path
 
-from fakecgroup_mount.errors import MountError
+log = logging.getLogger(__name__)
 
 CONTROL_XATTR = "user.fakecgroup.control"
 """The attribute of a tree's root directories that says where its control socket is."""
@@ -16,16 +17,15 @@ CONTROL_XATTR = "user.fakecgroup.control"
 _SUFFIX = ".sock"
 
 
-def runtime_directory() -> Path:
-    """Makes the directory if it is missing. Raises MountError if there is no place for it.
+def runtime_directory() -> Path | None:
+    """Makes the directory if it is missing; None, with a line in the log, if there is no place for it.
 
     It is below /run for root and below /run/user/UID for others; without that below /tmp, where a directory that is not
     ours alone is not used.
     """
     uid = os.geteuid()
-    places = [Path("/run/fakecgroup")] if uid == 0 else [Path(f"/run/user/{uid}/fakecgroup")]
     why = ""
-    for place in (*places, Path(f"/tmp/fakecgroup-{uid}")):
+    for place in (Path(f"/run/user/{uid}/fakecgroup" if uid else "/run/fakecgroup"), Path(f"/tmp/fakecgroup-{uid}")):
         try:
             _require_own(place.parent, uid, private=False)
             place.mkdir(mode=0o700, exist_ok=True)
@@ -34,7 +34,8 @@ def runtime_directory() -> Path:
             why = f"{place}: {error.strerror}"
         else:
             return place
-    raise MountError(f"no directory for a control socket: {why}")
+    log.warning("no commands are answered: there is no directory for a control socket: %s", why)
+    return None
 
 
 def _require_own(place: Path, uid: int, *, private: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import socket
@@ -14,9 +13,8 @@ from struct import Struct
 
 from fakecgroup_mount.control import messages
 from fakecgroup_mount.control.commands import COMMANDS, Command
-from fakecgroup_mount.control.directory import remove_stale, runtime_directory, socket_of
+from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
-from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.live.passing_time import PassingTime
 
 log = logging.getLogger(__name__)
@@ -24,7 +22,6 @@ log = logging.getLogger(__name__)
 _PATIENCE = 5.0  # seconds for a message
 _PAUSE = 0.1  # seconds after a connection that could not be taken
 _BACKLOG = 16
-_ATTEMPTS = 5
 _CREDENTIALS = Struct("=iII")  # struct ucred: pid, uid, gid, as our user namespace shows them
 
 
@@ -47,10 +44,8 @@ class ControlServer:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self) -> None:
-        """Removes the socket, and the directory with the last one."""
+        """Removes the socket."""
         self.path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.path.parent.rmdir()
 
     def _serve(self) -> None:
         while True:
@@ -106,18 +101,13 @@ class ControlServer:
             raise CommandError(f"{name}: the argument {error} is missing", 2) from None
 
 
-def start(device: str, passing_time: PassingTime) -> ControlServer | None:
+def start(directory: Path | None, device: str, passing_time: PassingTime) -> ControlServer | None:
     """Starts the server for the mount with a device number; None, with a line in the log, where it cannot be."""
-    why: Exception | None = None
-    for _ in range(_ATTEMPTS):
-        try:
-            directory = runtime_directory()
-            remove_stale(directory)
-            return ControlServer(socket_of(directory, device), passing_time)
-        except FileNotFoundError as error:  # another daemon has ended and removed the directory
-            why = error
-        except (MountError, OSError, RuntimeError) as error:
-            why = error
-            break
-    log.warning("no commands are answered: %s", why)
-    return None
+    if directory is None:
+        return None
+    try:
+        remove_stale(directory)
+        return ControlServer(socket_of(directory, device), passing_time)
+    except (OSError, RuntimeError) as error:
+        log.warning("no commands are answered: %s", error)
+        return None

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses, Kernel, Processes
+from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
@@ -76,7 +77,7 @@ def _serve_native(
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    with simulated_part(session, kernel, joined, device_at(path) or "", workload):
+    with simulated_part(session, kernel, joined, device_at(path) or "", workload, runtime_directory()):
         collect_seldom()
         ready()
         session.serve()

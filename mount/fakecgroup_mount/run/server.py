@@ -22,6 +22,7 @@ from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, TRAPPED
+from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.fuse.simulated_part import simulated_part
@@ -93,6 +94,7 @@ def serve(
     allow_all_descriptors()
     require_threads(_THREADS)
     ready()
+    sockets = runtime_directory()  # with the user's own uid
     if not _joined(sandbox):
         return
     covers = device_at(CGROUP_ROOT) or ""
@@ -113,7 +115,7 @@ def serve(
     joined = JoinedProcesses(processes)
     kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
-    with simulated_part(session, kernel, joined, tree.device, workload) as time:
+    with simulated_part(session, kernel, joined, tree.device, workload, sockets) as time:
         collect_seldom()
         threading.Thread(target=session.serve, daemon=True).start()
         _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)
