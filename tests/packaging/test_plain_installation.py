@@ -38,7 +38,7 @@ def test_every_module_is_imported(plain: Environment, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("command", ["plan", "apply", "run", "status", "explain", "exec", "attach", "down"])
+@pytest.mark.parametrize("command", ["plan", "apply", "run", "status", "explain", "simulate", "exec", "attach", "down"])
 def test_each_command_of_the_engine_is_loaded(command: str, plain: Environment, tmp_path: Path) -> None:
     done = plain.command("cgroup-engine", command, "--help", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

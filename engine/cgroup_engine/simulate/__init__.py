@@ -1,0 +1,1 @@
+"""A node's pods over hours of virtual time. No other room imports ``fakecgroup``."""
