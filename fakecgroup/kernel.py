@@ -433,6 +433,10 @@ class Kernel:
             raise
         return pids
 
+    def employ(self, pid: int, workload: Workload) -> None:
+        """Let a process of the table live through a workload from now on, where it is. It is waited for by nobody."""
+        self._simulation().change(pid, workload)
+
     def respawn(self, cgroups: Sequence[str], workload: Workload) -> bool:
         """Fork one process of a workload in cgroups, which begins at once. False if a pids limit refuses it.
 

@@ -3,7 +3,7 @@
 Time stands still but for `settle`: what a kernel tells a little later is told then.
 
 What the system call layer above kernfs adds (file positions, buffer sizes, umask) is added here.  Processes exist only
-in the model's own table; no memory is allocated, and signals other than KILL do nothing.
+in the model's own table; what they allocate is simulated, and signals other than KILL do nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from errno import (
 )
 from typing import Any
 
-from fakecgroup import Caller, Capability, EventFd, Kernel, OpenFile, Privileges, ProcessTable
+from fakecgroup import Caller, Capability, EventFd, Kernel, OpenFile, Privileges, ProcessTable, Workload
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import EPOLLET, POLL, Answer, Case, Op, arguments, poll_names, ready_text, stat_value
 from fakecgroup.conformance.target import UnsupportedError
@@ -43,6 +43,8 @@ from fakecgroup.vfs.vfs import MAX_NON_LFS
 _AGENT = "/agent"
 _OVERFLOW = 65534  # stands for an id that a user namespace has not (/proc/sys/kernel/overflowuid)
 _BEGIN = 1_000_000_000_000_000_000  # ns: long after any event before
+# Bytes of the kernel's memory for a process, roughly: stacks, page tables.
+_OF_THE_KERNEL = 128 << 10
 
 
 @dataclass
@@ -213,6 +215,7 @@ class ModelTarget:
         self.kernel.on_notify_later = lambda file, wait: self.later.append((self.now + wait, file))
         self.epolls: dict[str, dict[str, _Item]] = {}  # by name of the epoll and of the handle
         self.vfs = self.kernel.vfs
+        self.held: dict[int, int] = {}  # bytes that processes have asked for
         self.actor = _Actor(self.table.add())
         self.actors = {"self": self.actor}
         self.pids = {self.actor.tid: "self"}
@@ -223,7 +226,7 @@ class ModelTarget:
     def do(self, op: Op) -> Answer:
         method: Callable[..., Any] | None = getattr(self, f"_do_{op[0]}", None)
         if method is None:
-            raise UnsupportedError(str(op[0]), ends=op[0] == "alloc")
+            raise UnsupportedError(str(op[0]), ends=False)
         values = [os.fsdecode(value) if kind in ("path", "text") else value for kind, value in arguments(op)]
         if self._layout != "v2":
             self._bury()
@@ -725,9 +728,32 @@ class ModelTarget:
         due = sorted((entry for entry in self.later if entry[0] <= end), key=lambda entry: entry[0])
         self.later = [entry for entry in self.later if entry[0] > end]
         for when, file in due:
-            self.now = when
+            self._pass(when)
             file.cgroup.notify_now(file)
-        self.now = end
+        self._pass(end)
+
+    def _pass(self, until: int) -> None:
+        """Let time pass, for simulated processes too."""
+        if self.held:
+            self.kernel.advance_ns(max(0, until - self.now))
+        self.now = until
+
+    def _do_alloc(self, size: int) -> None:
+        """Ask for more memory. The caller waits for 1.5 s at most."""
+        pid = self.actor.tid
+        self.held[pid] = self.held.get(pid, 0) + size
+        phase = {"for": "24h", "memory": self.held[pid], "kernel": _OF_THE_KERNEL}
+        self.kernel.employ(pid, Workload([phase]))
+        for _ in range(75):
+            self._pass(self.now + 20_000_000)
+            if self._state(self.actor) != "S":
+                raise _StepError("KILLED")
+            use = self.table.memory(pid).use
+            if use.anon + use.swap >= self.held[pid]:
+                if use.swap:
+                    raise UnsupportedError("the time that reclaim takes", ends=False)
+                return
+        raise _StepError("BLOCKED")
 
 
 def _outside(given: int, own: int) -> int:

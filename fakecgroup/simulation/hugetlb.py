@@ -78,7 +78,7 @@ class HugetlbResource:
         if fits:
             self._charge(process.pid, css, label, size, fits)
         if fits < pages - held and not self._charge(process.pid, css, label, size, one):
-            self._world.kill(process)
+            self._world.kill(process.pid)
 
     def _held(self, pid: int, name: str) -> int:
         return sum(charge.pages for charge in self._charges.get(pid, ()) if charge.name == name)

@@ -58,7 +58,7 @@ class MemoryResource:
         self._charges = self._hierarchy.membership.memory
         self._holdings: dict[int, Holding] = {}
         self._busy: dict[int, Holding] = {}  # those that grow, ask for memory, sleep or wait
-        self._killer = OomKiller(world.machine, self._holdings)
+        self._killer = OomKiller(world.machine, world.table, self._holdings)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim = Reclaim(self._swap, recursive=recursive)
         self._next: int | None = None  # when a limit is reached or a process goes on
@@ -191,11 +191,13 @@ class MemoryResource:
 
     def _limits(self, holding: Holding) -> Iterator[_Limit]:
         """The limits above a process, in the order in which they are tried, and the machine's memory."""
-        for css in self._counters(holding):
-            if css.max != PAGE_COUNTER_MAX:
-                yield _Limit(css.max - css.pages, css)
+        counters = list(self._counters(holding))
+        for css in counters:
             if css.memsw_max != PAGE_COUNTER_MAX and not css.on_dfl:
                 yield _Limit(css.memsw_max - css.pages - css.swap_pages, css, "memory.memsw.")
+        for css in counters:
+            if css.max != PAGE_COUNTER_MAX:
+                yield _Limit(css.max - css.pages, css)
         yield _Limit(self._total - self._hierarchy.root.memory.total // PAGE_SIZE, None)
 
     def _tightest(self, holding: Holding) -> _Limit:
@@ -284,7 +286,7 @@ class MemoryResource:
         if css is not None and css.oom_kill_disable and not css.on_dfl:
             self._note_max(css, limit.prefix, _MAX_BEFORE_KILL)
             self._block(holding, "oom")
-            css.under_oom = True
+            css.waiting = (*css.waiting, holding.process.pid)
             css.note_event("oom")
             css.signal_oom()
             return
@@ -339,10 +341,10 @@ class MemoryResource:
     def _kill(self, css: Memory | None) -> bool:
         """Kill for a cgroup, or for the machine. False if nobody can be killed."""
         victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
-        for victim in victims:
-            self._holdings.pop(victim.process.pid, None)
-            self._busy.pop(victim.process.pid, None)
-            self._world.kill(victim.process)
+        for pid in victims:
+            self._holdings.pop(pid, None)
+            self._busy.pop(pid, None)
+            self._world.kill(pid)
         return bool(victims)
 
     # -- processes that wait for room ---------------------------------------------------------------------
@@ -354,7 +356,7 @@ class MemoryResource:
         holding.blocked = None
         holding.since = self._world.now
         for css in self._counters(holding):
-            css.under_oom = any(one.blocked == "oom" and css in self._counters(one) for one in self._holdings.values())
+            css.waiting = tuple(pid for pid in css.waiting if pid != holding.process.pid)
 
     def _retry(self) -> None:
         """Let the processes try again that wait for room, where there is some or the OOM killer may work."""

@@ -12,18 +12,23 @@ from ..effects.oom import IMMUNE, badness, choose
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
     from ..machine.machine import Machine
+    from ..tasks.process_table import ProcessTable
     from .holding import Holding
 
 
-class OomKiller:
-    """Chooses victims among the processes that hold memory, by pid."""
+_UNKILLABLE = (1, 2)  # init, kthreadd
 
-    def __init__(self, machine: Machine, holdings: Mapping[int, Holding]) -> None:
+
+class OomKiller:
+    """Chooses victims among the processes of a table, some of which hold memory."""
+
+    def __init__(self, machine: Machine, table: ProcessTable, holdings: Mapping[int, Holding]) -> None:
+        self._table = table
         self._holdings = holdings
         self._memory = machine.memory // PAGE_SIZE
         self._swap = machine.swap // PAGE_SIZE
 
-    def victims(self, top: Cgroup) -> list[Holding]:
+    def victims(self, top: Cgroup) -> list[int]:
         """Whom to kill in a cgroup that is out of memory, in the root for the machine; none if all are immune.
 
         With memory.oom.group the victim's group dies with it. The kills are counted in memory.events, that of the
@@ -31,35 +36,40 @@ class OomKiller:
         """
         css = top.effective_css("memory")
         limit = self._limit(css if isinstance(css, Memory) and css.parent is not None else None)
-        chosen = choose((one, self._points(one, limit)) for one in self._in_order(top))
+        chosen = choose(((pid, cgroup), self._points(pid, limit)) for pid, cgroup in self._in_order(top))
         if chosen is None:
             return []
-        self._count(chosen)
-        group = _group(chosen.cgroup, top)
+        victim, cgroup = chosen
+        _count(cgroup)
+        group = _group(cgroup, top)
         if group is None:
-            return [chosen]
+            return [victim]
         group.note_event("oom_group_kill")
-        members = [one for one in self._in_order(group.cgroup) if one.process.workload.oom_score_adj != IMMUNE]
-        for one in members:
-            self._count(one)
-        return members
+        members = [(pid, home) for pid, home in self._in_order(group.cgroup) if self._adj(pid) != IMMUNE]
+        for _, home in members:
+            _count(home)
+        return [pid for pid, _ in members]
 
-    def _in_order(self, top: Cgroup) -> Iterator[Holding]:
+    def _in_order(self, top: Cgroup) -> Iterator[tuple[int, Cgroup]]:
         """Processes as the kernel looks at them: a cgroup before those below it, as cgroup.procs lists them."""
-        homes = {above for one in self._holdings.values() for above in one.cgroup.lineage()}
         stack = [top]
         while stack:
             cgroup = stack.pop()
             hierarchy = cgroup.hierarchy
-            tasks = hierarchy.leaders(cgroup) if hierarchy.dfl else [tid for tid, _ in hierarchy.members(cgroup)]
+            tasks = hierarchy.leaders(cgroup) if hierarchy.dfl else [t for t, p in hierarchy.members(cgroup) if t == p]
             for pid in tasks:
-                if pid in self._holdings:
-                    yield self._holdings[pid]
-            stack.extend(child for child in reversed(cgroup.children.values()) if child in homes)
+                if self._table.find(pid) is not None and pid not in _UNKILLABLE:
+                    yield pid, cgroup
+            stack.extend(child for child in reversed(cgroup.children.values()) if child.populated)
 
-    @staticmethod
-    def _points(one: Holding, limit: int) -> int | None:
-        return badness(rss=one.anon, swap=one.swap, adj=one.process.workload.oom_score_adj, limit=limit)
+    def _adj(self, pid: int) -> int:
+        return self._holdings[pid].process.workload.oom_score_adj if pid in self._holdings else 0
+
+    def _points(self, pid: int, limit: int) -> int | None:
+        one = self._holdings.get(pid)
+        if one is None:
+            return 0
+        return badness(rss=one.anon, swap=one.swap, adj=self._adj(pid), limit=limit)
 
     def _limit(self, css: Memory | None) -> int:
         """Pages that may be used where it is out of memory (mem_cgroup_get_max); all there are on the machine."""
@@ -69,11 +79,12 @@ class OomKiller:
             return css.max + min(css.swap_max, self._swap)
         return css.max + (min(css.memsw_max - css.max, self._swap) if css.swappiness else 0)
 
-    @staticmethod
-    def _count(victim: Holding) -> None:
-        css = victim.cgroup.effective_css("memory")
-        if isinstance(css, Memory):
-            css.note_event("oom_kill")
+
+def _count(cgroup: Cgroup) -> None:
+    """Count a kill in the cgroup of the victim."""
+    css = cgroup.effective_css("memory")
+    if isinstance(css, Memory):
+        css.note_event("oom_kill")
 
 
 def _group(cgroup: Cgroup, top: Cgroup) -> Memory | None:

@@ -25,6 +25,7 @@ class Process:
     loops: int = 0
     serial: int = 0  # of the phase's end in the queue
     frozen: bool = False
+    orphan: bool = True  # its parent is init, which waits for it at once when it has ended
     waits: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -78,6 +78,8 @@ class Reclaim:
             most = [one.unprotected(its) for one, its in zip(sources, protections, strict=True)]
             can = [min(most[n], self._can(one, room - got.swap)) for n, one in enumerate(sources)]
             parts = _parts(left, can)
+            if sum(can) < left:
+                self._note_swap_events(sources, room - got.swap)
             before = [one.usage for one in sources]
             self._take(sources, parts, got, room)
             for source, was in zip(sources, before, strict=True):
@@ -102,6 +104,19 @@ class Reclaim:
         return sum(one.cold for one in source.holdings) + min(
             sum(one.anon for one in source.holdings), max(0, room), _swap_room(source.cgroup)
         )
+
+    def _note_swap_events(self, sources: list[_Source], room: int) -> None:
+        """Count that swap ran out in the middle. Newer kernels look before they try (seen on 5.10, 6.1, 6.12, 7.2)."""
+        for source in sources:
+            css = source.cgroup.effective_css("memory")
+            if not isinstance(css, Memory) or not css.on_dfl:
+                continue
+            anon, most = sum(one.anon for one in source.holdings), _swap_room(source.cgroup)
+            if 0 < most < min(anon, room) and not css.kernel.at_least(6, 12):
+                css.note_swap_event("max")
+                css.note_swap_event("fail")
+            elif 0 < room < min(anon, most) and not css.kernel.at_least(7, 2):
+                css.note_swap_event("fail")
 
     def _take(self, sources: list[_Source], parts: list[int], got: Reclaimed, room: int) -> None:
         for source, part in zip(sources, parts, strict=True):

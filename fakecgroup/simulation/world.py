@@ -92,11 +92,14 @@ class World:
         process.serial += 1
         heapq.heappush(self._queue, (time, next(self._order), process.pid, process.serial))
 
-    def kill(self, process: Process) -> None:
-        """Kill a process now, as SIGKILL does. Does nothing if it is gone."""
-        if self._processes.get(process.pid) is process:
+    def kill(self, pid: int) -> None:
+        """Kill a process of the table now, as SIGKILL does. Does nothing if it is gone."""
+        process = self._processes.get(pid)
+        if process is not None:
             self._show(process)
-            self.table.kill(process.pid)
+        if self.table.find(pid) is not None:
+            self.table.kill(pid)
+        if process is not None:
             self._end(process)
 
     # -- processes ----------------------------------------------------------------------------------
@@ -108,6 +111,16 @@ class World:
         self._changed = True
         self._show(process)
         self.end_phase(process, self.now + (0 if at_once else workload.delay))
+
+    def change(self, pid: int, workload: Workload) -> None:
+        """Let a process live through a workload from now on, which may be one of the table that had none."""
+        process = self._processes.get(pid)
+        if process is None:
+            self.add(pid, workload)
+            process = self._processes[pid]
+            process.orphan = False
+        process.workload, process.number, process.loops = workload, -1, 0
+        self.end_phase(process, self.now)
 
     def remove(self, pid: int) -> None:
         """Let a process exit now."""
@@ -151,12 +164,12 @@ class World:
                 self._restarts.add(self.now, restart.workload, restart.cgroups)
 
     def _forget(self, pid: int) -> None:
-        """Drop a process that has ended. Its parent, init, waits for it at once."""
+        """Drop a process that has ended. If its parent is init, it is waited for at once."""
         self._host.task_exited(pid)
-        del self._processes[pid]
+        orphan = self._processes.pop(pid).orphan
         self._places.pop(pid, None)
         self._changed = True
-        if self.table.find(pid) is not None:
+        if orphan and self.table.find(pid) is not None:
             self.table.reap(pid)
             self._host.task_reaped(pid)
 

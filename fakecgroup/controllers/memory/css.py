@@ -66,7 +66,7 @@ class Memory(Css):
     move_charge: int = 0
     event_fds: tuple[EventFd, ...] = ()
     oom_event_fds: tuple[EventFd, ...] = ()
-    under_oom: bool = False  # a task waits for room, as the OOM killer is disabled
+    waiting: tuple[int, ...] = ()  # processes that wait for room, as the OOM killer is disabled
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
     # marks of the usage
     watermark: Mapping[str, int] = MappingProxyType({})  # peak in bytes, by the beginning of the file's v1 name
@@ -264,8 +264,9 @@ class Memory(Css):
 
     @property
     def is_under_oom(self) -> bool:
-        """True if a task here, or in a group above, waits for room (mem_cgroup_mark_under_oom)."""
-        return any(css.under_oom for css in self.counters())
+        """True if a task waits for room in this group, or in one above (mem_cgroup_mark_under_oom)."""
+        tasks = [self.cgroup.hierarchy.processes.find(pid) for css in self.counters() for pid in css.waiting]
+        return any(task is not None and not task.zombie for task in tasks)
 
 
 @cache

@@ -56,7 +56,7 @@ def _world(kernel: Kernel) -> World:
 
 def test_a_process_that_a_resource_kills_is_gone_and_counted(kernel: Kernel) -> None:
     world = _world(kernel)
-    world.resources[-2] = _Memory(3 * _SECOND, world.kill)
+    world.resources[-2] = _Memory(3 * _SECOND, lambda process: world.kill(process.pid))
     kernel.spawn("/a", Workload([{"for": "10s", "cpu": 1}]))
     kernel.advance(5)
     assert kernel.read("/a/cgroup.procs") == ""
