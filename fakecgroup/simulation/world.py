@@ -151,6 +151,7 @@ class World:
         process = self._processes.get(pid)
         if process is not None:
             self.kills.append(Kill(self.now, pid, process.workload.name, self._host.paths_of(pid)))
+            self.hierarchies[-1].membership.count_process(pid)  # nobody asks a zombie
 
     def _end(self, process: Process) -> None:
         """Drop a process that has exited or was killed, and note that it starts again."""

@@ -239,3 +239,11 @@ def test_a_process_whose_cgroup_is_gone_does_not_restart(kernel: Kernel) -> None
     kernel.rmdir("/a")
     kernel.advance(5)
     assert kernel.next_event() is None
+
+
+def test_what_a_process_used_until_it_is_killed_is_counted_at_once(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    kernel.spawn("/a", Workload([_BUSY]))
+    kernel.advance(2)
+    kernel.write("/a/cgroup.kill", "1")
+    assert _usage(kernel, "/a") == pytest.approx(2)
