@@ -53,6 +53,7 @@ class Cgroup(Directory):
     memory_here: MemoryUse = MemoryUse()
     faults: Faults = Faults()  # of processes that were here or below when they faulted
     faults_here: Faults = Faults()
+    reclaimed: int = 0  # pages of simulated processes that reclaim took, here and below
     stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu, memory, io
     freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
 

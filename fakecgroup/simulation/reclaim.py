@@ -138,6 +138,9 @@ class Reclaim:
                 if pages:
                     got.holdings[holding] = None
             source.usage -= drop + out
+            if drop + out:
+                for above in source.cgroup.lineage():
+                    above.reclaimed += drop + out
 
 
 class _Protections:

@@ -12,7 +12,7 @@ from ...parse import kstrtoint, memparse, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
-from .statistics import fault_counts, numa_stat_items, stat_amounts, stat_items
+from .statistics import fault_counts, numa_stat_items, reclaim_counts, stat_amounts, stat_items
 from .watermark import Peak
 
 if TYPE_CHECKING:
@@ -158,8 +158,9 @@ def show_swap_events(css: Memory) -> str:
 
 
 def show_stat(css: Memory) -> str:
-    """Bytes here and below, and page faults; other events are 0."""
+    """Bytes here and below, page faults and what reclaim took; other events are 0."""
     amounts = stat_amounts(css.used(), css.usage * PAGE_SIZE) | fault_counts(css.faults())
+    amounts |= reclaim_counts(css.cgroup.reclaimed)
     return "".join(f"{name} {amounts.get(name, 0)}\n" for name in stat_items(css.kernel))
 
 

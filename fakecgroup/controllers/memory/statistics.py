@@ -162,3 +162,8 @@ def lists(use: MemoryUse) -> dict[str, int]:
 def fault_counts(faults: Faults) -> dict[str, int]:
     """The known events."""
     return {"pgfault": faults.total, "pgmajfault": faults.major}
+
+
+def reclaim_counts(pages: int) -> dict[str, int]:
+    """The events of reclaim that took so many pages, all for processes at a limit; it looks at no others (modelled)."""
+    return dict.fromkeys(("pgscan", "pgscan_direct", "pgsteal", "pgsteal_direct"), pages)
