@@ -417,8 +417,15 @@ class Kernel:
         """Start the processes of a workload in a cgroup, on v1 in one of each hierarchy that matters.
 
         Time passes for them in `advance` alone. Returns their pids. Raises what a write to cgroup.procs raises, and
-        TypeError if `processes` is no `ProcessTable` and no `JoinedProcesses`. Nothing is left of them then.
+        TypeError if `processes` is no `ProcessTable` and no `JoinedProcesses`, and ValueError for a block device that
+        the machine does not have. Nothing is left of them then.
         """
+        for phase in workload.phases:
+            if phase.io is not None and phase.io.device not in self.machine.block_devices:
+                devices = ", ".join(self.machine.block_devices) or "none"
+                raise ValueError(
+                    f"no block device {phase.io.device}; there is {devices} (block-devices of the machine)"
+                )
         world = self._simulation()
         pids = []
         try:

@@ -56,6 +56,8 @@ class Stage:
             raise ScenarioError(
                 f"{placed.place}: no process can be in {', '.join(placed.cgroups)}: {why(error)}"
             ) from None
+        except ValueError as error:
+            raise ScenarioError(f"{placed.place}: {error}") from None
 
 
 def why(error: OSError) -> str:

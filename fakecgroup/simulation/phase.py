@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .words import parse_cpu, parse_duration, parse_growth, parse_memory, parse_share
+from .words import parse_cpu, parse_device, parse_duration, parse_growth, parse_memory, parse_share
 
-_KEYS = ("for", "run", "sleep", "cpu", "memory", "file", "reclaimable", "kernel", "hugetlb")
-_LATER = ("io",)
+_KEYS = ("for", "run", "sleep", "cpu", "memory", "file", "reclaimable", "kernel", "hugetlb", "io")
+_BLOCK = 64 << 10  # bytes of an operation
 _HUGE_PAGES = (2 << 20, 1 << 30, 32 << 20, 64 << 10)  # bytes
 
 _T = TypeVar("_T")
@@ -24,12 +24,22 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    """What a process would read from and write to a disk (`259:0`), in bytes per second, in blocks of bytes."""
+
+    device: str
+    read: int
+    write: int
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """A part of a process's life: it would use `cpu` CPUs for `time` ns, or needs `run` ns of CPU time.
 
     Exactly one of the two is set. `memory` is anonymous. `file` are bytes of page cache, of which the part
     `reclaimable` can be dropped. `kernel` are bytes of the kernel's memory. `hugetlb` are pairs of a huge page's size
-    and an amount, in bytes. None stands for what the process holds already.
+    and an amount, in bytes. None stands for what the process holds already. `io` is None if it moves nothing.
     """
 
     time: int | None
@@ -40,6 +50,7 @@ class Phase:
     reclaimable: float = 1.0
     kernel: int | None = None
     hugetlb: tuple[tuple[int, int], ...] | None = None
+    io: Transfer | None = None
 
     @property
     def keeps_memory(self) -> bool:
@@ -63,6 +74,7 @@ def read_phases(phases: Sequence[Mapping[str, object]]) -> tuple[Phase, ...]:
         raise ValueError("phases: there must be a list of at least one")
     made: list[Phase] = []
     cpu, reclaimable = 0.0, 1.0
+    io: Transfer | None = None
     for number, words in enumerate(phases):
         where = f"phases[{number}]"
         kind = _kind(where, words)
@@ -71,6 +83,10 @@ def read_phases(phases: Sequence[Mapping[str, object]]) -> tuple[Phase, ...]:
             if kind != "for":
                 raise ValueError(f"{where}: cpu goes with for; a phase that runs takes one CPU, one that sleeps none")
             cpu = read_value(f"{where}.cpu", words["cpu"], parse_cpu)
+        if "io" in words:
+            if kind != "for":
+                raise ValueError(f"{where}: io goes with for; a phase that runs or sleeps moves nothing")
+            io = _transfer(f"{where}.io", words["io"])
         if "reclaimable" in words:
             reclaimable = read_value(f"{where}.reclaimable", words["reclaimable"], parse_share)
         made.append(
@@ -83,6 +99,7 @@ def read_phases(phases: Sequence[Mapping[str, object]]) -> tuple[Phase, ...]:
                 reclaimable,
                 _size(where, "kernel", words),
                 _huge_pages(f"{where}.hugetlb", words["hugetlb"]) if "hugetlb" in words else None,
+                io if kind == "for" else None,
             )
         )
     return tuple(made)
@@ -93,8 +110,6 @@ def _kind(where: str, words: object) -> str:
     if not isinstance(words, Mapping):
         raise ValueError(f"{where}: {words!r} is no mapping such as {{for: 10s, cpu: 1}}")
     for key in words:
-        if key in _LATER:
-            raise ValueError(f"{where}: {key} is not simulated yet; of a phase there is {', '.join(_KEYS)}")
         if key not in _KEYS:
             raise ValueError(f"{where}: no key {key!r}; there is {', '.join(_KEYS)}")
     kinds = [key for key in ("for", "run", "sleep") if key in words]
@@ -129,3 +144,21 @@ def _huge_pages(where: str, words: object) -> tuple[tuple[int, int], ...]:
             )
         made[size] = -(-read_value(f"{where}.{key}", value, parse_memory) // size) * size
     return tuple(made.items())
+
+
+def _transfer(where: str, words: object) -> Transfer:
+    if not isinstance(words, Mapping):
+        raise ValueError(f'{where}: {words!r} is no mapping such as {{device: "259:0", read: 10Mi/s}}')
+    for key in words:
+        if key not in ("device", "read", "write", "block"):
+            raise ValueError(f"{where}: no key {key!r}; there is device, read, write, block")
+    if "device" not in words:
+        raise ValueError(f"{where}: device is missing")
+    device = read_value(f"{where}.device", words["device"], parse_device)
+    read, write = (
+        read_value(f"{where}.{key}", words[key], parse_growth) if key in words else 0 for key in ("read", "write")
+    )
+    block = read_value(f"{where}.block", words["block"], parse_memory) if "block" in words else _BLOCK
+    if block < 1:
+        raise ValueError(f"{where}.block: a block has a byte at least")
+    return Transfer(device, read, write, block)

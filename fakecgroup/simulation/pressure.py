@@ -20,6 +20,7 @@ _HZ = 250
 _WHOLE = 1_000_000_000  # rates are in billionths, as whole numbers, so that sums are exact
 _ENOUGH = 100_000  # changes after which they are worked off
 
+_Wait = tuple[int, int, int]  # the time, by how much waiting rates change then, and these weighted (`stalled_of`)
 _Change = tuple[int, int, int, int]  # the time, and by how much active, waiting and used rates change then
 
 
@@ -33,7 +34,7 @@ class _Log:
         self.changes: list[_Change] = []
         self.allowed = 0  # the CPUs of all that told
         self.stalls = False  # somebody waits for the CPU
-        self.waits: dict[str, list[tuple[int, int]]] = {}
+        self.waits: dict[str, list[_Wait]] = {}
 
 
 class Pressure:
@@ -104,8 +105,9 @@ class Pressure:
             self._pieces += len(logs)
         for name, share in demand.waits.items():
             waiting = round(share * threads * _WHOLE)
+            weighted = round(waiting * min(1.0, share + active / (time * threads)))
             for log in logs if waiting else ():
-                log.waits.setdefault(name, []).extend(((since, waiting), (now, -waiting)))
+                log.waits.setdefault(name, []).extend(((since, waiting, weighted), (now, -waiting, -weighted)))
 
     # -- what was told ------------------------------------------------------------------------------
 
@@ -148,20 +150,21 @@ class Pressure:
         if some and last > begun:
             stalls.add(last, last - begun, some * (last - begun), 0.0 if root else full * (last - begun))
 
-    def _settle_waits(self, log: _Log, name: str, changes: list[tuple[int, int]]) -> None:
+    def _settle_waits(self, log: _Log, name: str, changes: list[_Wait]) -> None:
         """Count stalls for memory or io."""
-        merged = [(time, waiting, 0) for time, waiting in changes]
-        merged += [(time, 0, active) for time, active, _, _ in log.changes]
+        merged = [(time, waiting, weighted, 0) for time, waiting, weighted in changes]
+        merged += [(time, 0, 0, active) for time, active, _, _ in log.changes]
         merged.sort()
         stalls = self._stalls(log.cgroup, name, changes[0][0])
-        waiting = active = 0
+        waiting = weighted = active = 0
         last = merged[0][0]
-        for time, more_waiting, more_active in merged:
+        for time, more_waiting, more_weighted, more_active in merged:
             if time > last and waiting > 0:
-                some, full = stalled_of(waiting / _WHOLE, active / _WHOLE, self._cpus)
+                some, full = stalled_of(waiting / _WHOLE, weighted / _WHOLE, active / _WHOLE, self._cpus)
                 stalls.add(time, time - last, some * (time - last), full * (time - last))
             last = time
             waiting += more_waiting
+            weighted += more_weighted
             active += more_active
 
     @staticmethod

@@ -10,6 +10,7 @@ _UNITS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 10**9, "": 10**9, "m"
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s|m|h)?")
 _CPU = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m)?")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
+_DEVICE = re.compile(r"(0|[1-9][0-9]{0,3}):(0|[1-9][0-9]{0,6})")
 _MOST_BYTES = 1 << 60
 _MOST = 100 * 365 * 86400 * 10**9  # ns
 
@@ -49,8 +50,15 @@ def parse_growth(text: str) -> int:
     """Bytes per second of `10Mi/s`. Raises ValueError for anything else."""
     size, slash, unit = text.rpartition("/")
     if not slash or unit != "s":
-        raise ValueError(f"{text!r} is no growth: write a size and /s, such as 10Mi/s")
+        raise ValueError(f"{text!r} is no rate: write a size and /s, such as 10Mi/s")
     return parse_memory(size)
+
+
+def parse_device(text: str) -> str:
+    """A disk's number, `259:0`. Raises ValueError for anything else."""
+    if _DEVICE.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no block device: write MAJOR:MINOR, such as 259:0")
+    return text
 
 
 def parse_share(text: str) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..tasks.usage import CpuTime, CpuUse
 from .cpu import CpuResource
 from .hugetlb import HugetlbResource
+from .io import IoResource
 from .kill import Kill
 from .memory import MemoryResource
 from .pressure import Pressure
@@ -68,7 +69,7 @@ class World:
         self._cpu = CpuResource(self, self._pressure)
         self._memory = MemoryResource(self)
         # the CPU is last: what waits for another is not runnable
-        self.resources: list[Resource] = [HugetlbResource(self), self._memory, self._cpu]
+        self.resources: list[Resource] = [HugetlbResource(self), self._memory, IoResource(self), self._cpu]
 
     # -- what the resources ask ----------------------------------------------------------------------
 

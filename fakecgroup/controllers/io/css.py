@@ -26,11 +26,47 @@ def _no_limits() -> dict[str, int]:
 
 
 @dataclass(slots=True)
+class Counters:
+    """Bytes and operations of a disk (struct blkg_iostat)."""
+
+    rbytes: float = 0.0
+    wbytes: float = 0.0
+    rios: float = 0.0
+    wios: float = 0.0
+
+    def add(self, read: float, written: float, block: int) -> None:
+        """Count bytes that were moved in blocks."""
+        self.rbytes += read
+        self.wbytes += written
+        self.rios += read / block
+        self.wios += written / block
+
+    def whole(self) -> tuple[int, int, int, int]:
+        """rbytes, wbytes, rios and wios, as files show them."""
+        return int(self.rbytes), int(self.wbytes), int(self.rios), int(self.wios)
+
+
+@dataclass(slots=True)
 class Group:
-    """One disk in one cgroup (struct blkcg_gq): limits by their io.max key, and the io.cost weight (0: none)."""
+    """One disk in one cgroup (struct blkcg_gq): limits by their io.max key, and the io.cost weight (0: none).
+
+    `counters` are what was moved by the cgroup and those below, `own` by the cgroup alone: bytes and operations.
+    """
 
     limits: dict[str, int] = field(default_factory=_no_limits)
     weight: int = 0
+    counters: Counters | None = None
+    own: Counters | None = None
+
+    def add(self, read: float, written: float, block: int) -> None:
+        """Count bytes that were moved in blocks, here or below."""
+        self.counters = self.counters or Counters()
+        self.counters.add(read, written, block)
+
+    def add_own(self, read: float, written: float, block: int) -> None:
+        """Count bytes that were moved by processes of this cgroup."""
+        self.own = self.own or Counters()
+        self.own.add(read, written, block)
 
 
 class Io(Css):

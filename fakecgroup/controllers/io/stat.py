@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...core.cftype import CFType
-from .css import Io
+from .css import Group, Io
 
-# The counters of a disk after boot: its first page was read to look for partitions.
-_DISK = "rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0"
+# What a disk has counted after boot: its first page was read to look for partitions.
+_AT_BOOT = (4096, 0, 1, 0)
 
 
 def show_stat(css: Io) -> str:
@@ -15,8 +15,8 @@ def show_stat(css: Io) -> str:
     5.10 leaves a disk without either out.
     """
     lines = []
-    for disk, _ in css.newest_first():
-        counters = _DISK if css.parent is None else ""
+    for disk, group in css.newest_first():
+        counters = _counters(css, group)
         cost = css.root.costs.get(disk)
         if cost is not None and cost.enabled:
             counters += " cost.vrate=100.00" if css.parent is None else ""
@@ -26,8 +26,22 @@ def show_stat(css: Io) -> str:
     return "".join(lines)
 
 
+def _counters(css: Io, group: Group) -> str:
+    """The counters; empty if all are 0."""
+    counts = group.counters.whole() if group.counters is not None else (0, 0, 0, 0)
+    if css.parent is None:
+        rbytes, wbytes, rios, wios = (count + before for count, before in zip(counts, _AT_BOOT, strict=True))
+    elif any(counts):
+        rbytes, wbytes, rios, wios = counts
+    else:
+        return ""
+    return f"rbytes={rbytes} wbytes={wbytes} rios={rios} wios={wios} dbytes=0 dios=0"
+
+
 def write_reset_stats(css: Io, value: int) -> None:
-    """Take any number, which resets the counters: they are 0 already."""
+    """Take any number, which resets the counters (blkcg_reset_stats)."""
+    for group in css.groups.values():
+        group.counters = group.own = None
 
 
 DFL = (CFType("io.stat", show=show_stat),)

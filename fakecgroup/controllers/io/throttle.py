@@ -83,11 +83,24 @@ def _device_row(name: str, key: str) -> CFType:
     return CFType(f"blkio.throttle.{name}", show=show, write=write)
 
 
-def show_counters(css: Io) -> str:
-    """Six lines per throttled disk and their sum, all 0 (tg_print_rwstat)."""
-    disks = [disk for disk, _ in css.newest_first() if not lazy(css) or disk in css.root.throttled]
-    kinds = ("Read", "Write", "Sync", "Async", "Discard", "Total")
-    return "".join(f"{disk} {kind} 0\n" for disk in disks for kind in kinds) + "Total 0\n"
+def _counters_row(name: str, *, operations: bool, recursive: bool) -> CFType:
+    def show(css: Io) -> str:
+        """Six lines per throttled disk and their sum (tg_print_rwstat). All is synchronous: nothing is cached."""
+        lines = []
+        every = 0
+        for disk, group in css.newest_first():
+            if lazy(css) and disk not in css.root.throttled:
+                continue
+            counters = group.counters if recursive else group.own
+            counts = counters.whole() if counters is not None else (0, 0, 0, 0)
+            read, written = counts[2:] if operations else counts[:2]
+            total = read + written
+            kinds = {"Read": read, "Write": written, "Sync": total, "Async": 0, "Discard": 0, "Total": total}
+            lines += [f"{disk} {kind} {count}\n" for kind, count in kinds.items()]
+            every += total
+        return "".join(lines) + f"Total {every}\n"
+
+    return CFType(f"blkio.throttle.{name}", show=show)
 
 
 DFL = (CFType("io.max", Where.CHILD, show=show_max, write=write_max),)
@@ -96,8 +109,8 @@ LEGACY = (
     _device_row("write_bps_device", "wbps"),
     _device_row("read_iops_device", "riops"),
     _device_row("write_iops_device", "wiops"),
-    CFType("blkio.throttle.io_service_bytes", show=show_counters),
-    CFType("blkio.throttle.io_service_bytes_recursive", show=show_counters),
-    CFType("blkio.throttle.io_serviced", show=show_counters),
-    CFType("blkio.throttle.io_serviced_recursive", show=show_counters),
+    _counters_row("io_service_bytes", operations=False, recursive=False),
+    _counters_row("io_service_bytes_recursive", operations=False, recursive=True),
+    _counters_row("io_serviced", operations=True, recursive=False),
+    _counters_row("io_serviced_recursive", operations=True, recursive=True),
 )

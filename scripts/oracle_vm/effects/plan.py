@@ -3,7 +3,7 @@
 cgroup PATH                            is made, in this order
 write PATH TEXT                        before the tasks begin, in this order
 task NAME CGROUP NICE OOM_SCORE_ADJ THREADS DELAY LOOP     LOOP -1: for ever
-phase for|run|sleep NS CPUS MEMORY GROW FILE READ WRITE BLOCK    of the last task; -1: as before
+phase for|run|sleep NS CPUS MEMORY GROW FILE READ WRITE BLOCK DISK    of the last task; -1: as before
 file PATH                              is read at each look
 at NS look                             in the order of time
 at NS write PATH TEXT
@@ -84,4 +84,9 @@ def _phase(placed: Placed, phase: Phase) -> str:
     time = phase.run if phase.run is not None else phase.time
     held, grow = (-1, 0) if phase.memory is None else (phase.memory.start, phase.memory.rate)
     file = -1 if phase.file is None else phase.file
-    return f"phase {kind} {time} {int(phase.cpu)} {-1 if held is None else held} {grow} {file} 0 0 0"
+    line = f"phase {kind} {time} {int(phase.cpu)} {-1 if held is None else held} {grow} {file}"
+    if phase.io is None:
+        return f"{line} 0 0 0 0:0"
+    if phase.cpu or phase.io.read and phase.io.write:
+        raise MachineError(f"{placed.place}: the guest's tasks read or write, and nothing beside")
+    return f"{line} {phase.io.read} {phase.io.write} {phase.io.block} {phase.io.device}"

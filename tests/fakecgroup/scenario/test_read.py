@@ -58,7 +58,7 @@ def test_all_parts_are_read() -> None:
         ("workloads:\n  - {phases: []}", "s.yaml:2:5: cgroup is missing"),
         ("workloads:\n  - {cgroup: a, phases: []}", "s.yaml:2:5: phases: there must be a list"),
         ("workloads:\n  - {cgroup: a, instance: 2}", "s.yaml:2:17: no key 'instance'; there is name, "),
-        ("workloads:\n  - {cgroup: a, phases: [{for: 1s, io: {}}]}", "s.yaml:2:5: phases[0]: io is not simulated yet"),
+        ("workloads:\n  - {cgroup: a, phases: [{for: 1s, io: {}}]}", "s.yaml:2:5: phases[0].io: device is missing"),
         ("at:\n  - {write: {a: b}}", "s.yaml:2:5: time is missing"),
         ("expect:\n  - {time: 1s}", "s.yaml:2:5: one of file and killed is needed"),
         ("expect:\n  - {time: 1s, file: a}", "s.yaml:2:5: one of has and between is needed"),

@@ -30,7 +30,7 @@ def test_cpu_carries_over_to_later_phases() -> None:
         ([{"for": "soon"}], r"phases\[0\]\.for: 'soon' is no time"),
         ([{"for": "1s", "cpu": "-1"}], r"phases\[0\]\.cpu: '-1' is no amount of CPU"),
         ([{"sleep": "1s", "cpu": "1"}], r"phases\[0\]: cpu goes with for"),
-        ([{"for": "1s", "io": "1Mi"}], r"phases\[0\]: io is not simulated yet"),
+        ([{"for": "1s", "io": "1Mi"}], r"phases\[0\]\.io: '1Mi' is no mapping such as"),
         ([{"for": "1s", "cores": "1"}], r"phases\[0\]: no key 'cores'"),
         (["10s"], r"phases\[0\]: '10s' is no mapping"),
     ],

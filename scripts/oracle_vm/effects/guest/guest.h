@@ -18,8 +18,9 @@ struct phase {
 	int cpus;
 	int64_t memory, grow; /* bytes to hold from now on (-1: as before), and bytes per second */
 	int64_t file;         /* bytes of page cache to hold, -1: as before */
-	int64_t io_read, io_write; /* bytes per second, from and to the first disk */
+	int64_t io_read, io_write; /* bytes per second */
 	int block;            /* bytes of each request */
+	int disk[2];          /* major and minor */
 };
 
 struct task {

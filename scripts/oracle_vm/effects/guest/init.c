@@ -190,8 +190,8 @@ static void read_phase(char *line)
 	struct phase *phase = &task->phases[task->n_phases++];
 	char kind[8];
 	long long ns, memory, grow, file, reads, writes_;
-	sscanf(line, "%7s %lld %d %lld %lld %lld %lld %lld %d", kind, &ns, &phase->cpus, &memory, &grow, &file, &reads,
-	       &writes_, &phase->block);
+	sscanf(line, "%7s %lld %d %lld %lld %lld %lld %lld %d %d:%d", kind, &ns, &phase->cpus, &memory, &grow, &file, &reads,
+	       &writes_, &phase->block, &phase->disk[0], &phase->disk[1]);
 	phase->kind = kind[0] == 'f' ? FOR : kind[0] == 'r' ? RUN : SLEEP;
 	phase->ns = ns;
 	phase->memory = memory;

@@ -3,9 +3,12 @@
 #include "guest.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define PAGE 4096LL
@@ -46,25 +49,24 @@ void hold_file(int64_t bytes)
 	close(file);
 }
 
-/* Reads and writes blocks of the disk, each when it is due at the rate. */
+/* Reads or writes blocks, each followed by the sleep that makes the rate if nothing holds it up. */
 void transfer(const struct phase *phase, int64_t until)
 {
 	int reads = phase->io_read > 0;
-	int64_t rate = reads ? phase->io_read : phase->io_write, start = now_ns(), done = 0, at = 0;
-	int file = open("/dev/nvme0n1", (reads ? O_RDONLY : O_WRONLY) | O_DIRECT);
+	int64_t rate = reads ? phase->io_read : phase->io_write, at = 0;
+	char name[40];
+	snprintf(name, sizeof name, "/disk-%d:%d", phase->disk[0], phase->disk[1]);
+	mknod(name, S_IFBLK | 0600, makedev(phase->disk[0], phase->disk[1]));
+	int file = open(name, (reads ? O_RDONLY : O_WRONLY) | O_DIRECT);
 	char *block = aligned_alloc(PAGE, phase->block);
 	memset(block, 0, phase->block);
 	while (now_ns() < until) {
-		int64_t due = start + (int64_t)(done * 1e9 / rate);
-		if (due > until)
-			break;
-		if (due > now_ns())
-			sleep_until(due);
 		ssize_t n = reads ? pread(file, block, phase->block, at) : pwrite(file, block, phase->block, at);
 		if (n <= 0)
 			break;
-		done += n;
 		at = (at + n) % (32 << 20);
+		int64_t next = now_ns() + (int64_t)(n * 1e9 / rate);
+		sleep_until(next < until ? next : until);
 	}
 	free(block);
 	close(file);
