@@ -9,6 +9,7 @@ from ..core.cftype import PAGE_SIZE
 from ..tasks.usage import MemoryUse
 
 if TYPE_CHECKING:
+    from ..controllers.memory.css import Memory
     from ..core.cgroup import Cgroup
     from .phase import Phase
     from .process import Process
@@ -19,8 +20,9 @@ _UNIT = PAGE_SIZE * _SECOND  # a page that grows at a byte per second, in ns
 
 @dataclass(eq=False, slots=True)
 class Holding:
-    """Pages of one process. `cold` is the part of `file` that reclaim can drop, `swap` what it has moved out.
+    """Pages of one process, which are charged to `counters` (None: not looked at yet).
 
+    `cold` is the part of `file` that reclaim can drop, `swap` what it has moved out.
     `asks` are pages that it wants at once, by kind. From `since` on its anonymous memory grows by `rate` bytes per
     second, if it is not asleep until `wakes`, or content with what it was charged ahead until `until`. `blocked` is
     what it waits for without an end: room in a cgroup that is out of memory.
@@ -28,6 +30,7 @@ class Holding:
 
     process: Process
     cgroup: Cgroup
+    counters: tuple[Memory, ...] | None = None
     anon: int = 0
     swap: int = 0
     file: int = 0

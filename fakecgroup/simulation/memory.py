@@ -61,6 +61,8 @@ class MemoryResource:
         self._killer = OomKiller(world.machine, world.table, self._holdings)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim = Reclaim(self._swap, recursive=recursive)
+        self._homes: dict[Cgroup, list[Holding]] | None = None
+        self._growers: dict[Memory | None, int] = {}  # processes that grow, by what they are charged to
         self._next: int | None = None  # when a limit is reached or a process goes on
         world.table.memory_of = self._use_of
         self._hierarchy.membership.reclaimer = self
@@ -79,11 +81,12 @@ class MemoryResource:
             holding = self._holdings.get(process.pid)
             if holding is None:
                 holding = self._holdings[process.pid] = Holding(process, cgroup, since=self._world.now)
-            holding.cgroup = cgroup
+            holding.cgroup, holding.counters = cgroup, None
             if holding.frozen != process.frozen:
                 holding.frozen = process.frozen
                 holding.since = max(self._world.now, holding.until)
         self._busy = dict(self._holdings)
+        self._homes = None
         self._retry()
 
     def begin(self, process: Process) -> None:
@@ -184,14 +187,16 @@ class MemoryResource:
         self._charges.start(holding.process.pid, holding.cgroup)
         self._charges.look(holding.process.pid)
 
-    def _counters(self, holding: Holding) -> Iterator[Memory]:
-        css = holding.cgroup.effective_css("memory")
-        if isinstance(css, Memory):
-            yield from css.counters()
+    def _counters(self, holding: Holding) -> tuple[Memory, ...]:
+        """The groups that a process is charged to."""
+        if holding.counters is None:
+            css = holding.cgroup.effective_css("memory")
+            holding.counters = tuple(css.counters()) if isinstance(css, Memory) else ()
+        return holding.counters
 
     def _limits(self, holding: Holding) -> Iterator[_Limit]:
         """The limits above a process, in the order in which they are tried, and the machine's memory."""
-        counters = list(self._counters(holding))
+        counters = self._counters(holding)
         for css in counters:
             if css.memsw_max != PAGE_COUNTER_MAX and not css.on_dfl:
                 yield _Limit(css.memsw_max - css.pages - css.swap_pages, css, "memory.memsw.")
@@ -227,6 +232,7 @@ class MemoryResource:
             for time in (holding.wakes, holding.until):
                 if time > now and (soonest is None or time < soonest):
                     soonest = time
+        self._growers = {key: len(its_rates) for key, its_rates in rates.items()}
         for key, its_rates in rates.items():
             if room[key] >= PAGE_COUNTER_MAX // 2:
                 continue
@@ -264,7 +270,7 @@ class MemoryResource:
         """Pages of room that are as good as none: a page for each process that grows under the limit."""
         if holding.asks:
             return 1
-        return max(1, sum(css is None or css in self._counters(one) for one in self._holdings.values() if one.rate))
+        return self._growers.get(css, 1)
 
     def _charge(self, holding: Holding, pages: int) -> None:
         holding.charge(pages)
@@ -314,7 +320,7 @@ class MemoryResource:
                 return
         pages = min(self._batch, room, holding.asked or room)
         self._charge(holding, pages)
-        css_list = list(self._counters(holding))
+        css_list = self._counters(holding)
         over_memory = max((overage(css.pages, css.high) for css in css_list), default=0)
         over_swap = max((overage(css.swap_pages, css.swap_high) for css in css_list), default=0)
         jiffies = sleep(self._batch, over_memory, over_swap, _HZ, self._batch)
@@ -333,14 +339,23 @@ class MemoryResource:
     # -- reclaim and kills -------------------------------------------------------------------------------
 
     def _free(self, top: Cgroup, pages: int, *, may_swap: bool = True) -> Reclaimed:
-        got = self._reclaim.free(top, self._holdings.values(), pages, may_swap=may_swap and self._swap > 0)
+        got = self._reclaim.free(top, self._by_home(), pages, may_swap=may_swap and self._swap > 0)
         for holding in got.holdings:
             self._show(holding)
         return got
 
+    def _by_home(self) -> dict[Cgroup, list[Holding]]:
+        """The processes by their cgroup."""
+        if self._homes is None:
+            self._homes = {}
+            for holding in self._holdings.values():
+                self._homes.setdefault(holding.cgroup, []).append(holding)
+        return self._homes
+
     def _kill(self, css: Memory | None) -> bool:
         """Kill for a cgroup, or for the machine. False if nobody can be killed."""
         victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
+        self._homes = None
         for pid in victims:
             self._holdings.pop(pid, None)
             self._busy.pop(pid, None)

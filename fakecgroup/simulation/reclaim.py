@@ -7,7 +7,7 @@ memory.min. On v1 the machine takes from those over their soft limit first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,12 +62,11 @@ class Reclaim:
         self._swap = swap
         self._recursive = recursive  # the mount option memory_recursiveprot
 
-    def free(self, cgroup: Cgroup, holdings: Iterable[Holding], pages: int, *, may_swap: bool) -> Reclaimed:
-        """Take pages from processes in a cgroup and below. `holdings` are all that there are."""
+    def free(self, cgroup: Cgroup, homes: Mapping[Cgroup, list[Holding]], pages: int, *, may_swap: bool) -> Reclaimed:
+        """Take pages from processes in a cgroup and below. `homes` has all that there are, by where they are."""
         got = Reclaimed()
-        everybody = list(holdings)
-        room = max(0, self._swap - sum(one.swap for one in everybody)) if may_swap else 0
-        sources = self._sources(cgroup, everybody)
+        room = max(0, self._swap - sum(one.swap for its in homes.values() for one in its)) if may_swap else 0
+        sources = self._sources(cgroup, homes)
         if cgroup.parent is None and not cgroup.hierarchy.dfl:
             for source, over in _over_soft_limit(sources):
                 self._take([source], [min(over, pages - got.pages)], got, room)
@@ -88,15 +87,12 @@ class Reclaim:
                     css.note_event("low")
         return got
 
-    def _sources(self, top: Cgroup, holdings: list[Holding]) -> list[_Source]:
-        by_cgroup: dict[Cgroup, list[Holding]] = {}
-        for holding in holdings:
-            if any(above is top for above in holding.cgroup.lineage()):
-                by_cgroup.setdefault(holding.cgroup, []).append(holding)
+    def _sources(self, top: Cgroup, homes: Mapping[Cgroup, list[Holding]]) -> list[_Source]:
         protected = _Protections(top, recursive=self._recursive)
         return [
             _Source(cgroup, its, _usage(cgroup), protected.of(cgroup, "low"), protected.of(cgroup, "min"))
-            for cgroup, its in by_cgroup.items()
+            for cgroup in (top, *top.descendants())
+            if (its := homes.get(cgroup))
         ]
 
     def _can(self, source: _Source, room: int) -> int:
