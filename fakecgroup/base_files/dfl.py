@@ -19,7 +19,8 @@ from .pressure import (
     show_io_pressure,
     show_memory_pressure,
     write_cpu_pressure,
-    write_pressure,
+    write_io_pressure,
+    write_memory_pressure,
 )
 
 if TYPE_CHECKING:
@@ -379,7 +380,7 @@ FILES = (
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),
-    _pressure("io.pressure", show_io_pressure, write_pressure),
-    _pressure("memory.pressure", show_memory_pressure, write_pressure),
+    _pressure("io.pressure", show_io_pressure, write_io_pressure),
+    _pressure("memory.pressure", show_memory_pressure, write_memory_pressure),
     _pressure("cpu.pressure", show_cpu_pressure, write_cpu_pressure),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from errno import EBUSY, EINVAL
 from select import POLLERR, POLLPRI
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from ..credentials.capability import Capability
+from ..effects.pressure_trigger import PressureTrigger, Window
 from ..parse import scan_decimal
 from ..refuse import refuse
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _IDLE = " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
 _U32 = 1 << 32
+_USEC = 1000  # ns
 _WINDOW_MIN = 500_000  # µs, before 6.5
 _WINDOW_MAX = 10_000_000  # µs
 _WINDOW_UNPRIVILEGED = 2_000_000  # µs; unprivileged windows are multiples of it, the averages' interval
@@ -47,10 +50,27 @@ def _lines(cgroup: Cgroup, resource: str) -> list[str]:
     return [f"some{_IDLE}", f"full{_IDLE}"] if stalls is None else stalls.lines(cgroup.hierarchy.now())
 
 
-def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+def totals(cgroup: Cgroup, resource: str) -> dict[str, int]:
+    """ns of `some` and of `full` so far."""
+    stalls = cgroup.stalls.get(resource)
+    return {"some": 0, "full": 0} if stalls is None else {"some": round(stalls.some), "full": round(stalls.full)}
+
+
+def write_memory_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+    """Set a trigger (`_set_trigger`)."""
+    _set_trigger(cgroup, "memory", text, of)
+
+
+def write_io_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
+    """Set a trigger (`_set_trigger`)."""
+    _set_trigger(cgroup, "io", text, of)
+
+
+def _set_trigger(cgroup: Cgroup, resource: str, text: str, of: FileContext) -> None:
     """Set a trigger `some|full THRESHOLD WINDOW`, both in µs and cut to 32 bits (psi_trigger_create).
 
-    Raises EBUSY for a second trigger on one open file, EINVAL for anything else. A trigger never fires: nothing stalls.
+    Raises EBUSY for a second trigger on one open file, EINVAL for anything else. A trigger fires for simulated
+    processes alone: real ones do not stall.
     """
     if of.trigger:
         raise refuse(EBUSY)
@@ -66,9 +86,15 @@ def write_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -
     shortest = 1 if kernel.at_least(6, 5) else _WINDOW_MIN
     if not shortest <= window <= _WINDOW_MAX or not 0 < threshold <= window:
         raise refuse(EINVAL)
-    if kernel.at_least(6, 1) and window % _WINDOW_UNPRIVILEGED and not _may_hurry(of):
+    privileged = not kernel.at_least(6, 1) or _may_hurry(of)
+    if window % _WINDOW_UNPRIVILEGED and not privileged:
         raise refuse(EINVAL)
-    of.set_trigger()
+    trigger = PressureTrigger(
+        kind, threshold * _USEC, Window(window * _USEC), privileged=privileged, remembers=kernel.at_least(6, 1)
+    )
+    trigger.window.reset(cgroup.hierarchy.now(), totals(cgroup, resource)[kind])
+    of.set_trigger(trigger)
+    cgroup.hierarchy.membership.triggers.append(ref(of))
 
 
 def _may_hurry(of: FileContext) -> bool:
@@ -77,12 +103,18 @@ def _may_hurry(of: FileContext) -> bool:
 
 
 def write_cpu_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:
-    """As `write_pressure`. Before 5.13 a `full` trigger is EINVAL."""
+    """Set a trigger (`_set_trigger`). Before 5.13 a `full` trigger is EINVAL."""
     if text.startswith("full") and not of.trigger and not _has_full_cpu(cgroup):
         raise refuse(EINVAL)
-    write_pressure(cgroup, text, of, writer)
+    _set_trigger(cgroup, "cpu", text, of)
 
 
 def poll_pressure(of: FileContext) -> int:
-    """The poll events beside POLLIN and POLLOUT: without a trigger always an error (psi_trigger_poll)."""
-    return 0 if of.trigger else POLLERR | POLLPRI
+    """The poll events beside POLLIN and POLLOUT: without a trigger always an error (psi_trigger_poll).
+
+    An event of the trigger is told of once.
+    """
+    if of.trigger is None:
+        return POLLERR | POLLPRI
+    event, of.trigger.event = of.trigger.event, False
+    return POLLPRI if event else 0

@@ -6,21 +6,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..credentials.caller import Caller
+    from ..effects.pressure_trigger import PressureTrigger
     from ..kernfs.inode import Directory
+    from .cgroup_file import CgroupFile
 
 
 class FileContext:
     """The credentials on an open interface file, and the state that its rows keep per open file."""
 
-    __slots__ = ("namespace", "opener", "peak", "pidlist", "reader", "trigger")
+    __slots__ = ("__weakref__", "namespace", "opener", "peak", "pidlist", "reader", "trigger")
 
     opener: Caller
     reader: Caller  # of the read under way
     namespace: Directory | None  # root of the opener's cgroup namespace; None: the initial one, or it does not matter
     peak: object  # memory.peak: the maximum since this file was written to; None: never written
-    trigger: bool  # *.pressure: a trigger is set on this file
+    trigger: PressureTrigger | None  # *.pressure
     pidlist: bool  # v1's cgroup.procs and tasks: this file has listed pids before
 
-    def set_trigger(self) -> None:
+    @property
+    def file(self) -> CgroupFile:
+        """The file that is open."""
+        raise NotImplementedError
+
+    def set_trigger(self, trigger: PressureTrigger) -> None:
         """Set a pressure trigger on this file."""
-        self.trigger = True
+        self.trigger = trigger

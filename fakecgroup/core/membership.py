@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from ..tasks.charges import MemoryCharges
 from ..tasks.cputime import CpuAccounts
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..tasks.processes import Processes
     from .cgroup import Cgroup
     from .css import Css
+    from .file_context import FileContext
     from .hierarchy import Hierarchy
     from .reclaimer import Reclaimer
 
@@ -33,6 +35,7 @@ class Membership:
         self.memory = MemoryCharges(processes)
         self.reclaimer: Reclaimer | None = None  # of simulated processes
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
+        self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
         self.limits_tasks = False  # a pids.max was ever set
         self.moved_threads: set[int] = set()  # threads in other cgroups than their leader
         self._makers: dict[int, int] = {}  # process -> the thread that is about to make a new one

@@ -163,6 +163,9 @@ class Unlimited:
     def set_rates(self) -> None:
         pass
 
+    def may_throttle(self, until: int) -> bool:
+        return False
+
     def completion(self, until: int) -> int:
         """When the runner will have what it needs; `until` if not before."""
         runner = self._runner
@@ -259,6 +262,10 @@ class BandwidthTree:
     def done(self) -> list[Runner]:
         """The runners that have what they need by now."""
         return [runner for runner in self._runners if runner.needs is not None and runner.needs < _NONE_LEFT]
+
+    def may_throttle(self, until: int) -> bool:
+        """True if a group is throttled, or may be before a time if no rate changes."""
+        return not self._never_short(until)
 
     # -- while nothing is throttled -----------------------------------------------------------------
 

@@ -76,6 +76,11 @@ class CpuResource:
         for demand in self._scheduler.advance(until):
             self._world.end_phase(demand.process, until)
 
+    def may_wait(self, process: Process) -> bool:
+        """True if a process waits for a CPU now, or may be throttled before something else happens."""
+        demand = self._demands.get(process)
+        return demand is not None and self._scheduler.may_wait(demand)
+
     def settle(self) -> None:
         """Compute what happened to all processes until now."""
         self._scheduler.settle()

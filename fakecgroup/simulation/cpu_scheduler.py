@@ -421,6 +421,12 @@ class Scheduler:
                     done.append(demand)
         return done
 
+    def may_wait(self, demand: Demand) -> bool:
+        """True if a process has less than it wants, or may be throttled while nothing changes for it."""
+        if demand.cpus <= 0 or demand.lane is None:
+            return False
+        return demand.runner.rate + 1e-9 < demand.cpus or demand.lane.tree.may_throttle(self._now + _FAR)
+
     def settle(self) -> None:
         """Compute what happened to all processes until now."""
         for lane in self._lanes:

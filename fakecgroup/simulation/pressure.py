@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..effects.pressure_averages import interval
@@ -69,6 +69,12 @@ class Pressure:
         if log is None:
             log = self._logs[cgroup] = _Log(cgroup)
         return log
+
+    def processes_in(self, cgroup: Cgroup) -> Iterator[Process]:
+        """The processes in a cgroup and below."""
+        for process, logs in self._lineages.items():
+            if any(log.cgroup is cgroup for log in logs):
+                yield process
 
     @property
     def full(self) -> bool:

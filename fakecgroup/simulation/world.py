@@ -15,10 +15,12 @@ from .memory import MemoryResource
 from .pressure import Pressure
 from .process import Process
 from .restarts import Restarts
+from .triggers import Triggers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..core.cgroup import Cgroup
     from ..core.hierarchy import Hierarchy
     from ..machine.machine import Machine
     from ..tasks.process_table import ProcessTable
@@ -66,6 +68,7 @@ class World:
         self._restarts = Restarts()
         table.on_kill = self._note_kill
         self._pressure = Pressure(self)
+        self._triggers = Triggers(self)
         self._cpu = CpuResource(self, self._pressure)
         self._memory = MemoryResource(self)
         # the CPU is last: what waits for another is not runnable
@@ -87,6 +90,17 @@ class World:
             if controller in hierarchy.controllers:
                 return hierarchy
         return None
+
+    def is_active(self, cgroup: Cgroup) -> bool:
+        """True if a process in a cgroup of the unified hierarchy or below runs, or waits for something."""
+        return any(process.cpus > 0 or process.waits for process in self._pressure.processes_in(cgroup))
+
+    def may_stall(self, cgroup: Cgroup, resource: str) -> bool:
+        """True if a process in a cgroup of the unified hierarchy or below stalls for a resource, or soon may."""
+        inside = self._pressure.processes_in(cgroup)
+        if resource == self._cpu.name:
+            return any(map(self._cpu.may_wait, inside))
+        return any(process.waits.get(resource) for process in inside)
 
     def end_phase(self, process: Process, time: int) -> None:
         """Let the phase of a process end at a time, not before now; this replaces what was said before."""
@@ -197,13 +211,13 @@ class World:
                 break
             self._pass(until)
             if self._pressure.full:
-                self._settle()
-        self._settle()
+                self.settle()
+        self.settle()
         for process in self._processes.values():
             self._show(process)
         self._memory.show()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Count all that has happened until now."""
         self._cpu.settle()
         self._pressure.settle()
@@ -226,6 +240,7 @@ class World:
         for resource in self.resources:
             resource.gather(processes)
         self._pressure.gather(processes)
+        self._triggers.gather()
 
     def _begin_due_phases(self) -> None:
         while self._queue and self._queue[0][0] <= self.now:
@@ -260,6 +275,7 @@ class World:
         self._clock.set(until)
         for resource in reversed(self.resources):  # the CPU first: what processes used is known when one is killed
             resource.advance(until)
+        self._triggers.advance(until)
 
     def _soonest(self, most: int) -> int:
         """When something happens next, at `most` then."""
@@ -270,7 +286,7 @@ class World:
             until = min(until, soonest)
         for resource in self.resources:
             until = resource.next(until)
-        return until
+        return self._triggers.next(until)
 
     def next_event(self) -> int | None:
         """ns until something happens by itself, ten seconds at most; None if there are no processes."""

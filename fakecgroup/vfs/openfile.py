@@ -16,6 +16,7 @@ from ..refuse import refuse
 if TYPE_CHECKING:
     from ..core.cgroup_file import CgroupFile
     from ..credentials.caller import Caller
+    from ..effects.pressure_trigger import PressureTrigger
 
 
 class OpenFile(FileContext):
@@ -39,7 +40,8 @@ class OpenFile(FileContext):
         self._read_pos = 0
         self._event = 0
         self.peak = None
-        self.trigger = self.pidlist = False
+        self.trigger = None
+        self.pidlist = False
 
     def read(self, offset: int, size: int, reader: Caller | None = None) -> bytes:
         """Up to `size` bytes from `offset` (fs/seq_file.c, seq_read_iter). The default `reader` is the opener.
@@ -152,13 +154,18 @@ class OpenFile(FileContext):
             raise refuse(EINVAL)
         return len(data)
 
-    def set_trigger(self) -> None:
-        self.trigger = self.inode.has_trigger = True
+    @property
+    def file(self) -> CgroupFile:
+        return self.inode
+
+    def set_trigger(self, trigger: PressureTrigger) -> None:
+        self.trigger = trigger
+        self.inode.has_trigger = True
 
     @property
     def hears(self) -> bool:
         """True if an event wakes pollers of this open file. On a removed file, only a pressure trigger does."""
-        return self.inode.alive or self.trigger
+        return self.inode.alive or self.trigger is not None
 
     def poll(self) -> int:
         """The poll mask. An event since the last read is POLLERR and POLLPRI (kernfs_generic_poll)."""

@@ -1,0 +1,85 @@
+"""Triggers on open pressure files, as virtual time passes (kernel/sched/psi.c)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base_files.pressure import totals
+from ..effects.pressure_trigger import Monitor, PressureTrigger, SlowMonitor
+
+if TYPE_CHECKING:
+    from ..core.cgroup import Cgroup
+    from ..core.file_context import FileContext
+    from .world import World
+
+_HZ = 250
+_JIFFY = 1_000_000_000 // _HZ
+
+
+class Triggers:
+    """Tells pollers of open pressure files when a trigger has an event."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._monitors: dict[tuple[Cgroup, str, bool], Monitor | SlowMonitor] = {}  # by cgroup, resource, privilege
+        self._files: dict[PressureTrigger, FileContext] = {}
+
+    def gather(self) -> None:
+        """Take the files that are open now."""
+        known = self._world.hierarchies[-1].membership.triggers
+        if not known and not self._monitors:
+            return
+        self._files = {}
+        old, self._monitors = self._monitors, {}
+        for reference in list(known):
+            opened = reference()
+            if opened is None or opened.trigger is None or not opened.file.alive:
+                known.remove(reference)
+                continue
+            trigger, cgroup = opened.trigger, opened.file.cgroup
+            self._files[trigger] = opened
+            key = (cgroup, opened.file.row.name.partition(".")[0], trigger.privileged)
+            if key not in self._monitors:
+                self._monitors[key] = old.get(key) or self._monitor(*key)
+                self._monitors[key].triggers = []
+            self._monitors[key].triggers.append(trigger)
+
+    def _monitor(self, cgroup: Cgroup, resource: str, privileged: bool) -> Monitor | SlowMonitor:
+        """A new one, which begins with what has stalled so far."""
+        now, before = self._world.now, totals(cgroup, resource)
+        if privileged:
+            return Monitor(_JIFFY, collected=before)
+        monitor = SlowMonitor.of_kernel(_HZ)
+        stalls = cgroup.stalls.get(resource)
+        if stalls is not None and stalls.some_averages.due > now:
+            monitor.at = stalls.some_averages.due
+        monitor.seen = before
+        return monitor
+
+    def next(self, until: int) -> int:
+        """When a trigger is looked at next; `until` if none is before."""
+        for (cgroup, resource, _), monitor in self._monitors.items():
+            at = monitor.at
+            if at is None and isinstance(monitor, SlowMonitor):
+                if self._world.is_active(cgroup):  # the averages' worker sleeps until then
+                    at = monitor.at = self._world.now + monitor.interval
+            elif at is None and self._world.may_stall(cgroup, resource):
+                at = (self._world.now // _JIFFY + 1) * _JIFFY
+            if at is not None and at < until:
+                until = at
+        return until
+
+    def advance(self, now: int) -> None:
+        """Look at the triggers whose time has come."""
+        due = [
+            (key, monitor)
+            for key, monitor in self._monitors.items()
+            if (now % _JIFFY == 0 and isinstance(monitor, Monitor) if monitor.at is None else monitor.at <= now)
+        ]
+        if not due:
+            return
+        self._world.settle()
+        for (cgroup, resource, _), monitor in due:
+            for trigger in monitor.look(now, totals(cgroup, resource)):
+                opened = self._files[trigger]
+                opened.file.cgroup.hierarchy.notify(opened.file)
