@@ -59,7 +59,7 @@ class Hugetlb(Css):
         for css in self.lineage():
             if css.used.get(name, 0) + pages > css.limit(name, size):
                 css.failcnt = _plus(css.failcnt, name, 1)
-                self._note_max(css, name.partition(".")[0])
+                self._note_max(name.partition(".")[0])
                 return False
         self.used_here = _plus(self.used_here, name, pages)
         for css in self.lineage():
@@ -74,12 +74,11 @@ class Hugetlb(Css):
         for css in self.lineage():
             css.used = _plus(css.used, name, -pages)
 
-    @staticmethod
-    def _note_max(over: Hugetlb, label: str) -> None:
-        """Count a refusal in the events of the limit's group and those above it (hugetlb_event)."""
-        over.events_local = _plus(over.events_local, label, 1)
-        over.cgroup.notify(f"hugetlb.{label}.events.local")
-        for css in over.lineage():
+    def _note_max(self, label: str) -> None:
+        """Count a refusal in the events of the group of the task, not that of the limit, and above (hugetlb_event)."""
+        self.events_local = _plus(self.events_local, label, 1)
+        self.cgroup.notify(f"hugetlb.{label}.events.local")
+        for css in self.lineage():
             css.events = _plus(css.events, label, 1)
             css.cgroup.notify(f"hugetlb.{label}.events")
 

@@ -46,7 +46,8 @@ def test_an_exit_frees_them() -> None:
     assert _number(kernel, "/a/hugetlb.2MB.current") == 0
 
 
-def test_over_the_limit_a_process_gets_sigbus_and_the_event_counts_where_the_limit_is() -> None:
+def test_over_the_limit_a_process_gets_sigbus_and_the_event_counts_where_it_is() -> None:
+    """6.12.117 with the limit in the parent: max 1 in both events, and in the local ones of the child alone."""
     kernel = _kernel()
     kernel.write("/a/hugetlb.2MB.max", "32M")
     pid = _spawn(kernel, "/a/b", "64Mi")
@@ -54,7 +55,7 @@ def test_over_the_limit_a_process_gets_sigbus_and_the_event_counts_where_the_lim
     events = [
         kernel.read(f"{path}/hugetlb.2MB.{file}") for path in ("/a", "/a/b") for file in ("events", "events.local")
     ]
-    assert events == ["max 1\n", "max 1\n", "max 0\n", "max 0\n"]
+    assert events == ["max 1\n", "max 0\n", "max 1\n", "max 1\n"]
 
 
 def test_over_the_limit_of_reservations_there_is_no_mapping() -> None:
@@ -64,6 +65,21 @@ def test_over_the_limit_of_reservations_there_is_no_mapping() -> None:
     assert kernel.kills == ()
     assert _number(kernel, "/a/hugetlb.2MB.current") == 0
     assert kernel.read("/a/hugetlb.2MB.events") == "max 1\n"
+
+
+def test_a_process_that_moves_leaves_its_huge_pages_behind() -> None:
+    """6.12.117 shows them in the old cgroup, as used and as reserved, until the process ends."""
+    kernel = _kernel()
+    kernel.mkdir("/other")
+    pid = _spawn(kernel, "/a/b", "20Mi")
+    kernel.write("/other/cgroup.procs", str(pid))
+    kernel.advance(1)
+    assert (_number(kernel, "/a/b/hugetlb.2MB.current"), _number(kernel, "/other/hugetlb.2MB.current")) == (
+        20 * _MIB,
+        0,
+    )
+    kernel.advance(10)
+    assert _number(kernel, "/a/b/hugetlb.2MB.current") == 0
 
 
 def test_a_limit_below_the_usage_is_refused() -> None:
