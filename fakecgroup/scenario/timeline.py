@@ -18,6 +18,7 @@ _COLOURS = (
 ).split()
 _PANEL = 210  # pixels
 _EVENTS = 60
+_MEBI = 1 << 20  # bytes
 
 _Points = list[float | None]
 
@@ -119,7 +120,7 @@ def _throttled(samples: Sequence[Sample]) -> _Points:
 def _memory(samples: Sequence[Sample]) -> _Points:
     if all(sample.memory is None for sample in samples):
         return []
-    return [0.0, *(sample.memory for sample in samples)]
+    return [0.0, *(None if sample.memory is None else round(sample.memory / _MEBI, 3) for sample in samples)]
 
 
 def _stalled(resource: str) -> Callable[[Sequence[Sample]], _Points]:
@@ -134,7 +135,7 @@ def _stalled(resource: str) -> Callable[[Sequence[Sample]], _Points]:
 _PANELS = (
     _Panel("CPUs used", "%{y:.3~f} CPUs", _cpus, always=True),
     _Panel("Throttled periods, %", "%{y:.1~f} % of periods", _throttled),
-    _Panel("Memory", "%{y:.4~s}B", _memory, steps=False),
+    _Panel("Memory, MiB", "%{y:,.1~f} MiB", _memory, steps=False),
     *(
         _Panel(f"{name} pressure, % of the time", "%{y:.1~f} %", _stalled(name.lower()))
         for name in ("CPU", "Memory", "IO")
@@ -197,7 +198,8 @@ def _axis(letter: str, number: int) -> str:
 
 
 def _layout(panels: Sequence[_Panel], outcome: Outcome) -> dict[str, object]:
-    heights = [_PANEL] * len(panels) + [_EVENTS]
+    titles = [panel.title for panel in panels] + [""] * bool(outcome.marks)
+    heights = [_PANEL if title else _EVENTS for title in titles]
     whole = sum(heights)
     top = 1.0
     layout: dict[str, object] = {
@@ -210,9 +212,7 @@ def _layout(panels: Sequence[_Panel], outcome: Outcome) -> dict[str, object]:
         "shapes": _lines(outcome.marks),
     }
     annotations = []
-    for number, (height, title) in enumerate(
-        zip(heights, [*(panel.title for panel in panels), ""], strict=True), start=1
-    ):
+    for number, (height, title) in enumerate(zip(heights, titles, strict=True), start=1):
         share = height / whole
         gap = 30 / whole
         layout["yaxis" if number == 1 else f"yaxis{number}"] = {
@@ -220,7 +220,6 @@ def _layout(panels: Sequence[_Panel], outcome: Outcome) -> dict[str, object]:
             "anchor": "x",
             "rangemode": "tozero",
             "zeroline": False,
-            **({"tickformat": ".3~s"} if title == "Memory" else {}),
             **({} if title else {"type": "category", "fixedrange": True, "showgrid": False}),
         }
         if title:
@@ -240,7 +239,7 @@ def _layout(panels: Sequence[_Panel], outcome: Outcome) -> dict[str, object]:
         top -= share
     layout["annotations"] = annotations
     layout["xaxis"] = {
-        "anchor": _axis("y", len(panels) + 1),
+        "anchor": _axis("y", len(titles)),
         "range": [0, outcome.time / SECOND],
         "title": {"text": "seconds"},
         "showspikes": True,

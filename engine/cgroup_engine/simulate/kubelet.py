@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cgroup_engine.kubelet.eviction import CLEANUP_POLL_NS, MONITORING_NS, Eviction, EvictionManager
 from cgroup_engine.kubelet.eviction_thresholds import Observation, Signal
@@ -59,7 +60,8 @@ class EvictingKubelet:
             self._ending = None
             self._next = now + CLEANUP_POLL_NS
             return []
-        observed, working_sets = self.memory()
+        observed = observations(self._there, self._kubepods)
+        working_sets = _WhenAsked(self._working_sets)
         eviction = self._manager.look(now, observed, self.pods, working_sets)
         if self._manager.pressure != (bool(self.pressure) and self.pressure[-1][1]):
             self.pressure.append((now, self._manager.pressure))
@@ -67,7 +69,7 @@ class EvictingKubelet:
         if eviction is None:
             return []
         pod = eviction.pod
-        self.evictions.append(Evicted(now, eviction, working_sets, observed[eviction.threshold.signal]))
+        self.evictions.append(Evicted(now, eviction, dict(working_sets), observed[eviction.threshold.signal]))
         self.pods.remove(pod)
         self._ending, self._next = pod, now + eviction.grace * _SECOND
         if not eviction.grace:
@@ -77,8 +79,10 @@ class EvictingKubelet:
 
     def memory(self) -> tuple[dict[Signal, Observation], dict[str, int]]:
         """What is available now, by signal, and the pods' working sets in bytes by UID."""
-        found = observations(self._there, self._kubepods)
-        return found, {pod.uid: working_set(self._there, self._paths[pod.uid]) for pod in self.pods}
+        return observations(self._there, self._kubepods), self._working_sets()
+
+    def _working_sets(self) -> dict[str, int]:
+        return {pod.uid: working_set(self._there, self._paths[pod.uid]) for pod in self.pods}
 
     def _end(self, pod: Pod) -> None:
         path = self._paths[pod.uid]
@@ -86,3 +90,23 @@ class EvictingKubelet:
             if any(f"{cgroup}/".startswith(f"{path}/") for cgroup in placed.cgroups):
                 self._there.kernel.end(placed.workload)
         self._there.apply(self.pods)
+
+
+class _WhenAsked(Mapping[str, int]):
+    """A mapping that is made when somebody looks into it: most looks of a kubelet need no pod's figures."""
+
+    def __init__(self, make: Callable[[], dict[str, int]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[str, int]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> int:
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)

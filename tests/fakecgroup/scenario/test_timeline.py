@@ -48,7 +48,7 @@ def test_throttling_pressure_and_memory_have_panels_where_there_were_any() -> No
     assert _titles(figure(outcome)) == [
         "<b>CPUs used</b>",
         "<b>Throttled periods, %</b>",
-        "<b>Memory</b>",
+        "<b>Memory, MiB</b>",
         "<b>CPU pressure, % of the time</b>",
         "<b>Memory pressure, % of the time</b>",
     ]
@@ -81,3 +81,9 @@ def test_a_name_is_never_markup() -> None:
     outcome = Outcome(_SECOND, [_sample(1, "<b>x</b>")], marks=[Mark(0, "write", "<img src=x> > a")])
     assert "<img" not in json.dumps(figure(outcome))
     assert _traces(figure(outcome), "y")[0]["name"] == "&lt;b&gt;x&lt;/b&gt;"
+
+
+def test_the_time_is_below_the_last_panel() -> None:
+    quiet = Outcome(_SECOND, [_sample(1, memory=4096)])
+    marked = Outcome(_SECOND, [_sample(1, memory=4096)], marks=[Mark(0, "write", "x")])
+    assert [figure(one)["layout"]["xaxis"]["anchor"] for one in (quiet, marked)] == ["y2", "y3"]  # type: ignore[index]
