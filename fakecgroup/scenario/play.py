@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..kernel import Kernel
@@ -56,20 +56,28 @@ class Watcher(Protocol):
 
 
 def play_on(
-    kernel: Kernel, scenario: Scenario, until: int, every: int | None = None, watchers: Sequence[Watcher] = ()
+    kernel: Kernel,
+    scenario: Scenario,
+    until: int,
+    every: int | None = None,
+    watchers: Sequence[Watcher] = (),
+    sampled: Collection[str] | None = None,
 ) -> Outcome:
     """Play a scenario in a kernel whose time has not begun; times are ns. Watchers look after writes, before `expect`.
 
-    Raises ScenarioError for what the kernel refuses.
+    `sampled` are the paths of the cgroups to sample; None for all. Raises ScenarioError for what the kernel refuses.
     """
-    return _Play(scenario, kernel, watchers).run(until, every)
+    return _Play(scenario, kernel, watchers, sampled).run(until, every)
 
 
 class _Play:
-    def __init__(self, scenario: Scenario, kernel: Kernel, watchers: Sequence[Watcher]) -> None:
+    def __init__(
+        self, scenario: Scenario, kernel: Kernel, watchers: Sequence[Watcher], sampled: Collection[str] | None
+    ) -> None:
         self._scenario = scenario
         self._kernel = kernel
         self._watchers = watchers
+        self._sampled = sampled
 
     def run(self, until: int, every: int | None) -> Outcome:
         stage = Stage(self._kernel)
@@ -92,7 +100,7 @@ class _Play:
                     outcome.marks += watcher.look(time)
             outcome.checked += [self._check(one) for one in self._scenario.expect if one.time == time]
             if every is not None and (time % every == 0 or time == until):
-                outcome.samples += samples(self._kernel, time)
+                outcome.samples += samples(self._kernel, time, self._sampled)
         outcome.marks += [Mark(kill.time, "kill", _told(kill)) for kill in self._kernel.kills]
         outcome.marks.sort(key=lambda mark: mark.time)
         return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ..core.cgroup import Cgroup
 from ..core.hierarchy import Hierarchy
@@ -13,15 +13,17 @@ from .outcome import Sample
 _RESOURCES = ("cpu", "memory", "io")
 
 
-def samples(kernel: Kernel, time: int) -> Iterator[Sample]:
+def samples(kernel: Kernel, time: int, wanted: Collection[str] | None = None) -> Iterator[Sample]:
     """A sample of each cgroup but the root, by path; on v1 of the cpu hierarchy, with the memory of the same path.
 
-    `time` is in ns since the start.
+    `time` is in ns since the start. `wanted` are the paths of those to sample; None for all.
     """
     cpu = _hierarchy(kernel, "cpu")
     if cpu is None:
         return
     for cgroup in sorted(cpu.root.descendants(), key=lambda cgroup: cgroup.path):
+        if wanted is not None and cgroup.path.lstrip("/") not in wanted:
+            continue
         path = f"{'' if kernel.layout == 'v2' else '/cpu'}{cgroup.path}"
         stat = numbers(kernel.read(f"{path}/cpu.stat"))
         if not cpu.dfl:

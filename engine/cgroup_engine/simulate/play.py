@@ -20,6 +20,9 @@ from fakecgroup.scenario.play import play_on
 from fakecgroup.simulation.kill import Kill
 
 
+_MOST_SAMPLES = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """What happened. ``ranking``: the pods that are left, in the order in which the kubelet would evict them then."""
@@ -75,7 +78,13 @@ def play_node(
             raise InputError(f"{usage_name}: nothing says when to stop", todo="give --until, such as 1h")
         kubelet = EvictingKubelet(there, pods, scenario.workloads)
         every = every or max(10**9, until // points)
-        outcome = play_on(there.kernel, scenario, until, every, watchers=[kubelet])
+        if until // every > _MOST_SAMPLES:
+            raise InputError(
+                f"--every: over {_MOST_SAMPLES:,} samples until {until / 1e9:g} s", todo="take a longer time"
+            )
+        sampled = {one.path for one in PodNames(there.wanted_at_first).containers}
+        sampled |= {path for placed in scenario.workloads for path in placed.cgroups}
+        outcome = play_on(there.kernel, scenario, until, every, [kubelet], sampled)
     except ScenarioError as error:
         raise InputError(str(error)) from None
     _, working_sets = kubelet.memory()

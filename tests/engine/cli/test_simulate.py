@@ -89,6 +89,7 @@ def test_a_page_has_the_containers_by_name(tmp_path: Path) -> None:
     [
         (["--until", "0"], "cgroup-engine: --until: a time of 0 is none"),
         (["--until", "1w"], "cgroup-engine: --until: '1w' is no time: write a number and us, ms, s, m or h"),
+        (["--every", "1ms"], "cgroup-engine: --every: over 10,000 samples until 600 s; take a longer time"),
         (["--html", "/no/page.html"], "cgroup-engine: /no/page.html: cannot be written: No such file or directory"),
     ],
 )

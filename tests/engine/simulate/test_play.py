@@ -23,7 +23,7 @@ def _evictions(played: Played) -> list[tuple[float, str, int]]:
 def test_a_quota_throttles_a_container(play: Play) -> None:
     busy = "workloads: [{pod: default/p1, loop: forever, phases: [{for: 10s, cpu: 1}]}]"
     played = play(busy, {"limits": {"cpu": "500m"}}, until=10 * 10**9)
-    [last] = [sample for sample in played.outcome.samples if sample.time == 10**10 and sample.cgroup.count("/") == 2]
+    last = played.outcome.samples[-1]
     assert last.usage == pytest.approx(5e6, rel=0.02)
     assert last.nr_throttled >= 98
 
