@@ -1,8 +1,9 @@
-"""/proc/meminfo and /proc/pressure/* of the machine that simulated processes live on."""
+"""/proc/meminfo, /proc/vmstat, /proc/swaps and /proc/pressure/* of the stated machine."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from ..base_files.pressure import show_cpu_pressure, show_io_pressure, show_memory_pressure
 from ..core.hierarchy import Hierarchy
@@ -14,17 +15,43 @@ _KIB = 1024
 _OF_THE_MACHINE = re.compile(r"Vmalloc|CommitLimit|Percpu|HardwareCorrupted|DirectMap|Hugepagesize")
 
 
+_PAGE = 4096
+_SWAP_DEVICE = "/dev/vdb"
+_ALIGNED = 10_000_000  # KiB from which a number of /proc/swaps needs one tab less
+
+
+class MemoryAmounts(NamedTuple):
+    """Bytes that the machine has, and what is left of them. `shared` is memory of tmpfs and such."""
+
+    total: int
+    free: int
+    available: int
+    shared: int
+    swap: int
+    free_swap: int
+
+
+def amounts(machine: Machine, used: MemoryUse) -> MemoryAmounts:
+    """What a machine has left of its memory and swap, if all cgroups use `used` of it.
+
+    What a kernel uses beside that is 0. Memory that reclaim can find is taken to be all file memory.
+    """
+    free = max(0, machine.memory - used.total)
+    available = min(machine.memory, free + used.file)
+    return MemoryAmounts(machine.memory, free, available, used.shmem, machine.swap, max(0, machine.swap - used.swap))
+
+
 def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
     """/proc/meminfo: the lines of the `real` machine's text, with the amounts of the simulated one.
 
     `used` is what all cgroups use. What a kernel counts beside that is 0. Memory that reclaim can find is taken to be
     all file memory.
     """
-    free = max(0, machine.memory - used.total)
-    amounts = {
-        "MemTotal": machine.memory,
-        "MemFree": free,
-        "MemAvailable": min(machine.memory, free + used.file),
+    left = amounts(machine, used)
+    shown = {
+        "MemTotal": left.total,
+        "MemFree": left.free,
+        "MemAvailable": left.available,
         "Cached": used.file + used.shmem,
         "Active": used.anon + used.file,
         "Active(anon)": used.anon,
@@ -35,8 +62,8 @@ def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
         "KernelStack": used.stacks,
         "PageTables": used.tables,
         "Committed_AS": used.anon + used.swap,
-        "SwapTotal": machine.swap,
-        "SwapFree": max(0, machine.swap - used.swap),
+        "SwapTotal": left.swap,
+        "SwapFree": left.free_swap,
     }
     lines = []
     for line in real.splitlines():
@@ -44,9 +71,48 @@ def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
         if found is None or _OF_THE_MACHINE.match(found[1]):
             lines.append(line)
         else:
-            amount = amounts.get(found[1], 0) // (_KIB if found[3] else 1)
+            amount = shown.get(found[1], 0) // (_KIB if found[3] else 1)
             lines.append(f"{found[1] + ':':<15}{amount:9d}{found[3] or ''}")
     return "\n".join(lines) + "\n"
+
+
+def vmstat(real: str, machine: Machine, used: MemoryUse) -> str:
+    """/proc/vmstat: the lines of the `real` machine's text. Counts of pages are those of the stated machine, events
+    are the real machine's.
+    """
+    free = amounts(machine, used).free
+    pages = {
+        "nr_free_pages": free,
+        "nr_free_pages_blocks": free,
+        "nr_zone_active_anon": used.anon,
+        "nr_zone_active_file": used.file,
+        "nr_active_anon": used.anon,
+        "nr_active_file": used.file,
+        "nr_anon_pages": used.anon,
+        "nr_mapped": used.file,
+        "nr_file_pages": used.file + used.shmem,
+        "nr_shmem": used.shmem,
+        "nr_page_table_pages": used.tables,
+    }
+    lines = []
+    for line in real.splitlines():
+        name, _, number = line.partition(" ")
+        if name == "nr_kernel_stack":
+            number = str(used.stacks // _KIB)
+        elif name.startswith("nr_"):
+            number = str(pages.get(name, 0) // _PAGE)
+        lines.append(f"{name} {number}\n")
+    return "".join(lines)
+
+
+def swaps(machine: Machine, used: MemoryUse) -> str:
+    """/proc/swaps: one device, or none (mm/swapfile.c, swap_show)."""
+    head = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+    if not machine.swap:
+        return head
+    size, in_use = machine.swap // _KIB, min(machine.swap, used.swap) // _KIB
+    columns = "".join(f"\t{number}" + ("\t" if number < _ALIGNED else "") for number in (size, in_use))
+    return f"{head}{_SWAP_DEVICE:<40}partition{columns}\t-2\n"
 
 
 def pressure(unified: Hierarchy, resource: str) -> str:

@@ -14,7 +14,12 @@ from .tables import table
 def page() -> str:
     """The trapped calls and the refused ones, each with when it is, and why or by which file it is answered."""
     trapped = (
-        (f"`{name}`{_processors(name)}", _condition(call.when), call.gets, f"`calls/{call.module}.py`")
+        (
+            f"`{name}`{_processors(name)}",
+            _condition(call.when) + _part(call.part),
+            call.gets,
+            f"`calls/{call.module}.py`",
+        )
         for name, call in TRAPPED_CALLS.items()
     )
     refused = (
@@ -35,6 +40,11 @@ def _processors(name: str) -> str:
     """The processors that have the call, where not all do: " (x86_64)"."""
     having = [machine for machine, architecture in ARCHITECTURES.items() if name in architecture.numbers]
     return "" if len(having) == len(ARCHITECTURES) else f" ({', '.join(having)})"
+
+
+def _part(part: str) -> str:
+    """Which option has the call trapped, if one must."""
+    return f", with another machine's {part}" if part else ""
 
 
 def _condition(condition: Condition) -> str:

@@ -14,6 +14,8 @@
     unshare.py            unshare(2)
     mount.py              mount(2), umount2(2)
     fsmount.py            fsopen(2), fsconfig(2), fsmount(2), move_mount(2)
+    sched_affinity.py     sched_setaffinity(2), sched_getaffinity(2)
+    sysinfo.py            sysinfo(2)
     bpf.py                bpf(2)
 
 What they share:
@@ -27,6 +29,8 @@ What they share:
     thread_cgroups                          start
     proc_files, mountinfo_files,            the files of /proc that tell of cgroups and mounts
     fuse_opener
+    told_affinities, machine_files,         the machine that the command line states: its CPUs, memory, files of /proc
+    covered_directories                     and sysfs
     detached_mounts, mount_sources,         mounts of the tree, of other file systems, and over the machine's cgroups
     other_filesystems, masked_cgroups
 """

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from errno import EACCES, ENOENT, ENOTDIR
 
+from fakecgroup.outside.sysfs import Directory
+from fakecgroup_mount.calls import covered_directories
 from fakecgroup_mount.host.mountinfo import Mount, mount_of, mounts
 from fakecgroup_mount.seccomp import syscalls
 
@@ -24,9 +26,14 @@ _FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec
 _OUT_OF_REACH = (ENOENT, ENOTDIR, EACCES)  # below a mask, or in a directory that the user may not search
 
 
-def mask(root: str) -> None:
-    """Masks `root`, and each cgroup file system that is mounted elsewhere. Raises OSError."""
-    syscalls.mount("tmpfs", root, "tmpfs", _FLAGS, "mode=755,size=4k,nr_inodes=3")
+def mask(root: str, covers: Mapping[str, Directory]) -> None:
+    """Masks `root`, and each cgroup file system that is mounted elsewhere. `covers` are put over directories, by their
+    paths. Raises OSError.
+    """
+    syscalls.mount("tmpfs", root, "tmpfs", _FLAGS, "mode=755" if covers else "mode=755,size=4k,nr_inodes=3")
+    if covers:
+        covered_directories.keep_sysfs(root)
+        covered_directories.write(root, covers)
     directory, file = f"{root}/directory", f"{root}/file"
     os.mkdir(directory)
     os.chmod(directory, 0o755)
@@ -37,6 +44,7 @@ def mask(root: str) -> None:
         for mount in list(mounts()):
             if mount.fstype in _TYPES:
                 _mask(mount, *sources)
+        covered_directories.cover(root, covers)
         syscalls.mount(directory, root, None, _MS_BIND)
     finally:
         for source in sources:

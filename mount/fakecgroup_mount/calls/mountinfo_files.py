@@ -1,6 +1,7 @@
 """/proc/PID/mountinfo and /proc/PID/mounts as files that can be polled for changes (fs/proc_namespace.c, mounts_poll).
 
-A FUSE file system of their own has them as PID/mountinfo and PID/mounts. It is mounted nowhere, so nobody finds it.
+A FUSE file system of their own has them as PID/mountinfo and PID/mounts, and in its root files of /proc whose text is
+made anew when they are read from the start again. It is mounted nowhere, so nobody finds it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import EINTR, EIO, ENODEV, ENOENT, ENOSYS
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
@@ -57,18 +58,43 @@ class _Open:
         return mask
 
 
+class _OpenText:
+    """An open file in the root."""
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._make = make
+        self._text = b""
+
+    def read(self, offset: int, size: int, reader: int) -> bytes:
+        if offset == 0:
+            self._text = self._make()
+        return self._text[offset : offset + size]
+
+    def poll(self) -> int:
+        return POLLIN | POLLRDNORM
+
+
 class MountinfoFiles:
     """Serves the file system of the descriptor `fuse` of /dev/fuse.
 
-    `root` is a descriptor of its root, `device` its device number ("0:42"). `shows` makes each file's text, by name.
+    `root` is a descriptor of its root, `device` its device number ("0:42"). `shows` makes each file's text, by name,
+    `texts` that of each file in the root.
     """
 
-    def __init__(self, fuse: int, root: int, device: str, shows: dict[bytes, Show]) -> None:
+    def __init__(
+        self,
+        fuse: int,
+        root: int,
+        device: str,
+        shows: dict[bytes, Show],
+        texts: Mapping[bytes, Callable[[], bytes]] | None = None,
+    ) -> None:
+        self._texts = dict(texts or {})
         self._number = os.makedev(*map(int, device.split(":")))
         self._fuse = fuse
         self._opener = FuseOpener(root)
         self._shows = [shows[name] for name in NAMES]
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _Open | _OpenText] = {}
         self._watched: dict[int, _Open] = {}  # by the descriptor of the machine's file
         self._next = 1
         self._poller = select.poll()
@@ -80,6 +106,10 @@ class MountinfoFiles:
     def open(self, name: bytes, pid: int, flags: int) -> int:
         """A new descriptor of a process's file. Raises OSError. The thread that serves must not call this."""
         return self._opener.open(b"%d/%s" % (pid, name), os.O_CLOEXEC | flags & os.O_NONBLOCK)
+
+    def open_of_machine(self, name: bytes, flags: int) -> int:
+        """A new descriptor of a file in the root. Raises OSError. The thread that serves must not call this."""
+        return self._opener.open(name, os.O_CLOEXEC | flags & os.O_NONBLOCK)
 
     def serve(self) -> None:
         """Answers requests until the file system ends."""
@@ -127,15 +157,19 @@ class MountinfoFiles:
         if opcode == wire.LOOKUP:
             return self._lookup(unique, node, bytes(buffer[wire.IN_SIZE : size - 1]))
         if opcode == wire.GETATTR:
-            if node % _STRIDE > 1:
+            by_handle = wire.GETATTR_IN.unpack_from(buffer, wire.IN_SIZE)[0] & wire.GETATTR_FH  # lseek(2) with SEEK_END
+            if node % _STRIDE > 1 and not by_handle:
                 notify(self._fuse, inval_attributes(node))
             return wire.ATTR_OUT.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0, *_attributes(node, 0))
         if opcode == wire.OPEN:
             handle, self._next = self._next, self._next + 1
             pid, number = divmod(node, _STRIDE)
-            file = self._open[handle] = _Open(pid, self._shows[number - 2])
-            self._watched[file.real] = file
-            self._poller.register(file.real, POLLPRI)
+            if pid >= _IN_ROOT:
+                self._open[handle] = _OpenText(list(self._texts.values())[pid - _IN_ROOT])
+            else:
+                file = self._open[handle] = _Open(pid, self._shows[number - 2])
+                self._watched[file.real] = file
+                self._poller.register(file.real, POLLPRI)
             return wire.OPEN_OUT.pack(
                 wire.OPEN_OUT.size, 0, unique, handle, wire.FOPEN_DIRECT_IO | wire.FOPEN_NOFLUSH, 0
             )
@@ -145,15 +179,16 @@ class MountinfoFiles:
             return wire.OUT_HEADER.pack(wire.OUT_SIZE + len(data), 0, unique) + data
         if opcode == wire.POLL:
             handle, waiting, flags, _ = wire.POLL_IN.unpack_from(buffer, wire.IN_SIZE)
-            file = self._open[handle]
-            if flags & wire.POLL_SCHEDULE_NOTIFY:
-                file.waiting = waiting
-            return wire.POLL_OUT.pack(wire.POLL_OUT.size, 0, unique, file.poll(), 0)
+            polled = self._open[handle]
+            if flags & wire.POLL_SCHEDULE_NOTIFY and isinstance(polled, _Open):
+                polled.waiting = waiting
+            return wire.POLL_OUT.pack(wire.POLL_OUT.size, 0, unique, polled.poll(), 0)
         if opcode == wire.RELEASE:
-            file = self._open.pop(wire.RELEASE_IN.unpack_from(buffer, wire.IN_SIZE)[0])
-            self._poller.unregister(file.real)
-            del self._watched[file.real]
-            os.close(file.real)
+            closed = self._open.pop(wire.RELEASE_IN.unpack_from(buffer, wire.IN_SIZE)[0])
+            if isinstance(closed, _Open):
+                self._poller.unregister(closed.real)
+                del self._watched[closed.real]
+                os.close(closed.real)
             return wire.OUT_HEADER.pack(wire.OUT_SIZE, 0, unique)
         if opcode == wire.STATFS:
             return wire.STATFS_OUT.pack(wire.STATFS_OUT.size, 0, unique, 0, 0, 0, 0, 0, _PAGE, _NAME_MAX, 0, 0)
@@ -169,6 +204,8 @@ class MountinfoFiles:
     def _lookup(self, unique: int, node: int, name: bytes) -> bytes:
         if node == wire.ROOT_ID and name.isdigit():
             found, valid = int(name) * _STRIDE, _FOR_A_DAY
+        elif node == wire.ROOT_ID and name in self._texts:
+            found, valid = (_IN_ROOT + list(self._texts).index(name)) * _STRIDE + 2, 0
         elif name in NAMES:
             found, valid = node + 2 + NAMES.index(name), 0
         else:
@@ -178,6 +215,7 @@ class MountinfoFiles:
 
 
 _STRIDE = 4  # node = pid * 4 + 0 for its directory, + 2 and + 3 for its files; node 1 is the root
+_IN_ROOT = 1 << 32  # what files in the root have as their pid
 
 
 def _attributes(node: int, size: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from struct import Struct
 
 from fakecgroup.outside.simulated_tasks import FILES
 from fakecgroup_mount.calls.caller_credentials import with_credentials_of
+from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.path_lookup import lookup, lookup_within
@@ -25,9 +26,12 @@ from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, signed, statfs_ty
 _NAMES = frozenset(
     (b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"mountstats", b"filesystems", b"mtab", b"limits")
 )
-_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits)$")
+_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits|status)$")
 _OWNERS = frozenset((b"mountstats",))  # files that not everybody may read: mode 0400
-_OF_MACHINE = re.compile(rb"/(cgroups|filesystems|meminfo|pressure/(?:cpu|memory|io))$")
+_OF_MACHINE = re.compile(
+    rb"/(cgroups|filesystems|pressure/(?:cpu|memory|io)|meminfo|vmstat|swaps|cpuinfo|uptime|(?<=/proc/)stat)$"
+)
+_PROCESS_STAT = re.compile(rb"/proc/(?:[0-9]+|self|thread-self)/(?:task/[0-9]+/)?stat$")
 _REFUSED = os.O_DIRECT  # /proc refuses it
 _FLAGS = (1 << 23) - 1  # all flags of open(2)
 _WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,10 +45,14 @@ _MOST_LINKS = 40  # MAXSYMLINKS
 class OpenCalls:
     """Opens a copy of a file's text at that moment, in memory. fstatfs(2) says that it is on procfs.
 
-    Only mountinfo and mounts can be polled, as in the kernel; they are `mounts`.
+    Only mountinfo and mounts can be polled, as in the kernel; they are `mounts`. They and the files of the stated
+    `machine` are made anew when they are read from the start again.
     """
 
-    def __init__(self, files: ProcFiles, mounts: MountinfoFiles, simulated: SimulatedFiles) -> None:
+    def __init__(
+        self, files: ProcFiles, mounts: MountinfoFiles, simulated: SimulatedFiles, machine: MachineFiles
+    ) -> None:
+        self._machine = machine
         self._simulated = simulated
         self._files = files
         self._mounts = mounts
@@ -85,6 +93,8 @@ class OpenCalls:
 
     def _may_be_ours(self, path: bytes) -> bool:
         name = path.rpartition(b"/")[2]
+        if name in self._machine.names:
+            return name != b"stat" or self._simulated.begun or _PROCESS_STAT.search(path) is None
         return name in _NAMES or (self._simulated.begun and name in SIMULATED_NAMES)
 
     def _answer(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
@@ -96,11 +106,16 @@ class OpenCalls:
             if found is None or not call.waits():
                 return CONTINUE
             name, pid = found
+            if not pid and name in self._machine.names:
+                return Descriptor(self._of_machine(name, flags), flags & os.O_CLOEXEC)
             if not pid and (name == b"meminfo" or name.startswith(b"pressure/")):
                 text = self._simulated.text_of_machine(name) if self._simulated.begun else None
                 if text is None:
                     return CONTINUE
                 return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
+            if name == b"status":
+                status = self._machine.status(pid, call.tid) if name in self._machine.names else None
+                return CONTINUE if status is None else Descriptor(_in_memory(status, flags), flags & os.O_CLOEXEC)
             if name in _OWNERS:
                 os.close(with_credentials_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
             if pid and name in MOUNT_FILES:
@@ -112,6 +127,12 @@ class OpenCalls:
         except (OSError, KeyError):
             return CONTINUE
         return Descriptor(made, flags & os.O_CLOEXEC)
+
+    def _of_machine(self, name: bytes, flags: int) -> int:
+        """A descriptor of a file of the stated machine. Raises OSError."""
+        if name in self._machine.once:
+            return _in_memory(self._machine.once[name](), flags)
+        return self._mounts.open_of_machine(name, flags)
 
 
 def _find(tid: int, fd: int, path: bytes, resolve: int, *, follow: bool) -> tuple[bytes, int] | None:

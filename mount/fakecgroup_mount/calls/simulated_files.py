@@ -7,7 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from fakecgroup import JoinedProcesses
+from fakecgroup import JoinedProcesses, MemoryUse
 from fakecgroup.outside.machine_files import meminfo, pressure
 from fakecgroup.outside.simulated_tasks import FILES
 from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
@@ -63,14 +63,21 @@ class SimulatedFiles:
             raise FileNotFoundError
         return FILES[name](task).encode(errors="surrogateescape")
 
+    def memory_used(self) -> MemoryUse:
+        """The bytes that all cgroups use."""
+        hierarchies = self._tree.kernel.hierarchies
+        with self._tree.lock:
+            if self.begun:
+                self._time.catch_up()
+            counting = next((one for one in hierarchies if one.counts_memory), hierarchies[-1])
+            return counting.root.memory
+
     def text_of_machine(self, name: bytes) -> bytes | None:
         """The text of meminfo or pressure/RESOURCE; None for a machine without a unified hierarchy's pressure."""
         kernel = self._tree.kernel
+        if name == b"meminfo":
+            return meminfo(Path("/proc/meminfo").read_text(), kernel.machine, self.memory_used()).encode()
         with self._tree.lock:
             self._time.catch_up()
-            if name == b"meminfo":
-                counting = next((one for one in kernel.hierarchies if one.counts_memory), kernel.hierarchies[-1])
-                used = counting.root.memory
-                return meminfo(Path("/proc/meminfo").read_text(), kernel.machine, used).encode()
             unified = kernel.hierarchies[-1]
             return pressure(unified, name.decode().rpartition("/")[2]).encode() if unified.dfl else None

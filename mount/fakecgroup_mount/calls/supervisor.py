@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from fakecgroup import JoinedProcesses
@@ -14,6 +15,7 @@ from fakecgroup_mount.calls.exit import ExitCalls
 from fakecgroup_mount.calls.fork import ForkCalls
 from fakecgroup_mount.calls.fsmount import FsmountCalls
 from fakecgroup_mount.calls.kill import KillCalls
+from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mount import MountCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
@@ -22,8 +24,11 @@ from fakecgroup_mount.calls.open import OpenCalls
 from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
+from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.statfs import StatfsCalls
+from fakecgroup_mount.calls.sysinfo import SysinfoCall
+from fakecgroup_mount.calls.told_affinities import ToldAffinities
 from fakecgroup_mount.calls.unshare import UnshareCall
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.live.passing_time import PassingTime
@@ -38,19 +43,25 @@ def handlers(
     home: int,
     files: tuple[int, int, str],
     simulated: tuple[JoinedProcesses, PassingTime],
+    parts: frozenset[str],
 ) -> dict[int, Handler]:
     """The handler of each trapped system call, by its number on this processor.
 
     `first` is the process that becomes the command, `home` its mount namespace. `files` are the first arguments of
-    `MountinfoFiles`, `simulated` has the tree's simulated processes and their time.
+    `MountinfoFiles`, `simulated` has the tree's simulated processes and their time. `parts` of the stated machine
+    differ from the real one.
     """
     namespaces = CgroupNamespaces(tree, first)
     tree.use_namespaces(namespaces.root_to_delegate)
     limits = PrlimitCalls(tree, processes, first)
     proc = ProcFiles(tree, namespaces, limits)
-    mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts})
+    real_cpus = sorted(os.sched_getaffinity(0))
+    affinities = SchedAffinityCalls(tree, ToldAffinities(real_cpus, tree.kernel.machine.cpus))
+    simulated_files = SimulatedFiles(tree, *simulated)
+    machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(real_cpus))
+    mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}, machine.texts)
     threading.Thread(target=mountinfo.serve, daemon=True).start()
-    opens = OpenCalls(proc, mountinfo, SimulatedFiles(tree, *simulated))
+    opens = OpenCalls(proc, mountinfo, simulated_files, machine)
     kills = KillCalls(tree, *simulated, first)
     statfs = StatfsCalls(tree, tree.kernel.vfs, mountinfo)
     child_marks = ChildMarks(tree, processes)
@@ -87,6 +98,9 @@ def handlers(
         "fsconfig": fsmounts.fsconfig,
         "fsmount": fsmounts.fsmount,
         "move_mount": fsmounts.move_mount,
+        "sched_setaffinity": affinities.sched_setaffinity,
+        "sched_getaffinity": affinities.sched_getaffinity,
+        "sysinfo": SysinfoCall(machine).sysinfo,
         "bpf": BpfCall(tree, first).bpf,
     }
     return HERE.by_number({**decides_at_once, **{name: later(answer) for name, answer in may_wait.items()}})

@@ -29,18 +29,21 @@ _EXIT = "What the thread has used is read before it is gone."
 _SIGNAL = "A simulated process ends, stops or goes on."
 _MOUNT = "A mount of `cgroup`, `cgroup2` or `cpuset` shows the tree, from the root of the caller's cgroup namespace on."
 _LOCKS = "A program has an `RLIMIT_LOCKS` of its own. The kernel's marks the cgroup that children start in."
+_AFFINITY = "The CPUs of the stated machine, within the cpuset. The thread runs on those of the real one."
 
 
 class TrappedCall(NamedTuple):
     """A row of the table.
 
     `module` is the file of this room that answers the call. `gets` says in a sentence what a program gets. `when` says
-    which calls are trapped by an argument; None traps every call.
+    which calls are trapped by an argument; None traps every call. With a `part`, "cpus" or "memory", the call is
+    trapped only if this part of the stated machine differs from the real one.
     """
 
     module: str
     gets: str
     when: Condition = None
+    part: str = ""
 
 
 class RefusedCall(NamedTuple):
@@ -95,6 +98,10 @@ TRAPPED_CALLS = {
     "fsconfig": TrappedCall("fsmount", _MOUNT),
     "fsmount": TrappedCall("fsmount", _MOUNT),
     "move_mount": TrappedCall("fsmount", _MOUNT, When(4, _FROM_EMPTY_PATH, _FROM_EMPTY_PATH)),
+    # the stated machine
+    "sched_setaffinity": TrappedCall("sched_affinity", _AFFINITY, part="cpus"),
+    "sched_getaffinity": TrappedCall("sched_affinity", _AFFINITY, part="cpus"),
+    "sysinfo": TrappedCall("sysinfo", "The memory and swap of the stated machine.", part="memory"),
     # programs
     "bpf": TrappedCall(
         "bpf", "Device programs of cgroups are loaded, attached, queried and detached. None is verified or run."
@@ -115,4 +122,11 @@ REFUSED_CALLS = {
 """The system calls that programs do without, as older kernels do not have them."""
 
 TRAPPED = {name: call.when for name, call in TRAPPED_CALLS.items()}
+
+
+def trapped(parts: frozenset[str] = frozenset()) -> dict[str, Condition]:
+    """What traps each call, if these parts of the stated machine differ from the real one."""
+    return {name: call.when for name, call in TRAPPED_CALLS.items() if not call.part or call.part in parts}
+
+
 REFUSED = {name: Refusal(call.errno, call.when) for name, call in REFUSED_CALLS.items()}

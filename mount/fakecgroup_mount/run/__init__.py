@@ -67,6 +67,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     ForkCalls._counting                one count of the tasks at a time
      '- Session.lock
 
+    ToldAffinities._lock               what threads asked for, for a moment
     BpfCall._lock                      device programs; its holder uses the tree
     FuseOpener._turn                   its holder waits for MountinfoFiles.serve, which takes CgroupNamespaces._lock
     ChildMarks._changed                children that are waited for; a waiter holds no lock

@@ -10,10 +10,11 @@ from pathlib import Path
 from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
-from fakecgroup_mount.calls.table import REFUSED, TRAPPED
+from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
+from fakecgroup_mount.run.shown_machine import directories, shown_machine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel
@@ -48,11 +49,14 @@ def run(options: argparse.Namespace) -> int:
     syscalls.check_machine()
     require_descriptors()
     os.environ[VARIABLE] = options.layout
-    hierarchies, code = _hierarchies(kernel), program(TRAPPED, REFUSED)
+    shown = shown_machine(options, kernel.machine)
+    hierarchies, code = _hierarchies(kernel), program(trapped(shown.parts), REFUSED)
+    covers = directories(shown, kernel.machine, kernel.personality)
     return front.run(
-        lambda mask: Sandbox(hierarchies, code, command, mask),
+        lambda mask: Sandbox(hierarchies, code, command, mask, covers),
         lambda processes: make_kernel(options, processes),
         workload,
+        shown.parts,
     )
 
 

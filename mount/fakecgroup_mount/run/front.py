@@ -38,6 +38,7 @@ def run(
     make_sandbox: Callable[[frozenset[int]], Sandbox],
     make_kernel: Callable[[Processes], Kernel],
     workload: WorkloadOptions,
+    parts: frozenset[str] = frozenset(),
 ) -> int:
     """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
@@ -50,7 +51,7 @@ def run(
             front_pid, frozen = os.getpid(), FrozenCommand()
             daemon.start(
                 lambda ready: server.serve(
-                    theirs, make_kernel, ready, front=front_pid, frozen=frozen, workload=workload
+                    theirs, make_kernel, ready, front=front_pid, frozen=frozen, workload=workload, parts=parts
                 ),
                 keep=theirs.fileno(),
             )

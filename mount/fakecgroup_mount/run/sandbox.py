@@ -10,10 +10,12 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from errno import ENOENT, ENOSPC
 from struct import Struct
 from typing import NamedTuple, NoReturn
 
+from fakecgroup.outside.sysfs import Directory
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT, mask
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.fuse_mount import open_device
@@ -55,6 +57,8 @@ class Sandbox(NamedTuple):
     command: list[str]
     mask: frozenset[int]
     """The signals that the command starts with blocked."""
+    covers: Mapping[str, Directory] = {}
+    """What the command sees at these paths instead of what is there."""
 
 
 def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
@@ -95,7 +99,7 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         os._exit(1)  # the front reports what is wrong with the maps
     try:
         syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
-        mask(CGROUP_ROOT)
+        mask(CGROUP_ROOT, sandbox.covers)
         _go_below(server)
         _end_with(parent)
         inherited_files.check(device_at(CGROUP_ROOT) or "")

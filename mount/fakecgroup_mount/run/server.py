@@ -21,7 +21,7 @@ from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
-from fakecgroup_mount.calls.table import REFUSED, TRAPPED
+from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
@@ -86,10 +86,12 @@ def serve(
     front: int,
     frozen: FrozenCommand,
     workload: WorkloadOptions,
+    parts: frozenset[str],
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
+    `parts` of the stated machine differ from the real one.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -123,10 +125,10 @@ def serve(
             return
         served = (files.fuse, files.root, files.device)
         answers = handlers(
-            MountedTree(session, kernel, tree.device, covers), processes, first, home, served, (joined, time)
+            MountedTree(session, kernel, tree.device, covers), processes, first, home, served, (joined, time), parts
         )
         Listener(descriptors[0], answers).start()
-        code = program(TRAPPED, REFUSED)
+        code = program(trapped(parts), REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
         kernel.on_release = ReleaseAgents(view_of(first), agents).run
         try:

@@ -1,0 +1,78 @@
+"""The files of /proc that tell of the stated machine: its CPUs, its memory, its swap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fakecgroup import MemoryUse
+from fakecgroup.outside import cpu_texts
+from fakecgroup.outside.machine_files import MemoryAmounts, amounts, meminfo, swaps, vmstat
+from fakecgroup_mount.calls.mounted_tree import MountedTree
+from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
+from fakecgroup_mount.seccomp.user_namespaces import namespace_of
+
+_PROC = Path("/proc")
+
+
+class MachineFiles:
+    """Makes the texts of these files. `parts` are those of the machine that differ from the real one.
+
+    `used` gives the memory that all cgroups use. `real_cpus` counts the CPUs of the real machine.
+    """
+
+    def __init__(
+        self,
+        tree: MountedTree,
+        parts: frozenset[str],
+        used: Callable[[], MemoryUse],
+        affinities: SchedAffinityCalls,
+        real_cpus: int,
+    ) -> None:
+        self._machine = tree.kernel.machine
+        self._used = used
+        self._affinities = affinities
+        self._real_cpus = real_cpus
+        self.texts: dict[bytes, Callable[[], bytes]] = {}
+        """What makes the text of each file, by its name in /proc, that programs keep open and read again."""
+        self.once: dict[bytes, Callable[[], bytes]] = {}
+        """The same for files whose text stays as it is."""
+        if "cpus" in parts:
+            self.texts |= {b"stat": self._stat, b"uptime": self._uptime}
+            self.once |= {b"cpuinfo": self._cpuinfo}
+        if "memory" in parts:
+            self.texts |= {b"meminfo": self._meminfo, b"vmstat": self._vmstat}
+            self.once |= {b"swaps": self._swaps}
+        self.names = frozenset((*self.texts, *self.once, *((b"status",) if "cpus" in parts else ())))
+        """The last names of the files, with those of processes."""
+
+    def memory(self) -> MemoryAmounts:
+        """The amounts of memory and swap, in bytes."""
+        return amounts(self._machine, self._used())
+
+    def status(self, pid: int, reader: int) -> bytes | None:
+        """/proc/PID/status. None for a reader in another user namespace, who sees other ids. Raises OSError."""
+        if namespace_of(reader) != namespace_of("self"):
+            return None
+        real = (_PROC / str(pid) / "status").read_bytes()
+        return cpu_texts.status(real, self._machine, self._affinities.shown(pid), self._affinities.mems(pid))
+
+    def _cpuinfo(self) -> bytes:
+        return cpu_texts.cpuinfo((_PROC / "cpuinfo").read_bytes(), self._machine)
+
+    def _stat(self) -> bytes:
+        since = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return cpu_texts.stat((_PROC / "stat").read_bytes(), self._machine, since)
+
+    def _uptime(self) -> bytes:
+        return cpu_texts.uptime((_PROC / "uptime").read_bytes(), self._machine, self._real_cpus)
+
+    def _meminfo(self) -> bytes:
+        return meminfo((_PROC / "meminfo").read_text(), self._machine, self._used()).encode()
+
+    def _vmstat(self) -> bytes:
+        return vmstat((_PROC / "vmstat").read_text(), self._machine, self._used()).encode()
+
+    def _swaps(self) -> bytes:
+        return swaps(self._machine, self._used()).encode()

@@ -1,0 +1,92 @@
+"""Which parts of the stated machine the command sees: those that differ from the machine below."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from fakecgroup.machine.machine import Machine
+from fakecgroup.machine.personality import Personality
+from fakecgroup.outside.sysfs import Directory, File, Link, bus_directory, cpu_directory, node_directory
+
+_SYSTEM = Path("/sys/devices/system")
+
+
+class ShownMachine(NamedTuple):
+    """`cpus`: the command sees the stated CPUs and NUMA nodes. `memory`: it sees the stated memory, swap, huge pages.
+
+    Without either, nothing is trapped or mounted for it, and the command sees the machine below.
+    """
+
+    cpus: bool = False
+    memory: bool = False
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The parts by the names that `calls.table` has for them."""
+        return frozenset(name for name in self._fields if getattr(self, name))
+
+
+def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine:
+    """What the given options ask for, where it is not what this machine has."""
+    given: set[str] = getattr(options, "given", set())
+    cpus = "cpus" in given and machine.cpus != os.cpu_count()
+    nodes = "numa_nodes" in given and machine.numa_nodes != _count_nodes()
+    memory = "memory" in given and machine.memory != os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return ShownMachine(cpus or nodes, memory or nodes or "swap" in given or "hugepages" in given)
+
+
+def _count_nodes() -> int:
+    """The NUMA nodes of this machine, 1 for a kernel without them."""
+    return len([name for name in _names(_SYSTEM / "node") if name.startswith("node") and name[4:].isdigit()]) or 1
+
+
+def directories(shown: ShownMachine, machine: Machine, personality: Personality) -> dict[str, Directory]:
+    """The directories of sysfs that tell of the stated machine, by their paths."""
+    made: dict[str, Directory] = {}
+    if shown.cpus:
+        cpus = cpu_directory(_read(_SYSTEM / "cpu", "cpu"), machine, personality)
+        made = {str(_SYSTEM / "cpu"): cpus, "/sys/bus/cpu/devices": bus_directory("cpu", machine.cpus)}
+    if shown.cpus or shown.memory:
+        nodes = node_directory(_read(_SYSTEM / "node", "node"), machine)
+        made[str(_SYSTEM / "node")] = nodes
+        made["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
+    return {path: directory for path, directory in made.items() if os.path.isdir(path)}
+
+
+def _read(top: Path, kind: str) -> Directory:
+    """A directory of sysfs, of its devices of this `kind` the first alone."""
+    found: dict[str, File | Link] = {}
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        for name in _names(top / prefix):
+            path = f"{prefix}{name}"
+            others = not prefix and name.startswith(kind) and name[len(kind) :].isdigit() and name != f"{kind}0"
+            if others:
+                continue
+            place = top / path
+            if place.is_symlink():
+                found[path] = Link(os.readlink(place))
+            elif place.is_dir():
+                waiting.append(f"{path}/")
+            else:
+                found[path] = File(_text(place), place.stat().st_mode & 0o777)
+    return found
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
+
+
+def _text(path: Path) -> str:
+    """The text of a file; empty where it may not be read."""
+    try:
+        return path.read_text(errors="replace") if path.stat().st_mode & 0o444 else ""
+    except OSError:
+        return ""

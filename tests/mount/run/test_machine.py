@@ -1,0 +1,120 @@
+"""Programs see the machine that the options state."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Sandboxed, said
+
+LARGE = {"cpus": "64", "numa-nodes": "2", "memory": "256Gi", "swap": "8Gi"}
+PYTHON = "import os; print(os.cpu_count(), len(os.sched_getaffinity(0)))"
+
+
+def printed(sandboxed: Sandboxed, script: str, **options: str) -> list[str]:
+    """The words that a script prints in front of the large machine."""
+    return said(sandboxed(script, **{**LARGE, **options})).split()
+
+
+def test_programs_count_the_stated_cpus(sandboxed: Sandboxed) -> None:
+    script = f"nproc; nproc --all; '{sys.executable}' -c '{PYTHON}'; grep -c ^processor /proc/cpuinfo"
+    assert printed(sandboxed, script) == ["64"] * 5
+
+
+def test_proc_stat_has_a_line_for_each_cpu(sandboxed: Sandboxed) -> None:
+    assert printed(sandboxed, "grep -c '^cpu[0-9]' /proc/stat; cd /proc; grep -c '^cpu[0-9]' stat") == ["64", "64"]
+
+
+def test_the_stat_of_a_process_is_its_own(sandboxed: Sandboxed) -> None:
+    assert printed(sandboxed, "cut -d' ' -f2 /proc/self/stat; cd /proc/$$; cut -d' ' -f2 stat") == ["(cut)", "(sh)"]
+
+
+def test_sysfs_lists_cpus_and_nodes(sandboxed: Sandboxed) -> None:
+    script = "cd /sys/devices/system; cat cpu/online node/online node/node1/cpulist; ls -d cpu/cpu[0-9]* | wc -l"
+    assert printed(sandboxed, script) == ["0-63", "0-1", "32-63", "64"]
+
+
+@pytest.mark.skipif(shutil.which("lscpu") is None, reason="no lscpu")
+def test_lscpu_finds_a_package_for_each_node(sandboxed: Sandboxed) -> None:
+    script = "lscpu -p=CPU,SOCKET,NODE | tail -1"
+    assert printed(sandboxed, script) == ["63,1,1"]
+
+
+@pytest.mark.skipif(shutil.which("free") is None, reason="no free")
+def test_free_shows_the_stated_memory_and_swap(sandboxed: Sandboxed) -> None:
+    assert printed(sandboxed, "free -g | awk '{print $2}'")[1:] == ["256", "8"]
+
+
+def test_sysinfo_tells_the_stated_memory(sandboxed: Sandboxed) -> None:
+    program = 'import os; print(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 30)'
+    assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["256"]
+
+
+def test_a_file_that_is_read_from_its_start_again_is_new(sandboxed: Sandboxed) -> None:
+    program = """
+import time
+file = open("/proc/uptime")
+first = file.read()
+while first == file.read():
+    file.seek(0)
+print("new")
+"""
+    assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["new"]
+
+
+def test_swap_is_a_device(sandboxed: Sandboxed) -> None:
+    assert printed(sandboxed, "tail -1 /proc/swaps") == ["/dev/vdb", "partition", "8388608", "0", "-2"]
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="no taskset")
+def test_cpus_that_the_machine_below_lacks_are_kept_as_told(sandboxed: Sandboxed) -> None:
+    script = "taskset -c 5,60 sh -c 'nproc; taskset -cp $$; sh -c nproc; grep _allowed_list /proc/self/status; true'"
+    words = printed(sandboxed, script)
+    assert (words[0], words[-6:]) == ("2", ["5,60", "2", "Cpus_allowed_list:", "5,60", "Mems_allowed_list:", "0-1"])
+
+
+def test_a_cpu_that_the_stated_machine_lacks_is_refused(sandboxed: Sandboxed) -> None:
+    program = """
+import os
+try:
+    os.sched_setaffinity(0, {64})
+except OSError as error:
+    print(error.errno)
+"""
+    assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["22"]
+
+
+def test_a_cpuset_limits_the_cpus(sandboxed: Sandboxed) -> None:
+    script = """
+        cd /sys/fs/cgroup; echo +cpuset >cgroup.subtree_control; mkdir a; echo 8-11 >a/cpuset.cpus
+        echo 1 >a/cpuset.mems; echo $$ >a/cgroup.procs; nproc; grep _allowed_list /proc/self/status
+    """
+    assert printed(sandboxed, script) == ["4", "Cpus_allowed_list:", "8-11", "Mems_allowed_list:", "1"]
+
+
+def test_a_smaller_machine_can_be_stated_too(sandboxed: Sandboxed) -> None:
+    if os.cpu_count() == 1:
+        pytest.skip("one CPU")
+    assert said(sandboxed("nproc; grep -c '^cpu[0-9]' /proc/stat", cpus="1")).split() == ["1", "1"]
+
+
+def test_the_covers_are_in_no_table_of_mounts(sandboxed: Sandboxed) -> None:
+    assert printed(sandboxed, "grep -cE 'system/(cpu|node)|bus/(cpu|node)' /proc/self/mountinfo; true") == ["0"]
+
+
+def test_a_namespace_below_may_mount_sysfs(sandboxed: Sandboxed) -> None:
+    tried = subprocess.run(["unshare", "-Urmn", "true"], check=False, capture_output=True)
+    if tried.returncode:
+        pytest.skip("no network namespaces")
+    assert printed(sandboxed, "unshare -Urmn sh -c 'mount -t sysfs sysfs /mnt && ls -d /mnt/kernel'") == ["/mnt/kernel"]
+
+
+def test_without_an_option_programs_see_this_machine(sandboxed: Sandboxed) -> None:
+    assert said(sandboxed("cat /sys/devices/system/cpu/online; head -1 /proc/meminfo | cut -c1-9")).splitlines() == [
+        *(Path("/sys/devices/system/cpu/online").read_text().strip(), "MemTotal:"),
+    ]
