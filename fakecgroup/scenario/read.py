@@ -90,7 +90,20 @@ class _Reader(YamlNodes):
         try:
             return Placed(tuple(paths), Workload(phases, **words), self.place(node))
         except ValueError as error:
-            raise self.wrong(node, str(error)) from None
+            raise self.wrong(self._blamed(node, str(error)), str(error)) from None
+
+    def _blamed(self, node: yaml.Node, problem: str) -> yaml.Node:
+        """The node in a workload that a problem begins with, as `phases[0].memory: ` does; with `no key`, the key's."""
+        match = re.match(r"[\w.\[\]]+(?=: )", problem)
+        for part in re.findall(r"\w+", match[0]) if match is not None else []:
+            if isinstance(node, yaml.SequenceNode):
+                node = node.value[int(part)]
+            else:
+                node = next((value for key, value in self.pairs(node) if self.text(key) == part), node)
+        unknown = re.search(r": no key '([^']*)'", problem)
+        if unknown is not None and isinstance(node, yaml.MappingNode):
+            return next((key for key, _ in self.pairs(node) if self.text(key) == unknown[1]), node)
+        return node
 
     def _at(self, node: yaml.Node) -> At:
         parts = self.mapping(node, ("time", "write"), needed=("time", "write"))

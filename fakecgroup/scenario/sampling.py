@@ -14,47 +14,59 @@ _RESOURCES = ("cpu", "memory", "io")
 
 
 def samples(kernel: Kernel, time: int, wanted: Collection[str] | None = None) -> Iterator[Sample]:
-    """A sample of each cgroup but the root, by path; on v1 of the cpu hierarchy, with the memory of the same path.
+    """A sample of each cgroup but the root, by path; on v1 of what has this path in the hierarchies cpu and memory.
 
     `time` is in ns since the start. `wanted` are the paths of those to sample; None for all.
     """
-    cpu = _hierarchy(kernel, "cpu")
-    if cpu is None:
-        return
-    for cgroup in sorted(cpu.root.descendants(), key=lambda cgroup: cgroup.path):
-        if wanted is not None and cgroup.path.lstrip("/") not in wanted:
+    hierarchies = {name: one for name in ("cpu", "memory") if (one := _hierarchy(kernel, name)) is not None}
+    homes: dict[str, dict[str, Cgroup]] = {}
+    for name, hierarchy in hierarchies.items():
+        for cgroup in hierarchy.root.descendants():
+            homes.setdefault(cgroup.path, {})[name] = cgroup
+    for path, places in sorted(homes.items(), key=lambda home: home[0]):
+        if wanted is not None and path.lstrip("/") not in wanted:
             continue
-        path = f"{'' if kernel.layout == 'v2' else '/cpu'}{cgroup.path}"
-        stat = numbers(kernel.read(f"{path}/cpu.stat"))
-        if not cpu.dfl:
-            stat["usage_usec"] = int(kernel.read(f"{path}/cpuacct.usage")) // 1000
-            stat["throttled_usec"] = stat.get("throttled_time", 0) // 1000
+        prefixes = dict.fromkeys("" if kernel.layout == "v2" else f"/{name}" for name in places)
+        stat = _cpu_stat(kernel, path) if "cpu" in places else {}
         yield Sample(
             time,
-            cgroup.path.lstrip("/"),
-            stat["usage_usec"],
+            path.lstrip("/"),
+            stat.get("usage_usec", 0),
             stat.get("nr_periods", 0),
             stat.get("nr_throttled", 0),
             stat.get("throttled_usec", 0),
-            _memory(kernel, cgroup),
-            {resource: _pressure(kernel, path, resource) for resource in _RESOURCES} if cpu.dfl else {},
-            kernel.killed(path),
+            _memory(kernel, path),
+            {one: _pressure(kernel, path, one) for one in _RESOURCES} if kernel.layout == "v2" else {},
+            max(kernel.killed(f"{prefix}{path}") for prefix in prefixes),
         )
+
+
+def _cpu_stat(kernel: Kernel, path: str) -> dict[str, int]:
+    """The numbers of cpu.stat, under their names on v2."""
+    if kernel.layout == "v2":
+        return numbers(kernel.read(f"{path}/cpu.stat"))
+    stat = numbers(kernel.read(f"/cpu{path}/cpu.stat"))
+    stat["usage_usec"] = int(kernel.read(f"/cpu{path}/cpuacct.usage")) // 1000
+    stat["throttled_usec"] = stat.get("throttled_time", 0) // 1000
+    return stat
 
 
 def _hierarchy(kernel: Kernel, controller: str) -> Hierarchy | None:
     return next((one for one in kernel.hierarchies if controller in one.controllers), None)
 
 
-def _memory(kernel: Kernel, cgroup: Cgroup) -> int | None:
-    path = "/memory{}/memory.usage_in_bytes" if kernel.layout != "v2" else "{}/memory.current"
+def _memory(kernel: Kernel, path: str) -> int | None:
+    file = f"/memory{path}/memory.usage_in_bytes" if kernel.layout != "v2" else f"{path}/memory.current"
     try:
-        return int(kernel.read(path.format(cgroup.path)))
+        return int(kernel.read(file))
     except OSError:
         return None
 
 
 def _pressure(kernel: Kernel, path: str, resource: str) -> tuple[float, int]:
-    text = kernel.read(f"{path}/{resource}.pressure")
+    try:
+        text = kernel.read(f"{path}/{resource}.pressure")
+    except OSError:  # cgroup.pressure is 0
+        return 0.0, 0
     average, total = number_of(text, "some.avg10"), number_of(text, "some.total")
     return float(average or 0), int(total or 0)

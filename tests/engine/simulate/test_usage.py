@@ -41,7 +41,7 @@ def test_a_workload_may_be_in_a_cgroup_beside_the_pods(play: Play) -> None:
             f"workloads: [{{pod: p1, cgroup: a, {_PHASES}}}]",
             "usage.yaml:1:23: cgroup and pod exclude each other",
         ),
-        ("workloads: [{pod: p1, phases: [{for: 1x}]}]", "usage.yaml:1:13: phases[0].for: '1x' is no time"),
+        ("workloads: [{pod: p1, phases: [{for: 1x}]}]", "usage.yaml:1:38: phases[0].for: '1x' is no time"),
         ("machine: {cpus: 3}", "usage.yaml:1:1: the machine is the node: its size is given by --cpus"),
         ("expect: [{time: 1s, evicted: [p9]}]", "usage.yaml:1:31: there is no pod 'p9' on the node"),
         ("expect: [{time: 1s, evicted: [], killed: 1}]", "usage.yaml:1:34: killed does not go with evicted"),
