@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from .fair_share import NICE_0_LOAD, fill
@@ -138,6 +139,8 @@ class Group:
 
 _COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used")
 _STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_COUNTERS)
+_state_of = attrgetter(*_STATE)
+_counts_of = attrgetter(*_COUNTERS)
 
 
 class _Cycle(NamedTuple):
@@ -161,6 +164,9 @@ class Unlimited:
         self.now = now
 
     def set_rates(self) -> None:
+        pass
+
+    def back(self) -> None:
         pass
 
     def may_throttle(self, until: int) -> bool:
@@ -190,7 +196,8 @@ class Unlimited:
 class BandwidthTree:
     """A group with a quota and all below it, at a time `now`.
 
-    Whoever changes the rate of a runner, or what it needs, calls `set_rates`.
+    Whoever changes the rate of a runner, or what it needs, calls `back` before and `set_rates` after. What groups and
+    runners have counted is that of `now` after `advance` or `back`; after `completion` it may be ahead.
     """
 
     def __init__(self, root: Group, now: int) -> None:
@@ -199,36 +206,41 @@ class BandwidthTree:
         self._groups = list(root.below())
         self._limited = [group for group in self._groups if group.limited]
         self._runners = [runner for group in self._groups for runner in group.runners]
-        self._foreseen: _Kept | None = None  # the state when the first runner is done
+        self._before: _Kept | None = None  # the state now, while that of `_then` was computed ahead
+        self._then = now
         self._cycle: _Cycle | None = None  # what is known to repeat at these rates
         self._set_rates()
 
     def completion(self, until: int) -> int:
-        """When the first runner will have what it needs; `until` if none has before. Nothing changes."""
+        """When the first runner will have what it needs; `until` if none has before."""
+        if self._before is not None:
+            return self._then
         if not any(runner.needs is not None and runner.rate > 0 for runner in self._runners):
             return until
         then, _ = self._first_done(until)
         if self._never_short(then):
             return then
-        kept = self._keep()
+        before = self._keep()
         self.advance(until)
-        then = self.now
-        if then < until:
-            self._foreseen = self._keep()
-        self._bring_back(kept)
-        return then
+        self._then, self.now, self._before = self.now, before[0], before
+        return self._then
+
+    def back(self) -> None:
+        """Forget what was computed ahead."""
+        before, self._before = self._before, None
+        if before is not None:
+            self._bring_back(before)
 
     def advance(self, until: int, *, skip: bool = True) -> Runner | None:
         """Go on to a time, or to when a runner has what it needs: that runner is the result.
 
         `skip` allows closed forms and jumps.
         """
-        if self._foreseen is not None and skip:
-            if self._foreseen[0] == until:
-                self._bring_back(self._foreseen)
-                self._foreseen = None
-                return next(runner for runner in self._runners if runner.needs == 0.0)
-            self._foreseen = None
+        if self._before is not None:
+            if until >= self._then:
+                self.now, self._before = self._then, None
+                return next((runner for runner in self._runners if runner.needs == 0.0), None)
+            self.back()
         seen: dict[tuple[object, ...], tuple[int, tuple[float, ...]]] = {}  # states at the ends of periods
         if skip and self.now < until:
             then, runner = self._first_done(until)
@@ -259,12 +271,9 @@ class BandwidthTree:
                     seen[state] = (self.now, self._counted())
         return None
 
-    def done(self) -> list[Runner]:
-        """The runners that have what they need by now."""
-        return [runner for runner in self._runners if runner.needs is not None and runner.needs < _NONE_LEFT]
-
     def may_throttle(self, until: int) -> bool:
         """True if a group is throttled, or may be before a time if no rate changes."""
+        self.back()
         return not self._never_short(until)
 
     # -- while nothing is throttled -----------------------------------------------------------------
@@ -337,7 +346,7 @@ class BandwidthTree:
 
     def set_rates(self) -> None:
         """Take who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
-        self._foreseen = self._cycle = None
+        self._cycle = None
         self._set_rates()
 
     def _set_rates(self) -> None:
@@ -384,7 +393,7 @@ class BandwidthTree:
         return rate, waiting
 
     def _keep(self) -> _Kept:
-        groups = [tuple(getattr(group, name) for name in _STATE) for group in self._groups]
+        groups: list[tuple[object, ...]] = list(map(_state_of, self._groups))
         runners: list[tuple[object, ...]] = [(runner.needs, runner.used, runner.stopped) for runner in self._runners]
         return self.now, groups, runners
 
@@ -418,7 +427,7 @@ class BandwidthTree:
         )
 
     def _counted(self) -> tuple[float, ...]:
-        counts = [getattr(group, name) for group in self._groups for name in _COUNTERS]
+        counts = [count for group in self._groups for count in _counts_of(group)]
         return (*counts, *(count for runner in self._runners for count in (runner.used, runner.stopped)))
 
     def _jump(self, cycle: _Cycle, until: int) -> None:

@@ -125,7 +125,7 @@ class Node(Part):
             node.asked += more_asked
             its = node.claims if node.claims < node.most else round(node.most)
             more = its - node.claim
-            node.set_claim(its)
+            node.claim, node.threshold = its, its / node.weight
             node = node.parent
 
 
@@ -138,6 +138,13 @@ class Lane:
         self.tree = tree
         self.demands = demands
         self.serial = 0  # of its event in the queue
+
+    def needs(self) -> bool:
+        """True if a process here runs until it has used some CPU time."""
+        for demand in self.demands:  # noqa: SIM110  (this is called for each phase)
+            if demand.runner.needs is not None:
+                return True
+        return False
 
 
 class Scheduler:
@@ -251,9 +258,12 @@ class Scheduler:
 
     def _bring_up(self, demand: Demand) -> None:
         """Compute what happened to a process until now, before something changes for it."""
-        assert demand.lane is not None
-        self._settle_lane(demand.lane)
-        self._touched[demand.lane] = None
+        lane = demand.lane
+        assert lane is not None
+        if demand.since < self._now:
+            self._settle_lane(lane)
+        lane.tree.back()
+        self._touched[lane] = None
 
     def resolve(self) -> None:
         """Give each process its rate, after demands have changed."""
@@ -269,7 +279,7 @@ class Scheduler:
         for lane in self._touched:
             lane.tree.set_rates()
             lane.serial += 1
-            if any(demand.runner.needs is not None for demand in lane.demands):
+            if lane.needs():
                 then = lane.tree.completion(self._now + _FAR)
                 heapq.heappush(self._queue, (then, next(self._order), lane, lane.serial))
         self._touched = {}
@@ -431,17 +441,19 @@ class Scheduler:
         """Compute what happened to all processes until now."""
         for lane in self._lanes:
             self._settle_lane(lane)
+            lane.tree.back()
 
     def settle_one(self, demand: Demand) -> None:
         """Compute what happened to a process until now."""
         if demand.lane is not None:
             self._settle_lane(demand.lane)
+            demand.lane.tree.back()
 
     def _settle_lane(self, lane: Lane) -> None:
         now = self._now
-        if lane.tree.now < now:
-            while lane.tree.now < now:
-                lane.tree.advance(now)
+        tree = lane.tree
+        while tree.now < now:
+            tree.advance(now)
         for demand in lane.demands:
             if demand.since < now:
                 self._close(demand, now)

@@ -51,7 +51,7 @@ class IoResource:
     def begin(self, process: Process) -> None:
         phase = process.phase
         assert phase is not None
-        if phase.io is not None or any(one.process is process for one in self._transfers):
+        if phase.io is not None or (self._transfers and any(one.process is process for one in self._transfers)):
             self._count()
             self._changed = True
 

@@ -71,6 +71,8 @@ class Triggers:
 
     def advance(self, now: int) -> None:
         """Look at the triggers whose time has come."""
+        if not self._monitors:
+            return
         due = [
             (key, monitor)
             for key, monitor in self._monitors.items()

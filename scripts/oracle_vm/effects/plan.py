@@ -87,6 +87,6 @@ def _phase(placed: Placed, phase: Phase) -> str:
     line = f"phase {kind} {time} {int(phase.cpu)} {-1 if held is None else held} {grow} {file}"
     if phase.io is None:
         return f"{line} 0 0 0 0:0"
-    if phase.cpu or phase.io.read and phase.io.write:
+    if phase.cpu or (phase.io.read and phase.io.write):
         raise MachineError(f"{placed.place}: the guest's tasks read or write, and nothing beside")
     return f"{line} {phase.io.read} {phase.io.write} {phase.io.block} {phase.io.device}"
