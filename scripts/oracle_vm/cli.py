@@ -132,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Writes tests/fakecgroup/effects/recorded; scripts/effects makes the page from it.",
     )
     effects.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
+    effects.add_argument("--cpus", type=int, help="only scenarios for a machine of so many; default: all")
     effects.add_argument("names", nargs="*", metavar="NAME", help="only scenarios whose name begins so; default: all")
     effects.set_defaults(run=_effects)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
@@ -290,8 +291,11 @@ def _effects(options: argparse.Namespace) -> int:
     entries = [one for one in catalogue() if not options.names or one.name.startswith(tuple(options.names))]
     if not entries:
         raise MachineError(f"no scenario's name begins with {' or '.join(options.names)}")
+    entries = [one for one in entries if options.cpus in (None, one.cpus)]
+    if not entries:
+        raise MachineError(f"--cpus {options.cpus}: no such scenario is for so many")
     for series in options.kernel or SUITES:
-        path = record(_kernel(series), entries, everything=not options.names, report=_report)
+        path = record(_kernel(series), entries, everything=not options.names and options.cpus is None, report=_report)
         print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
 

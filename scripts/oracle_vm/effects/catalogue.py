@@ -13,7 +13,7 @@ from .trees import trees
 _DIRECTORY = Path(__file__).with_name("scenarios")
 _SEED = 1
 #: Random trees by the number of CPUs.
-_TREES = {1: 60, 2: 20}
+_TREES = {1: 60, 2: 12}
 #: Runs of a random tree by the number of CPUs, and of another scenario. On one CPU they hardly differ.
 _TREE_RUNS = {1: 2, 2: 10}
 _RUNS = 5
