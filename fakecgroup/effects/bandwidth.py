@@ -42,7 +42,8 @@ class Group:
     """One group and the state of its bandwidth (struct cfs_bandwidth).
 
     `quota` and `burst` are ns per `period`. `boundary` is when the period timer expires next, if it is `active`.
-    `queues` says on how many of its `cpus` the group's tasks wait: throttled time counts once for each.
+    `queues` says on how many of its `cpus` the group's tasks wait: throttled time counts once for each. `halted` and
+    its time count a throttled group above too (cpu.stat.local; tg_throttle_down).
     """
 
     quota: int = UNLIMITED
@@ -66,6 +67,8 @@ class Group:
     used: float = 0.0
     rate: float = 0.0  # now
     queues: int = 0  # throttled, now
+    halted: int = 0  # throttled here or above, now
+    halted_time: float = 0.0
 
     @property
     def limited(self) -> bool:
@@ -137,7 +140,7 @@ class Group:
         self.runtime -= rate * (until - now)
 
 
-_COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used")
+_COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used", "halted_time")
 _STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_COUNTERS)
 _state_of = attrgetter(*_STATE)
 _counts_of = attrgetter(*_COUNTERS)
@@ -326,6 +329,7 @@ class BandwidthTree:
             runner.stopped += time
         for group in self._groups:
             group.used += group.rate * time
+            group.halted_time += group.halted * time
             if group.quota != UNLIMITED:
                 group.runtime -= group.rate * time
                 group.throttled_time += group.queues * time
@@ -384,7 +388,8 @@ class BandwidthTree:
             rate += its_rate
             waiting += its_waiting
         group.rate = rate
-        group.queues = min(waiting, group.cpus) if group.throttled else 0
+        group.halted = min(waiting, group.cpus) if stopped else 0
+        group.queues = group.halted if group.throttled else 0
         if rate > 0 and group.quota != UNLIMITED:
             group.idle = False
             if not group.active:

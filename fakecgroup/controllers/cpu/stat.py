@@ -52,7 +52,13 @@ def _bandwidth(css: Cpu, unit: str, divisor: int) -> str:
 
 
 def show_stat_local(cgroup: Cgroup) -> str:
-    return "throttled_usec 0\n" if "cpu" in cgroup.csses else ""
+    """How long tasks here waited while this cgroup or one above was throttled, in µs (cpu_local_stat_show)."""
+    css = cgroup.csses.get("cpu")
+    return f"throttled_usec {_halted(css) // USEC}\n" if isinstance(css, Cpu) else ""
+
+
+def _halted(css: Cpu) -> int:
+    return int((css.throttling or _UNTOUCHED).halted_time)
 
 
 def show_legacy_stat(css: Cpu) -> str:
@@ -60,7 +66,8 @@ def show_legacy_stat(css: Cpu) -> str:
 
 
 def show_legacy_stat_local(css: Cpu) -> str:
-    return "throttled_time 0\n"
+    """As `show_stat_local`, in ns."""
+    return f"throttled_time {_halted(css)}\n"
 
 
 DFL_BASE = (

@@ -67,6 +67,14 @@ def test_the_quota_of_a_group_above_stops_all_below() -> None:
     assert outer.nr_throttled == 60
 
 
+def test_a_group_below_waits_too_while_one_above_is_throttled() -> None:
+    inner = Group(runners=[Runner(1.0)])
+    outer = _limited(20, groups=(inner,))
+    BandwidthTree(outer, 0).advance(6 * _SECOND)
+    assert inner.throttled_time == 0
+    assert inner.halted_time == outer.halted_time == outer.throttled_time > 0
+
+
 @pytest.mark.parametrize("quota", [5, 20, 50, 130])
 def test_a_jump_over_periods_that_repeat_counts_the_same(quota: int) -> None:
     def counted(*, skip: bool) -> list[float]:

@@ -94,6 +94,18 @@ def test_a_quota_holds_while_others_want_the_cpu_too(kernel: Kernel) -> None:
     assert "nr_throttled 100\n" in kernel.read("/a/cpu.stat")
 
 
+def test_a_cgroup_below_a_quota_tells_of_it_in_its_local_statistics(kernel: Kernel) -> None:
+    kernel.mkdir("/a")
+    kernel.write("/a/cgroup.subtree_control", "+cpu")
+    kernel.mkdir("/a/b")
+    kernel.write("/a/cpu.max", "10000 100000")
+    kernel.spawn("/a/b", Workload([_BUSY], loop="forever"))
+    kernel.advance(10)
+    local = [int(kernel.read(f"{cgroup}/cpu.stat.local").split()[1]) for cgroup in ("/a", "/a/b")]
+    assert local == pytest.approx([9e6, 9e6], rel=0.02)
+    assert "throttled_usec 0\n" in kernel.read("/a/b/cpu.stat")
+
+
 def test_a_controller_that_is_enabled_again_counts_from_nothing(kernel: Kernel) -> None:
     kernel.mkdir("/a")
     kernel.spawn("/a", Workload([_BUSY], loop="forever"))
