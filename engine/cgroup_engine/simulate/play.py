@@ -19,7 +19,6 @@ from fakecgroup.scenario import Outcome, ScenarioError
 from fakecgroup.scenario.play import play_on
 from fakecgroup.simulation.kill import Kill
 
-
 _MOST_SAMPLES = 10_000
 
 
