@@ -57,13 +57,14 @@ def unmet(checked: Checked) -> str:
 
 
 def as_json(outcome: Outcome) -> str:
-    """The samples and the expectations; times in s, CPU times in µs, memory in bytes, averages in percent."""
+    """Samples, marks and expectations; times in s, CPU times in µs, memory in bytes, averages in percent."""
     return json.dumps(
         {
             "version": 1,
             "time": outcome.time / SECOND,
             "holds": outcome.holds,
             "samples": [dict(zip((*_COLUMNS, *_MORE), _values(sample), strict=True)) for sample in outcome.samples],
+            "marks": [{"time": mark.time / SECOND, "kind": mark.kind, "text": mark.text} for mark in outcome.marks],
             "expectations": [
                 {
                     "place": one.expectation.place,

@@ -280,7 +280,7 @@ class _Reader:
         if seconds is None:
             return 30  # SetDefaults_PodSpec
         if isinstance(seconds, int) and not isinstance(seconds, bool):
-            return seconds if seconds >= 0 else 1  # SetDefaults_Pod: below zero is 1
+            return seconds if seconds >= 0 else 1  # Convert_v1_Pod_To_core_Pod
         raise self.error("spec.terminationGracePeriodSeconds", f"{quoted(seconds)} is not a whole number")
 
     def status_qos(self, status: Mapping[str, Any]) -> QosClass | None:

@@ -17,21 +17,26 @@ from cgroup_engine.model.pod import Pod
 MONITORING_NS = 10 * 10**9
 #: After an evicted pod is gone, until that is noticed (podCleanupPollFreq).
 CLEANUP_POLL_NS = 10**9
-#: Seconds that a pod has to end under a hard threshold (immediateEvictionGracePeriodSeconds; before 1.32, 0).
+#: Seconds that a pod has to end under a hard threshold (immediateEvictionGracePeriodSeconds).
 IMMEDIATE_GRACE = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A pod that is evicted, with ``grace`` seconds to end, for the sake of a threshold.
+    """A pod that is evicted for the sake of a threshold. ``ranked``: all candidates in order, it among them.
 
-    ``ranked``: all candidates in order, it among them.
+    ``grace``: the seconds that the eviction manager asks for, which may be 0 or less.
     """
 
     pod: Pod
     grace: int
     threshold: Threshold
     ranked: tuple[Pod, ...]
+
+    @property
+    def seconds(self) -> int:
+        """The seconds that the pod has to end: at least one (calculateEffectiveGracePeriod of ``pod_workers.go``)."""
+        return max(1, self.grace)
 
 
 class EvictionManager:

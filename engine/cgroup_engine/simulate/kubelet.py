@@ -71,11 +71,8 @@ class EvictingKubelet:
         pod = eviction.pod
         self.evictions.append(Evicted(now, eviction, dict(working_sets), observed[eviction.threshold.signal]))
         self.pods.remove(pod)
-        self._ending, self._next = pod, now + eviction.grace * _SECOND
-        if not eviction.grace:
-            self._end(pod)
-            self._ending, self._next = None, now + CLEANUP_POLL_NS
-        return [Mark(now, "evict", f"{pod} is evicted with {eviction.grace} s to end")]
+        self._ending, self._next = pod, now + eviction.seconds * _SECOND
+        return [Mark(now, "evict", f"{pod} is evicted with {eviction.seconds} s to end")]
 
     def memory(self) -> tuple[dict[Signal, Observation], dict[str, int]]:
         """What is available now, by signal, and the pods' working sets in bytes by UID."""

@@ -199,7 +199,7 @@ def _eviction_line(one: Evicted) -> str:
     uses = one.working_sets.get(pod.uid, 0)
     order = ", ".join(str(each) for each in one.eviction.ranked[:5]) + (", ..." if len(one.eviction.ranked) > 5 else "")
     return (
-        f"{_seconds(one.time)} s: {pod} is evicted with {one.eviction.grace} s to end: {threshold.signal} is "
+        f"{_seconds(one.time)} s: {pod} is evicted with {one.eviction.seconds} s to end: {threshold.signal} is "
         f"{_size(one.observed.available)}, below {_bound(threshold)}; it uses {_size(uses)} and requests "
         f"{_size(memory_request(pod))}; the order was {order}"
     )
@@ -210,7 +210,7 @@ def _eviction_object(one: Evicted) -> dict[str, Any]:
     return {
         "time": one.time / SECOND,
         **_rank_object(eviction.pod, one.working_sets),
-        "grace": eviction.grace,
+        "grace": eviction.seconds,
         "signal": eviction.threshold.signal,
         "threshold": eviction.threshold.value,
         "soft": not eviction.threshold.hard,

@@ -124,6 +124,11 @@ def _looked(config: EvictionConfig, *looks: tuple[int, int], pods: tuple[Pod, ..
     return found
 
 
+def test_a_pod_has_at_least_a_second_to_end() -> None:
+    threshold = Threshold("memory.available", 1, 0)
+    assert [Eviction(_pod("a"), grace, threshold, ()).seconds for grace in (-1, 0, 1, 5)] == [1, 1, 1, 5]
+
+
 def test_exactly_the_threshold_is_enough() -> None:
     config = EvictionConfig((Threshold("memory.available", 100 * _MI),))
     assert _looked(config, (0, 100 * _MI), (1, 100 * _MI - 1)) == [None, 1]

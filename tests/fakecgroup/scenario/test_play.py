@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fakecgroup import Kernel
@@ -177,3 +179,9 @@ def test_on_v1_a_cgroup_of_the_memory_hierarchy_alone_is_shown() -> None:
     text = _LEAK.replace("app", "memory/app").replace("memory.max", "memory.limit_in_bytes")
     outcome = _played("machine: {layout: v1}\n" + text, until=10 * _SECOND, every=10 * _SECOND)
     assert [(one.cgroup, one.memory, one.killed) for one in outcome.samples] == [("app", 1_572_864, 1)]
+
+
+def test_json_tells_writes_and_kills() -> None:
+    outcome = _played("cgroups: {app: }\n" + _BUSY + "at: [{time: 2s, write: {app/cgroup.kill: 1}}]", until=3 * _SECOND)
+    marks = json.loads(as_json(outcome))["marks"]
+    assert [(mark["time"], mark["kind"]) for mark in marks] == [(2.0, "write"), (2.0, "kill")]

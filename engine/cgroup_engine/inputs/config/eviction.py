@@ -74,7 +74,7 @@ def eviction_config(config: ConfigFields, enforce: frozenset[str]) -> EvictionCo
     grace = config.fields.get("evictionMaxPodGracePeriod")
     if grace is None:
         grace = 0
-    elif isinstance(grace, bool) or not isinstance(grace, int) or not 0 <= grace < 1 << 31:
+    elif isinstance(grace, bool) or not isinstance(grace, int) or not -(1 << 31) <= grace < 1 << 31:
         raise config.error("evictionMaxPodGracePeriod", f"{quoted(grace)} is no number of seconds")
     return EvictionConfig(with_allocatable(thresholds, enforce), transition, grace)
 
