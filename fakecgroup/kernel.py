@@ -434,6 +434,7 @@ class Kernel:
                 world.add(pids[-1], workload)
                 for cgroup in [cgroups] if isinstance(cgroups, str) else cgroups:
                     self.write(f"{cgroup.rstrip('/')}/cgroup.procs", str(pids[-1]), caller)
+                world.start_threads(pids[-1])
         except OSError:
             for pid in pids:
                 world.remove(pid)
@@ -463,6 +464,7 @@ class Kernel:
         self._simulation().add(pid, workload, at_once=True)
         for path in cgroups:
             self.write(f"{path.rstrip('/')}/cgroup.procs", str(pid))
+        self._simulation().start_threads(pid)
         return True
 
     def advance(self, seconds: float) -> None:
@@ -517,7 +519,7 @@ class Kernel:
             workload.name or "simulated",
             "T" if self._table().waits(pid) else "R" if process.cpus else "S",
             uid,
-            workload.threads,
+            process.threads,
             workload.nice,
             workload.oom_score_adj,
             max(0, process.started - booted),

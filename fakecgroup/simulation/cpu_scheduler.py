@@ -52,10 +52,9 @@ class Demand(Part):
     __slots__ = ("allowed", "cpus", "lane", "node", "process", "room", "runner", "since", "stopped", "used", "waits")
 
     def __init__(self, process: Process, now: int) -> None:
-        workload = process.workload
-        super().__init__(shares_from_nice(workload.nice) * workload.threads)
+        super().__init__(shares_from_nice(process.workload.nice) * process.threads)
         self.process = process
-        self.runner = Runner(queues=workload.threads, weight=self.weight)
+        self.runner = Runner(queues=process.threads, weight=self.weight)
         self.cpus = 0.0
         self.allowed = 0
         self.room = 0.0  # how many CPUs it may use
@@ -204,7 +203,7 @@ class Scheduler:
         self._widest = 0
         for node, inside in self._limited.items():
             self._add_lane(BandwidthTree(node.group, now), inside)
-            its = sum(min(demand.room, float(demand.process.workload.threads)) for demand in inside)
+            its = sum(min(demand.room, float(demand.process.threads)) for demand in inside)
             self._widest = max(self._widest, round(its * _NANO))
         self._all = True
 

@@ -15,7 +15,8 @@ class Process:
     """A simulated process, its workload, and the phase that it is in (None: it waits for its start).
 
     `frozen` says that it is stopped from outside. `waits` is the share of the time in which it stalls for a resource
-    other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`.
+    other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`. `tids` are its other threads, of which
+    `refused` could not start.
     """
 
     pid: int
@@ -25,6 +26,8 @@ class Process:
     loops: int = 0
     serial: int = 0  # of the phase's end in the queue
     frozen: bool = False
+    tids: tuple[int, ...] = ()
+    refused: int = 0
     orphan: bool = True  # its parent is init, which waits for it at once when it has ended
     waits: dict[str, float] = field(default_factory=dict)
 
@@ -33,9 +36,14 @@ class Process:
         return self.workload.phases[self.number] if self.number >= 0 else None
 
     @property
+    def threads(self) -> int:
+        """How many threads it has: as many as the workload says, but for those that a pids limit refused."""
+        return self.workload.threads - self.refused
+
+    @property
     def cpus(self) -> float:
         """CPUs that it would use now. One that stalls for another resource is not runnable meanwhile."""
         if self.number < 0 or self.frozen:
             return 0.0
-        cpus = self.workload.phases[self.number].cpu
+        cpus = min(self.workload.phases[self.number].cpu, float(self.threads))
         return cpus * max(0.0, 1.0 - sum(self.waits.values())) if self.waits else cpus

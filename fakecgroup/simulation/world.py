@@ -127,6 +127,22 @@ class World:
         self._show(process)
         self.end_phase(process, self.now + (0 if at_once else workload.delay))
 
+    def start_threads(self, pid: int) -> None:
+        """Start the other threads of a process where it is. Those that a pids limit refuses are not there."""
+        process = self._processes[pid]
+        places = [hierarchy.cgroup_of(pid) for hierarchy in self._host.hierarchies]
+        for number in range(1, process.workload.threads):
+            try:
+                for place in places:
+                    place.hierarchy.can_fork(place, place)
+            except OSError:
+                process.refused = process.workload.threads - number
+                return
+            tid = self.table.add(tgid=pid)
+            process.tids = (*process.tids, tid)
+            for place in places:
+                place.hierarchy.fork(place, tid, pid)
+
     def change(self, pid: int, workload: Workload) -> None:
         """Let a process live through a workload from now on, which may be one of the table that had none."""
         process = self._processes.get(pid)
@@ -139,7 +155,7 @@ class World:
 
     def remove(self, pid: int) -> None:
         """Let a process exit now."""
-        self.table.exit(pid)
+        self._exit(self._processes[pid])
         self._forget(pid)
 
     def find(self, pid: int) -> Process | None:
@@ -179,13 +195,19 @@ class World:
             if not self._host.respawn(restart.cgroups, restart.workload):
                 self._restarts.add(self.now, restart.workload, restart.cgroups)
 
+    def _exit(self, process: Process) -> None:
+        for tid in (*process.tids, process.pid):
+            if self.table.find(tid) is not None:
+                self.table.exit(tid)
+
     def _forget(self, pid: int) -> None:
         """Drop a process that has ended. If its parent is init, it is waited for at once."""
-        self._host.task_exited(pid)
-        orphan = self._processes.pop(pid).orphan
+        process = self._processes.pop(pid)
+        for tid in (*process.tids, pid):
+            self._host.task_exited(tid)
         self._places.pop(pid, None)
         self._changed = True
-        if orphan and self.table.find(pid) is not None:
+        if process.orphan and self.table.find(pid) is not None:
             self.table.reap(pid)
             self._host.task_reaped(pid)
 
@@ -258,7 +280,7 @@ class World:
             process.loops += 1
             if process.workload.loop is not None and process.loops >= process.workload.loop:
                 self._show(process)
-                self.table.exit(process.pid)
+                self._exit(process)
                 self._end(process)
                 return
         for resource in self.resources:

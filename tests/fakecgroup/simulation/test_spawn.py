@@ -259,3 +259,41 @@ def test_what_a_process_used_until_it_is_killed_is_counted_at_once(kernel: Kerne
     kernel.advance(2)
     kernel.write("/a/cgroup.kill", "1")
     assert _usage(kernel, "/a") == pytest.approx(2)
+
+
+def _with_pids(limit: str) -> Kernel:
+    kernel = Kernel(cpus=4, clock=lambda: 0)
+    kernel.write("/cgroup.subtree_control", "+cpu +pids")
+    kernel.mkdir("/a")
+    kernel.write("/a/pids.max", limit)
+    return kernel
+
+
+def test_the_threads_of_a_process_count_as_pids_until_it_ends() -> None:
+    kernel = _with_pids("max")
+    (pid,) = kernel.spawn("/a", Workload([_BUSY], threads=4))
+    assert (kernel.read("/a/pids.current"), kernel.read("/a/cgroup.procs")) == ("4\n", f"{pid}\n")
+    kernel.advance(11)
+    assert (kernel.read("/a/pids.current"), kernel.read("/a/pids.peak")) == ("0\n", "4\n")
+    assert kernel.read("/a/cgroup.events") == "populated 0\nfrozen 0\n"
+
+
+def test_threads_that_pids_max_refuses_are_not_there_and_use_no_cpu() -> None:
+    kernel = _with_pids("3")
+    kernel.spawn("/a", Workload([{"for": "10s", "cpu": 4}]))
+    assert (kernel.read("/a/pids.current"), kernel.read("/a/pids.events")) == ("3\n", "max 1\n")
+    kernel.advance(10)
+    assert _usage(kernel, "/a") == pytest.approx(30)
+
+
+def test_threads_move_and_die_with_their_process() -> None:
+    kernel = _with_pids("max")
+    kernel.mkdir("/b")
+    (pid,) = kernel.spawn("/a", Workload([_BUSY], threads=3))
+    kernel.write("/b/cgroup.procs", str(pid))
+    kernel.advance(1)
+    assert (kernel.read("/a/pids.current"), kernel.read("/b/pids.current")) == ("0\n", "3\n")
+    kernel.write("/b/cgroup.kill", "1")
+    kernel.advance(1)
+    assert (kernel.read("/b/pids.current"), kernel.read("/b/cgroup.threads")) == ("0\n", "")
+    kernel.rmdir("/b")
