@@ -15,8 +15,8 @@ class Process:
     """A simulated process, its workload, and the phase that it is in (None: it waits for its start).
 
     `frozen` says that it is stopped from outside. `waits` is the share of the time in which it stalls for a resource
-    other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`. `tids` are its other threads, of which
-    `refused` could not start.
+    other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`. `tids` are its other
+    threads; `refused` is the number of those that could not start.
     """
 
     pid: int
