@@ -66,6 +66,7 @@ def read_workload(options: argparse.Namespace) -> WorkloadOptions:
     for option, text in {**_MACHINE, **scenario.machine}.items():
         if option not in getattr(options, "given", ()):
             setattr(options, option, READERS[option](text))
+    options.given = {*getattr(options, "given", ()), *scenario.machine}
     options.seed = scenario.seed or 0
     processes = JoinedProcesses(ProcessTable())
     LiveScenarios(make_kernel(options, processes), processes, lambda: 0).add(scenario)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errno import errorcode
 
-from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS
+from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS, WORKLOAD
 from fakecgroup_mount.seccomp.filter import Condition, When
 from fakecgroup_mount.seccomp.syscalls import ARCHITECTURES
 
@@ -44,6 +44,8 @@ def _processors(name: str) -> str:
 
 def _part(part: str) -> str:
     """Which option has the call trapped, if one must."""
+    if part == WORKLOAD:
+        return ", with `--workload`"
     return f", with another machine's {part}" if part else ""
 
 

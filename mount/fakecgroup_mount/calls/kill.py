@@ -36,19 +36,19 @@ class KillCalls:
     def kill(self, call: Call) -> Answer:
         """kill(2)."""
         pid, number = signed(call.arguments[0]), signed(call.arguments[1])
-        return self._signal(call, pid, pid, number) if pid >= FIRST_SIMULATED else self._kill_all(call)
+        return self.signal(call, pid, pid, number) if pid >= FIRST_SIMULATED else self._kill_all(call)
 
     def tkill(self, call: Call) -> Answer:
         """tkill(2)."""
         tid = signed(call.arguments[0])
-        return self._signal(call, tid, tid, signed(call.arguments[1]))
+        return self.signal(call, tid, tid, signed(call.arguments[1]))
 
     def tgkill(self, call: Call) -> Answer:
         """tgkill(2)."""
         tgid, tid, number = map(signed, call.arguments[:3])
-        return self._signal(call, tgid, tid, number)
+        return self.signal(call, tgid, tid, number)
 
-    def _signal(self, call: Call, tgid: int, tid: int, number: int) -> Answer:
+    def signal(self, call: Call, tgid: int, tid: int, number: int) -> Answer:
         """Raises ESRCH, EINVAL, EPERM in the kernel's order (do_send_specific, check_kill_permission)."""
         uids = credentials(call.tid).uids
         capable = is_capable(call.tid, Capability.KILL, self._first)

@@ -21,6 +21,7 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.name_to_handle_at import NameToHandleAtCall
 from fakecgroup_mount.calls.open import OpenCalls
+from fakecgroup_mount.calls.pidfd import PidfdCalls
 from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
@@ -63,6 +64,7 @@ def handlers(
     threading.Thread(target=mountinfo.serve, daemon=True).start()
     opens = OpenCalls(proc, mountinfo, simulated_files, machine)
     kills = KillCalls(tree, *simulated, first)
+    pidfds = PidfdCalls(tree, *simulated, kills)
     statfs = StatfsCalls(tree, tree.kernel.vfs, mountinfo)
     child_marks = ChildMarks(tree, processes)
     forks = ForkCalls(tree, namespaces, processes, child_marks)
@@ -88,6 +90,8 @@ def handlers(
         "kill": kills.kill,
         "tkill": kills.tkill,
         "tgkill": kills.tgkill,
+        "pidfd_open": pidfds.pidfd_open,
+        "pidfd_send_signal": pidfds.pidfd_send_signal,
         "prlimit64": limits.prlimit64,
         "setrlimit": limits.setrlimit,
         "getrlimit": limits.getrlimit,

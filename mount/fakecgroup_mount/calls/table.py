@@ -31,13 +31,16 @@ _MOUNT = "A mount of `cgroup`, `cgroup2` or `cpuset` shows the tree, from the ro
 _LOCKS = "A program has an `RLIMIT_LOCKS` of its own. The kernel's marks the cgroup that children start in."
 _AFFINITY = "The CPUs of the stated machine, within the cpuset. The thread runs on those of the real one."
 
+WORKLOAD = "workload"
+"""The `part` of a call that is trapped under --workload alone."""
+
 
 class TrappedCall(NamedTuple):
     """A row of the table.
 
     `module` is the file of this room that answers the call. `gets` says in a sentence what a program gets. `when` says
     which calls are trapped by an argument; None traps every call. With a `part`, "cpus" or "memory", the call is
-    trapped only if this part of the stated machine differs from the real one.
+    trapped only if this part of the stated machine differs from the real one; with "workload" only under --workload.
     """
 
     module: str
@@ -76,6 +79,10 @@ TRAPPED_CALLS = {
     ),
     "tkill": TrappedCall("kill", _SIGNAL, _SIMULATED),
     "tgkill": TrappedCall("kill", _SIGNAL, _SIMULATED),
+    "pidfd_open": TrappedCall(
+        "pidfd", "A descriptor that can be polled for the end of a simulated process.", _SIMULATED
+    ),
+    "pidfd_send_signal": TrappedCall("pidfd", _SIGNAL, part=WORKLOAD),
     "rt_sigaction": TrappedCall(
         "rt_sigaction",
         "A handler of SIGCHLD gets `SA_RESTART`: without it trapped calls would fail with EINTR.",

@@ -42,6 +42,7 @@ class PassingTime:
         self._speed = speed
         self._changed = threading.Condition(lock)
         self._listen = listen
+        self._watchers: list[Callable[[], None]] = []
 
     def add(self, scenario: Scenario) -> list[str]:
         """`LiveScenarios.add`. The caller holds the lock. Raises ScenarioError, RuntimeError without a thread."""
@@ -57,11 +58,17 @@ class PassingTime:
         finally:
             self.changed()
 
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Calls `watcher` with the lock held each time that time has passed."""
+        self._watchers.append(watcher)
+
     def catch_up(self) -> None:
         """Lets the time pass that is due. The caller holds the lock. A failure is logged: the tree goes on without."""
         try:
             if self.scenarios is not None:
                 self.scenarios.catch_up()
+                for watcher in self._watchers:
+                    watcher()
         except Exception:
             log.exception("time does not pass for simulated processes")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
-from fakecgroup_mount.calls.table import REFUSED, trapped
+from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
@@ -50,13 +50,14 @@ def run(options: argparse.Namespace) -> int:
     require_descriptors()
     os.environ[VARIABLE] = options.layout
     shown = shown_machine(options, kernel.machine)
-    hierarchies, code = _hierarchies(kernel), program(trapped(shown.parts), REFUSED)
+    parts = shown.parts | {WORKLOAD} if workload.scenario is not None else shown.parts
+    hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
     covers = directories(shown, kernel.machine, kernel.personality)
     return front.run(
         lambda mask: Sandbox(hierarchies, code, command, mask, covers),
         lambda processes: make_kernel(options, processes),
         workload,
-        shown.parts,
+        parts,
     )
 
 

@@ -79,7 +79,7 @@ def test_meminfo_is_the_simulated_machines(inside: Inside) -> None:
 
 def test_meminfo_has_the_machines_lines_without_simulated_processes(sandboxed: Sandboxed) -> None:
     total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
-    assert total in said(sandboxed("cat /proc/meminfo", memory="1Gi"))
+    assert total in said(sandboxed("cat /proc/meminfo"))
 
 
 @pytest.mark.parametrize("resource", ["cpu", "memory", "io"])
@@ -110,6 +110,27 @@ def test_a_thread_is_signalled_by_its_number(inside: Inside) -> None:
         "print(c.tgkill(p, p + 1, 9), ctypes.get_errno(), c.tgkill(p, p, 99), ctypes.get_errno(), c.tgkill(p, p, 9))"
     )
     assert inside(f'python3 -c "{program}" $P') == "-1 3 -1 22 0\n"
+
+
+def test_a_pidfd_is_readable_once_it_has_ended(inside: Inside) -> None:
+    program = (
+        "import os, select, signal, sys; fd = os.pidfd_open(int(sys.argv[1])); "
+        "before = select.select([fd], [], [], 0)[0]; signal.pidfd_send_signal(fd, 0); "
+        "signal.pidfd_send_signal(fd, signal.SIGTERM); "
+        "print(before, select.select([fd], [], [], 30)[0] == [fd]); "
+        "signal.pidfd_send_signal(fd, 0)"
+    )
+    assert inside(f'python3 -c "{program}" $P 2>&1 | grep -v Trace | head -1; true') == "[] True\n"
+
+
+def test_a_pidfd_of_a_process_that_is_not_there_cannot_be_opened(inside: Inside) -> None:
+    program = "import os; os.pidfd_open(9999999)"
+    assert "ProcessLookupError" in inside(f'python3 -c "{program}" 2>&1 || true')
+
+
+def test_a_pidfd_of_a_real_process_is_the_kernels(inside: Inside) -> None:
+    program = "import os, signal; signal.pidfd_send_signal(os.pidfd_open(os.getpid()), signal.SIGTERM)"
+    assert inside(f"(python3 -c '{program}'; echo $?) 2>/dev/null") == "143\n"
 
 
 def test_every_process_is_each_simulated_one_too(inside: Inside) -> None:
