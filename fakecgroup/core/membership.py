@@ -36,6 +36,7 @@ class Membership:
         self.reclaimer: Reclaimer | None = None  # of simulated processes
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
+        self.writes = 0  # to interface files: limits or places of tasks may have changed
         self.limits_tasks = False  # a pids.max was ever set
         self.moved_threads: set[int] = set()  # threads in other cgroups than their leader
         self._makers: dict[int, int] = {}  # process -> the thread that is about to make a new one

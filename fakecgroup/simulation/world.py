@@ -64,6 +64,7 @@ class World:
         self._queue: list[tuple[int, int, int, int]] = []  # ends of phases: time, order, pid, serial
         self._order = count()
         self._changed = True  # since the resources have last gathered
+        self._writes = -1  # to files, at the last look
         self.kills: list[Kill] = []
         self._restarts = Restarts()
         table.on_kill = self._note_kill
@@ -222,8 +223,7 @@ class World:
     def advance(self, time: int) -> None:
         """Let ns pass."""
         until = self.now + time
-        self._take_ends()
-        self._changed = True
+        self._look_outside()
         while True:
             self._restart_due()
             self._begin_due_phases()
@@ -244,12 +244,18 @@ class World:
         self._cpu.settle()
         self._pressure.settle()
 
-    def _take_ends(self) -> None:
-        """Drop the processes that were killed from outside."""
-        for pid in list(self._processes):
+    def _look_outside(self) -> None:
+        """See what was done from outside: drop processes that were killed, and note whether there is more."""
+        for pid, process in list(self._processes.items()):
             task = self.table.find(pid)
             if task is None or task.zombie:
-                self._end(self._processes[pid])
+                self._end(process)
+            elif process.frozen != self.table.waits(pid):
+                self._changed = True
+        writes = self.hierarchies[-1].membership.writes
+        if writes != self._writes:
+            self._writes, self._changed = writes, True
+        self._triggers.gather()
 
     def _gather(self) -> None:
         """Take the tree, the limits and the processes as they are now."""
@@ -262,7 +268,6 @@ class World:
         for resource in self.resources:
             resource.gather(processes)
         self._pressure.gather(processes)
-        self._triggers.gather()
 
     def _begin_due_phases(self) -> None:
         while self._queue and self._queue[0][0] <= self.now:

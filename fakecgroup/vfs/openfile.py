@@ -142,6 +142,7 @@ class OpenFile(FileContext):
         if self.namespace is inode.cgroup and not row.delegatable:
             raise refuse(EPERM)
         text = data.partition(b"\0")[0].decode("latin-1")
+        inode.cgroup.hierarchy.membership.writes += 1
         if row.write is not None:
             row.write(inode.subject, text)
         elif row.write_u64 is not None:
