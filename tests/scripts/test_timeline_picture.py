@@ -1,4 +1,4 @@
-"""scripts/timeline_picture: the picture of a page in the docs is current."""
+"""scripts/timeline_picture: the pictures of pages in the docs are current."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import pytest
 import timeline_picture
 
 
-def test_the_picture_shows_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pictures_show_what_the_pages_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["timeline_picture", "--check"])
     assert timeline_picture.main() == 0
