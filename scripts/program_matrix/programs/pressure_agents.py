@@ -29,7 +29,8 @@ def _systemd_oomd(layout: str) -> Sequence[Step]:
             over() {{ awk '/full/ {{ split($2, a, "="); exit !(a[2] > 35) }}' {_SLICE}/memory.pressure; }}
             until over; do sleep 0.05; done; since=$(date +%s%3N)
             until grep -q 'populated 0' {_SLICE}/hog.service/cgroup.events; do sleep 0.05; done
-            took=$(($(date +%s%3N) - since)); [ $took -gt 2900 ] && [ $took -lt 6000 ] && echo in time || cat log /sys/fs/cgroup/app.slice/memory.pressure
+            took=$(($(date +%s%3N) - since))
+            if [ $took -gt 2900 ] && [ $took -lt 6000 ]; then echo in time; else cat log {_SLICE}/memory.pressure; fi
             kill $oomd; grep -o 'Killed .* due to memory pressure for /app.slice' log || cat log
             cat /proc/$(cat {_SLICE}/idle.service/cgroup.procs)/comm""",
             "in time\nKilled /app.slice/hog.service due to memory pressure for /app.slice\nidle",
