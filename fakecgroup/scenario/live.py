@@ -14,7 +14,8 @@ from .read import ScenarioError
 from .scenario import At, Placed, Scenario
 from .stage import Stage
 
-_OFTEN = 1_000_000  # ns of real time between two looks at the clock
+_OFTEN, _SELDOM = 1_000_000, 50_000_000  # ns of real time between two looks at the clock, at least and at most
+_SPARING = 4  # times the duration of a look until the next one
 _BUDGET = 50_000_000  # ns of real time in which one call of `catch_up` ends
 _LONG = 10_000_000  # ns of real time that one step takes at most, as far as one can tell
 _RARELY = 0.01  # seconds between two events that somebody is woken for, at least
@@ -53,6 +54,7 @@ class LiveScenarios:
         self._speed = speed
         self._pace: Pace | None = None  # None: no time passes yet
         self._looked = 0
+        self._often = _OFTEN
         self._step = 1_000_000  # ns of virtual time that one step takes at most
         self._due: list[tuple[int, int, At]] = []
         self._order = count()
@@ -121,12 +123,15 @@ class LiveScenarios:
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def catch_up(self) -> None:
-        """Let the virtual time pass that is due, and the writes of `at:` happen."""
+    def catch_up(self, *, at_once: bool = False) -> None:
+        """Let the virtual time pass that is due, and the writes of `at:` happen.
+
+        Unless `at_once`, nothing is done if the last call was just now and no process was killed, stopped or continued.
+        """
         if self._pace is None:
             return
         now = self._clock()
-        if now - self._looked < _OFTEN and not self._processes.stirred:
+        if now - self._looked < self._often and not (self._processes.stirred or at_once):
             return
         self._looked = now
         due = self._pace.due(now)
@@ -141,8 +146,9 @@ class LiveScenarios:
                 self._step *= 2
             elif took > _LONG:
                 self._step = max(1_000_000, self._step // 2)
-        if self._processes.stirred:
+        if self._processes.stirred or at_once:
             self._advance(0)
+        self._often = min(_SELDOM, max(_OFTEN, _SPARING * (self._clock() - now)))
 
     def _advance(self, time: int) -> None:
         until = self.time + time

@@ -14,7 +14,7 @@ import pytest
 from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
 
 from ..waiting import wait_until
-from .conftest import Mount, daemon_of, needs_fuse, run
+from .conftest import Mount, daemon_of, needs_fuse, needs_root, run
 from .test_inotify import events, inotify, watch
 from .test_processes import EVENT
 
@@ -102,6 +102,26 @@ def test_a_poll_is_woken_when_one_comes_and_when_it_exits_by_itself(fast_group: 
             assert poller.poll(30_000) == [(file.fileno(), EVENT)]
             seen.append(os.pread(file.fileno(), 11, 0))
     assert seen == [b"populated 1", b"populated 0"]
+
+
+PRESSED = """
+machine: {cpus: 1}
+cgroups: {app: }
+workloads: [{cgroup: app, instances: 2, loop: forever, phases: [{for: 1h, cpu: 1}]}]
+"""
+
+
+@needs_root
+def test_a_poll_of_a_pressure_trigger_is_woken(scenario: Scenario) -> None:
+    tree = scenario(PRESSED)
+    trigger = os.open(tree / "app" / "cpu.pressure", os.O_RDWR)
+    try:
+        os.write(trigger, b"some 100000 500000")
+        poller = select.poll()
+        poller.register(trigger, select.POLLPRI)
+        assert poller.poll(9000) == [(trigger, select.POLLPRI)]
+    finally:
+        os.close(trigger)
 
 
 def test_inotify_tells_that_one_comes_and_that_it_exits_by_itself(fast_group: Path, inotify: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TOGETHER = 0.01  # seconds in which changes are taken together
 _AGAIN = 1.0  # seconds until the next attempt after a failure
 
 
@@ -62,11 +63,11 @@ class PassingTime:
         """Calls `watcher` with the lock held each time that time has passed."""
         self._watchers.append(watcher)
 
-    def catch_up(self) -> None:
-        """Lets the time pass that is due. The caller holds the lock. A failure is logged: the tree goes on without."""
+    def catch_up(self, *, at_once: bool = False) -> None:
+        """`LiveScenarios.catch_up`. The caller holds the lock. A failure is logged: the tree goes on without."""
         try:
             if self.scenarios is not None:
-                self.scenarios.catch_up()
+                self.scenarios.catch_up(at_once=at_once)
                 for watcher in self._watchers:
                     watcher()
         except Exception:
@@ -79,10 +80,13 @@ class PassingTime:
     def _pass(self, scenarios: LiveScenarios) -> None:
         with self._changed:
             while True:
+                left: float | None = _AGAIN
                 try:
                     left = scenarios.next_call()
                 except Exception:
                     log.exception("the next event of simulated processes is not known")
-                    left = _AGAIN
-                self._changed.wait(left)
-                self.catch_up()
+                changed = self._changed.wait(left)
+                until = time.monotonic() + _TOGETHER
+                while changed and (left := until - time.monotonic()) > 0:  # changes often come together
+                    self._changed.wait(left)
+                self.catch_up(at_once=changed)
