@@ -226,3 +226,13 @@ def test_the_socket_of_a_killed_daemon_is_removed_by_the_next(mount: Mount) -> N
     path.rename(other)
     mount()
     assert not other.exists()
+
+
+def test_a_pressure_trigger_wakes_who_polls(scenario: Scenario) -> None:
+    tree = scenario(BUSY, speed="5")
+    with open(tree / "app" / "cpu.pressure", "r+b", buffering=0) as file:
+        file.write(b"some 150000 1000000")
+        poller = select.poll()
+        poller.register(file, select.POLLPRI)
+        assert poller.poll(20_000) == [(file.fileno(), select.POLLPRI)]
+        assert poller.poll(20_000) == [(file.fileno(), select.POLLPRI)]
