@@ -54,6 +54,8 @@ class _PodScenario(YamlNodes):
                 raise self.wrong(key, "the machine is the node: its size is given by --cpus, --memory and so on")
             if self.text(key) == "workloads":
                 value = self._sequence(value, [self._workload(item) for item in self.items(value)])
+            elif self.text(key) == "at":
+                value = self._sequence(value, [self._at(item) for item in self.items(value)])
             elif self.text(key) == "expect":
                 items = (self._expectation(item) for item in self.items(value))
                 value = self._sequence(value, [item for item in items if item is not None])
@@ -95,12 +97,37 @@ class _PodScenario(YamlNodes):
             return None
         if "pod" not in parts:
             return node
-        if "killed" not in parts or "cgroup" in parts:
-            raise self.wrong(parts["pod"][0], "pod goes with killed alone; a file has its cgroup in its path")
-        pod = self.read(parts["pod"][1], self._names.pod)
-        path = self._container(parts).path if "container" in parts else self._pod_path(pod.uid)
-        rest = [pair for name, pair in parts.items() if name not in ("pod", "container")]
-        return yaml.MappingNode(node.tag, [*rest, self._pair(node, "cgroup", path)], node.start_mark, node.end_mark)
+        if "cgroup" in parts:
+            raise self.wrong(parts["cgroup"][0], "cgroup and pod exclude each other")
+        path = self._path_of(parts)
+        rest = [pair for name, pair in parts.items() if name not in ("pod", "container", "file")]
+        if "file" in parts:
+            rest.append((parts["file"][0], self._below(path, parts["file"][1])))
+        else:
+            rest.append(self._pair(node, "cgroup", path))
+        return yaml.MappingNode(node.tag, rest, node.start_mark, node.end_mark)
+
+    def _at(self, node: yaml.Node) -> yaml.Node:
+        parts = {self.text(key): (key, value) for key, value in self.pairs(node)}
+        if "pod" not in parts:
+            return node
+        path = self._path_of(parts)
+        rest = [pair for name, pair in parts.items() if name not in ("pod", "container", "write")]
+        if "write" in parts:
+            key, files = parts["write"]
+            writes = [(self._below(path, file), text) for file, text in self.pairs(files)]
+            rest.append((key, yaml.MappingNode(files.tag, writes, files.start_mark, files.end_mark)))
+        return yaml.MappingNode(node.tag, rest, node.start_mark, node.end_mark)
+
+    def _path_of(self, parts: dict[str, tuple[yaml.Node, yaml.Node]]) -> str:
+        """The cgroup of a container, or without one of the pod."""
+        if "container" in parts:
+            return self._container(parts).path
+        return self._pod_path(self.read(parts["pod"][1], self._names.pod).uid)
+
+    def _below(self, path: str, file: yaml.Node) -> yaml.Node:
+        text = f"{path}/{self.path(file)}"
+        return yaml.ScalarNode("tag:yaml.org,2002:str", text, file.start_mark, file.end_mark)
 
     def _pod_path(self, uid: str) -> str:
         [path, *_] = [one.parent for one in self._names.containers if one.pod is not None and one.pod.uid == uid]

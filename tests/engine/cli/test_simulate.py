@@ -40,7 +40,7 @@ def test_the_example_says_who_is_throttled_and_evicted(capsys: pytest.CaptureFix
         "    POD          USES  REQUESTS   OVER  PRIORITY",
         "1.  shop/web  400 MiB   512 MiB  0 MiB      1000",
         "",
-        "3 of 3 expectations hold",
+        "4 of 4 expectations hold",
     ]
 
 

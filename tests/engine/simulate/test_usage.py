@@ -45,7 +45,13 @@ def test_a_workload_may_be_in_a_cgroup_beside_the_pods(play: Play) -> None:
         ("machine: {cpus: 3}", "usage.yaml:1:1: the machine is the node: its size is given by --cpus"),
         ("expect: [{time: 1s, evicted: [p9]}]", "usage.yaml:1:31: there is no pod 'p9' on the node"),
         ("expect: [{time: 1s, evicted: [], killed: 1}]", "usage.yaml:1:34: killed does not go with evicted"),
-        ("expect: [{time: 1s, pod: p1, file: a}]", "usage.yaml:1:21: pod goes with killed alone"),
+        ("expect: [{time: 1s, pod: p1, file: a}]", "usage.yaml:1:10: one of has and between is needed"),
+        (
+            "expect: [{time: 1s, pod: p1, cgroup: a, killed: 1}]",
+            "usage.yaml:1:30: cgroup and pod exclude each other",
+        ),
+        ("at: [{time: 1s, pod: p9, write: {cpu.max: max}}]", "usage.yaml:1:22: there is no pod 'p9' on the node"),
+        ("at: [{time: 1s, pod: p1, write: {cpu.mox: max}}]", "usage.yaml:1:43: the kernel refuses 'max' for kubepods/"),
         ("[1", "usage.yaml:1:3: "),
         ("- 1", "usage.yaml:1:1: a mapping is needed here"),
         ("a: 1\n---\nb: 1", "usage.yaml:1:1: several documents are kwok's"),
@@ -104,3 +110,18 @@ def test_an_expression_that_is_not_known_is_refused_with_its_place(play: Play) -
     spec = "{usages: [{usage: {cpu: {expression: Rand()}}}]}"
     with pytest.raises(InputError, match=r"^usage\.yaml:3:44: this expression is not simulated: use value"):
         play(_KWOK + f"kind: ClusterResourceUsage\nspec: {spec}", {}, until=10**9)
+
+
+def test_a_write_and_an_expectation_may_be_of_a_pod_or_of_its_container(play: Play) -> None:
+    played = play(
+        "at:\n"
+        "  - {time: 1s, pod: p1, write: {cpu.weight: 77}}\n"
+        "  - {time: 1s, pod: p1, container: c, write: {cpu.weight: 88, cpu.max: 20000 100000}}\n"
+        "expect:\n"
+        "  - {time: 2s, pod: p1, file: cpu.weight, between: [77, 77]}\n"
+        "  - {time: 2s, pod: p1, container: c, file: cpu.weight, between: [88, 88]}\n"
+        "  - {time: 2s, pod: p1, container: c, file: cpu.max, has: 20000 100000}\n"
+        "  - {time: 2s, pod: p1, killed: 0}\n"
+    )
+    assert [one.seen for one in played.outcome.checked if not one.holds] == []
+    assert len(played.outcome.checked) == 4
