@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .case import Answer, Case, Op, arguments
+from .case import Answer
+from .named_file import file_named
 from .replay import Difference, Result
+from .stand_in import innermost
 
 NEW = "is there"
 GONE = "is not there"
@@ -46,14 +48,14 @@ def changes(results: Iterable[Result]) -> list[Change]:
 
 def _changed(difference: Difference) -> list[tuple[str, str]]:
     expected, got = difference.expected, difference.got
-    op = _innermost(difference.op)
+    op = innermost(difference.op)
+    file = file_named(difference.case, difference.index)
     if op[0] in _DIRECTORIES and expected[0] is None and got[0] is None:
         before, now = set(expected[1]), set(got[1])
         names = [(name, NEW) for name in sorted(now - before)] + [(name, GONE) for name in sorted(before - now)]
         if names:
             return names
-        return [(_file(difference.case, op, difference.index), "another order")]
-    file = _file(difference.case, op, difference.index)
+        return [(file, "another order")]
     if expected[0] in _ABSENT and got[0] not in _ABSENT:
         return [(file, NEW)]
     if got[0] in _ABSENT and expected[0] not in _ABSENT:
@@ -65,22 +67,3 @@ def _changed(difference: Difference) -> list[tuple[str, str]]:
 
 def _said(answer: Answer) -> str:
     return str(answer[0]) if answer[0] is not None else "done"
-
-
-def _innermost(op: Op) -> Op:
-    while op[0] == "in":
-        op = op[2:]
-    return op
-
-
-def _file(case: Case, op: Op, index: int) -> str:
-    """The last part of the path that an operation names, or of the one that its handle was opened on."""
-    for kind, value in arguments(op):
-        if kind == "path":
-            return str(value if isinstance(value, str) else value.decode(errors="replace")).rpartition("/")[2]
-        if kind == "handle" and op[0] != "open":
-            for earlier in reversed(case.ops[:index]):
-                earlier = _innermost(earlier)
-                if earlier[0] == "open" and earlier[1] == value:
-                    return str(earlier[2]).rpartition("/")[2]
-    return str(op[0])

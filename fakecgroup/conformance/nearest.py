@@ -12,9 +12,11 @@ from functools import cache
 
 from fakecgroup.base_files import dfl, legacy
 from fakecgroup.conformance import recording
+from fakecgroup.conformance.named_file import file_named
 from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase, Recording
 from fakecgroup.conformance.replay import Difference, same
 from fakecgroup.conformance.seen_files import seen_files
+from fakecgroup.conformance.stand_in import innermost
 from fakecgroup.controllers import CONTROLLERS
 
 #: The causes of a difference, in the order in which they are told.
@@ -137,14 +139,11 @@ class _Judge:
 
     def cause_of(self, difference: Difference) -> Cause:
         """The cause of one difference. Of several files in a listing it names the first."""
-        op, (error, value), (expected_error, expected) = difference.op, difference.got, difference.expected
-        while op[0] == "in":
-            op = op[2:]
+        op, (error, value), (expected_error, expected) = innermost(difference.op), difference.got, difference.expected
         if op[0] in _LISTS and isinstance(value, (list, tuple)) and isinstance(expected, (list, tuple)):
             changed = sorted(set(value) ^ set(expected))
             return next(filter(None, map(self._file, changed)), Cause(VALUE if changed else ORDER))
-        path = str(op[2] if op[0] == "open" and len(op) > 2 else op[1] if len(op) > 1 else "")
-        named = self._file(path.rpartition("/")[2])
+        named = self._file(file_named(difference.case, difference.index))
         return named or Cause(VALUE if error is expected_error is None else ERRNO)
 
     def _file(self, name: str) -> Cause | None:

@@ -78,6 +78,6 @@ def _functions(functions: Sequence[KernelFunction]) -> Iterator[str]:
     for one in functions:
         names = ", ".join(one.names)
         where = f"{names} ({one.source})" if names and one.source else names or one.source or "not named in the model"
-        yield f"  {one.does} {one.file}: {where}"
+        yield f"  {f'{one.does} {one.file}'.rstrip()}: {where}"
         if one.rule:
             yield from textwrap.wrap(one.rule, _WIDTH, initial_indent="      ", subsequent_indent="      ")

@@ -9,9 +9,11 @@ from fakecgroup.conformance import recording
 from fakecgroup.conformance.case import LAYOUTS, Answer, Case
 from fakecgroup.conformance.cases import all_cases
 from fakecgroup.conformance.explain.kernel_functions import KernelFunction, functions_of
+from fakecgroup.conformance.learnt_answers import answers_of
 from fakecgroup.conformance.recording import PLAIN, RecordedCase
 from fakecgroup.conformance.replay import same
 from fakecgroup.conformance.titles import title
+from fakecgroup.machine.learnt import LearntKernel
 
 _NOT_REACHED: Answer = ("-", None)
 _MANY = 12  # names that are told where a text is in more than one
@@ -24,7 +26,7 @@ class NoCaseError(Exception):
 
 @dataclass(frozen=True)
 class Explanation:
-    """A case of one layout. ``answers``: by kernel, one for each operation."""
+    """A case of one layout. ``answers``: by kernel, learnt ones by their files' names, one for each operation."""
 
     family: str
     case: Case
@@ -61,8 +63,13 @@ def _names() -> Iterator[str]:
                 yield from (case.name for case in cases)
 
 
-def explanations(name: str, layouts: Sequence[str] = LAYOUTS, machine: str = PLAIN) -> list[Explanation]:
-    """The case on each layout that has it. Raises RecordingError."""
+def explanations(
+    name: str, layouts: Sequence[str] = LAYOUTS, machine: str = PLAIN, learnt: Sequence[LearntKernel] = ()
+) -> list[Explanation]:
+    """The case on each layout that has it, with the answers of learnt kernels too.
+
+    Raises RecordingError, LearntError.
+    """
     found = []
     for layout in layouts:
         recorded = {
@@ -70,13 +77,22 @@ def explanations(name: str, layouts: Sequence[str] = LAYOUTS, machine: str = PLA
             for of, kernel in recording.available(machine)
             if of == layout and (one := recording.find(layout, kernel, name, machine)) is not None
         }
+        if machine == PLAIN:
+            recorded |= {str(one): case for one in learnt for case in _of_learnt(one, layout, name)}
         cases = {one.case.digest: one.case for one in recorded.values()}  # one, unless a kernel was not asked again
         for case in cases.values():
             same_case = {kernel: one for kernel, one in recorded.items() if one.case == case}
             family = next(iter(same_case.values())).family
             answers = {kernel: _whole(one) for kernel, one in same_case.items()}
-            found.append(Explanation(family, case, machine, answers, functions_of(case, list(answers))))
+            kernels = [next((one for one in learnt if str(one) == kernel), kernel) for kernel in answers]
+            found.append(Explanation(family, case, machine, answers, functions_of(case, kernels)))
     return found
+
+
+def _of_learnt(learnt: LearntKernel, layout: str, name: str) -> Iterator[RecordedCase]:
+    """What a learnt kernel answered to a case, if it was asked."""
+    if layout in learnt.layouts:
+        yield from (one for one in answers_of(learnt, layout).cases if one.case.name == name)
 
 
 def _whole(recorded: RecordedCase) -> tuple[Answer, ...]:

@@ -1,6 +1,7 @@
-"""The kernel's functions behind the files of a case, from the rows of the model's tables.
+"""The kernel's functions behind the files of a case.
 
-The docstrings of the model's readers and writers name them in brackets, those of their modules the kernel's source.
+The kernel's tables of files name those that read and write (`cftypes`). The docstrings of the model's readers and
+writers tell the rule, and name in brackets what else it is from.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Any
 
 from fakecgroup import ROOT, Kernel
 from fakecgroup.conformance.case import OPERATIONS, Case, Op
+from fakecgroup.conformance.explain.cftypes import Handlers, handlers_of
+from fakecgroup.conformance.explain.operations import handler_of
 from fakecgroup.core.cftype import CFType
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.machine.learnt import LearntKernel
 
 _READING = ("read", "until", "fread", "fpread", "sendfile", "splice")
 _WRITING = ("write", "fwrite", "fpwrite", "sendfile_to", "splice_to")
@@ -25,31 +29,39 @@ _SOURCE = re.compile(r"[\w./{},-]+/[\w.{},-]+\.[ch]\b")
 
 @dataclass(frozen=True)
 class KernelFunction:
-    """What reads or writes a file: names and source as in the kernel, empty where the model does not tell; the rule."""
+    """What reads or writes a file, or does another operation: names and source as in the kernel, empty where nobody
+    tells; the rule.
+    """
 
-    file: str
-    does: str  # "read" or "write"
+    file: str  # "" for an operation that reads and writes none
+    does: str  # "read", "write", or an operation's name
     names: tuple[str, ...]
     source: str
     rule: str
 
 
-def functions_of(case: Case, kernels: Sequence[str]) -> tuple[KernelFunction, ...]:
-    """Of the files that a case reads and writes, in its order, on the last of some kernels that has the file."""
+def functions_of(case: Case, kernels: Sequence[str | LearntKernel]) -> tuple[KernelFunction, ...]:
+    """Of the operations of a case, in its order; of files on the last of some kernels that has the file."""
     found: dict[tuple[str, str], KernelFunction] = {}
     tables = [Kernel(case.layout, kernel) for kernel in reversed(kernels)]
     for does, path in _uses(case):
+        if does not in ("read", "write"):
+            dfl = case.layout == "v2" or path.startswith("unified")
+            handler = handler_of(does, dfl=dfl)
+            if handler is not None:
+                found.setdefault(("", does), KernelFunction("", does, handler.names, handler.source, ""))
+            continue
         file = path.rpartition("/")[2]
-        for row in _rows(tables, path):
+        for row, dfl in _rows(tables, path):
             function = _function(row, does)
             if function is not None:
-                found.setdefault((file, does), KernelFunction(file, does, *_told(function)))
+                found.setdefault((file, does), _told(function, file, does, handlers_of(file, dfl=dfl)))
                 break
     return tuple(found.values())
 
 
 def _uses(case: Case) -> Iterator[tuple[str, str]]:
-    """What is read and written, by path."""
+    """What is read and written, by path, and other operations by their name, with their path if they have one."""
     opened: dict[str, str] = {}
     for op in case.ops:
         inner: Op = op
@@ -62,10 +74,12 @@ def _uses(case: Case) -> Iterator[tuple[str, str]]:
         path = str(inner[1]) if kind and kind[0] == "path" else opened.get(str(inner[1]), "") if len(inner) > 1 else ""
         if does and path:
             yield does, path
+        elif not does:
+            yield str(inner[0]), path
 
 
-def _rows(kernels: Sequence[Kernel], path: str) -> Iterator[CFType]:
-    """The rows of a file in the hierarchy that a path is in."""
+def _rows(kernels: Sequence[Kernel], path: str) -> Iterator[tuple[CFType, bool]]:
+    """The rows of a file in the hierarchy that a path is in, and whether that is the unified one."""
     directory, _, name = path.rpartition("/")
     top = directory.partition("/")[0]
     for kernel in kernels:
@@ -77,7 +91,7 @@ def _rows(kernels: Sequence[Kernel], path: str) -> Iterator[CFType]:
         if isinstance(root, Cgroup):
             table = root.hierarchy.child_table if below else root.hierarchy.root_table
             if name in table:
-                yield table[name].row
+                yield table[name].row, root.hierarchy.dfl
 
 
 def _function(row: CFType, does: str) -> Callable[..., Any] | None:
@@ -86,11 +100,15 @@ def _function(row: CFType, does: str) -> Callable[..., Any] | None:
     return row.write or row.write_u64 or row.write_s64 or row.write_of
 
 
-def _told(function: Callable[..., Any]) -> tuple[tuple[str, ...], str, str]:
-    """Names, source and rule, from the docstrings."""
+def _told(function: Callable[..., Any], file: str, does: str, handlers: Handlers | None) -> KernelFunction:
+    """What the kernel's tables and the docstrings say."""
     text = inspect.cleandoc(function.__doc__ or "")
     named = _NAMED.search(text)
-    names = tuple(named[1].split(", ")) if named else ()
-    module = sys.modules[function.__module__]
-    sources = _SOURCE.findall(module.__doc__ or "")
-    return names, sources[0] if sources else "", " ".join(text.split())
+    names = named[1].split(", ") if named else []
+    sources = _SOURCE.findall(sys.modules[function.__module__].__doc__ or "")
+    if handlers is not None:
+        names = [name for name in (handlers.read if does == "read" else handlers.write, *names) if name]
+        sources = [handlers.source]
+    return KernelFunction(
+        file, does, tuple(dict.fromkeys(names)), sources[0] if sources else "", " ".join(text.split())
+    )

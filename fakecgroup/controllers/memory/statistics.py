@@ -21,12 +21,13 @@ _STAT: dict[Version, list[str]] = {
         pgsteal pgactivate pgdeactivate pglazyfree pglazyfreed thp_fault_alloc thp_collapse_alloc
     """.split(),
     (6, 1): """
-        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem file_mapped file_dirty
-        file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file active_file
-        unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
+        anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped file_mapped
+        file_dirty file_writeback swapcached anon_thp file_thp shmem_thp inactive_anon active_anon inactive_file
+        active_file unevictable slab_reclaimable slab_unreclaimable slab workingset_refault_anon workingset_refault_file
         workingset_activate_anon workingset_activate_file workingset_restore_anon workingset_restore_file
         workingset_nodereclaim pgscan pgsteal pgscan_kswapd pgscan_direct pgsteal_kswapd pgsteal_direct pgfault
-        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed thp_fault_alloc thp_collapse_alloc
+        pgmajfault pgrefill pgactivate pgdeactivate pglazyfree pglazyfreed zswpin zswpout thp_fault_alloc
+        thp_collapse_alloc
     """.split(),
     (6, 12): """
         anon file kernel kernel_stack pagetables sec_pagetables percpu sock vmalloc shmem zswap zswapped file_mapped

@@ -9,6 +9,8 @@ from fakecgroup.conformance.explain.as_json import json_text
 from fakecgroup.conformance.explain.as_table import table_text
 from fakecgroup.conformance.explain.explanation import NoCaseError, case_named, explanations
 from fakecgroup.conformance.recording import MACHINES, PLAIN, RecordingError
+from fakecgroup.machine.learnt import LearntError
+from fakecgroup.machine.learnt_files import read_learnt
 from fakecgroup_mount.errors import MountError
 
 
@@ -23,6 +25,14 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("case", metavar="CASE", help="the case's name, or a part of it that no other has")
     parser.add_argument("--layout", choices=LAYOUTS, help="only on this layout (default: on each that has the case)")
     parser.add_argument("--machine", choices=MACHINES, default=PLAIN, help="of the recordings (default: plain)")
+    parser.add_argument(
+        "--kernel",
+        action="append",
+        default=[],
+        dest="learnt",
+        metavar="FILE.kernel",
+        help="also what this learnt kernel answered; may be given more than once",
+    )
     parser.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     parser.set_defaults(run=explain)
 
@@ -31,8 +41,9 @@ def explain(options: argparse.Namespace) -> int:
     """Returns 0. Raises MountError where no case has the name."""
     try:
         name = case_named(options.case)
-        found = explanations(name, [options.layout] if options.layout else LAYOUTS, options.machine)
-    except (NoCaseError, RecordingError) as error:
+        learnt = [read_learnt(file) for file in options.learnt]
+        found = explanations(name, [options.layout] if options.layout else LAYOUTS, options.machine, learnt)
+    except (NoCaseError, RecordingError, LearntError) as error:
         raise MountError(str(error)) from None
     if not found:
         where = f" on {options.layout}" if options.layout else ""

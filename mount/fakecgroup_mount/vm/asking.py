@@ -24,9 +24,11 @@ from fakecgroup_mount.vm.guest_build import guest
 from fakecgroup_mount.vm.image import Image
 from fakecgroup_mount.vm.initramfs import join
 from fakecgroup_mount.vm.modules import modules_of, pack_driver
+from fakecgroup_mount.vm.patience import Silence
 from fakecgroup_mount.vm.programs import require
 
-#: Seconds without any progress after which the machine counts as wedged, in a case and before the first one.
+#: Seconds without any progress after which the machine counts as wedged, in a case and before the first one. Time in
+#: which it waited for a CPU of the host does not count.
 PATIENCE = 40.0
 BOOT_PATIENCE = 90.0
 #: Cases for each boot, at least and at most, where there are enough of them.
@@ -133,6 +135,7 @@ class _Batch:
         self._stop = stop
         self._encoded = b"".join(wire.encode_case(case) for case in cases)
         self._found: dict[int, wire.RawCase] = {}
+        self._silent = False  # the last machine was ended, as it said nothing any more
 
     def ask(self) -> list[AnsweredCase]:
         first = 0
@@ -157,7 +160,8 @@ class _Batch:
                 continue
             failures = 0
             if state == wire.RUNNING:
-                self._report(f"case {self._cases[current].name!r} stopped the machine")
+                how = f": it was silent for {PATIENCE:.0f} s" if self._silent else ": it went off"
+                self._report(f"case {self._cases[current].name!r} stopped the machine{how}")
                 self._found.setdefault(current, wire.RawCase()).verdict = "hang"
                 current += 1
             first = current
@@ -179,7 +183,7 @@ class _Batch:
             with mmap.mmap(file.fileno(), size) as shared:
                 words = machines.command(self._image, self._initrd, directory, memory, console, self._machine)
                 with qemu.running(words, directory / "qemu") as process:
-                    _watch(process, shared, self._stop)
+                    self._silent = _watch(process, shared, self._stop)
                 used, _progress, state, current = _progress_of(shared)
                 wire.decode(self._cases, shared[out : out + used], self._found)
                 if os.environ.get("FAKECGROUP_ORACLE_CONSOLE"):
@@ -192,16 +196,19 @@ def _progress_of(shared: mmap.mmap) -> tuple[int, int, int, int]:
     return fields[7], fields[8], fields[9], fields[10]
 
 
-def _watch(process: subprocess.Popen[bytes], shared: mmap.mmap, stop: Event) -> None:
+def _watch(process: subprocess.Popen[bytes], shared: mmap.mmap, stop: Event) -> bool:
+    """Waits until the machine is off, or silent for too long; true for the latter."""
     last: tuple[int, ...] = ()
-    since = time.monotonic()
+    silence = Silence(process.pid)
     while process.poll() is None and not stop.is_set():
         now = _progress_of(shared)
         if now != last:
-            last, since = now, time.monotonic()
-        elif time.monotonic() - since > (BOOT_PATIENCE if now[2] == wire.BOOTING else PATIENCE):
-            return
+            last = now
+            silence.ends()
+        elif silence.seconds() > (BOOT_PATIENCE if now[2] == wire.BOOTING else PATIENCE):
+            return True
         time.sleep(0.05)
+    return False
 
 
 def _said(console: Path) -> str:

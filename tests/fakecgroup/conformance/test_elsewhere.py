@@ -132,16 +132,19 @@ class Full(PlacedModel):
     """A machine on which a limit holds fewer cgroups, as each takes more kernel memory there."""
 
     def do(self, op: Op) -> Answer:
+        if op[:2] == ("write", "cgroup.subtree_control"):
+            return ("ENOMEM@write", None)
         return ("ENOMEM", None) if op == ("mkdir", "a/b") else super().do(op)
 
 
-def test_a_case_ends_where_a_cgroup_takes_more_kernel_memory() -> None:
+@pytest.mark.parametrize("last", [("mkdir", "a/b"), ("write", "cgroup.subtree_control", "+pids")])
+def test_a_case_ends_where_a_cgroup_takes_more_kernel_memory(last: tuple[str, ...]) -> None:
     setting = Setting(SMALL, DELEGATED)
     target = Elsewhere(Full("v2", "6.12", setting), setting, "v2", "6.12")
-    target.start(Case("memory", "v2", (("mkdir", "a"), ("mkdir", "a/b"))))
+    target.start(Case("memory", "v2", (("mkdir", "a"), last)))
     assert target.do(("mkdir", "a")) == (None, None)
     with pytest.raises(UnsupportedError, match="how much kernel memory a cgroup takes") as reason:
-        target.do(("mkdir", "a/b"))
+        target.do(last)
     assert reason.value.ends
 
 

@@ -1,8 +1,8 @@
 """A program in QEMU's place: it reads the cases from the shared memory and answers as it is told by a file beside it.
 
-Lines of that file, for one boot each: "answers"; "stops N" ends at case N; "panics TEXT"; "says TEXT", as the guest
-that finds no shared memory; "fails TEXT", as QEMU itself. Without a line for it a boot answers. An answer is the number
-of the operation's arguments, as text.
+Lines of that file, for one boot each: "answers"; "stops N" ends at case N, "wedges N" waits there; "panics TEXT"; "says
+TEXT", as the guest that finds no shared memory; "fails TEXT", as QEMU itself. Without a line for it a boot answers. An
+answer is the number of the operation's arguments, as text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROGRAM = """\
 #!{python}
-import struct, sys
+import signal, struct, sys
 from pathlib import Path
 
 words = " ".join(sys.argv)
@@ -30,7 +30,7 @@ if what == "says":
     console.write_text("oracle: " + rest + "\\n")
 if what == "fails":
     sys.exit("qemu-system-x86_64: " + rest)
-if what in ("answers", "stops"):
+if what in ("answers", "stops", "wedges"):
     with open(memory, "r+b") as file:
         head = list(struct.unpack("<IIIIQQQQQII", file.read(64)))
         file.seek(head[4])
@@ -43,7 +43,7 @@ if what in ("answers", "stops"):
             if case < head[3]:
                 continue
             out += struct.pack("<IIiIII", case, 0xFFFFFFFE, 0, 0, 1, 2) + b"70"
-            if what == "stops" and case == int(rest):
+            if what in ("stops", "wedges") and case == int(rest):
                 state, current = 1, case
                 break
             for number in range(operations):
@@ -60,6 +60,8 @@ if what in ("answers", "stops"):
         head[7], head[8], head[9], head[10] = len(out), 1, state, current
         file.seek(0)
         file.write(struct.pack("<IIIIQQQQQII", *head))
+if what == "wedges":
+    signal.pause()
 """
 
 

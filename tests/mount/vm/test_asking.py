@@ -52,7 +52,13 @@ def test_the_machine_with_swap_is_told_to_swap(stand_in: StandIn) -> None:
 
 def test_a_case_that_stops_the_machine_is_told_and_the_rest_is_asked(stand_in: StandIn) -> None:
     stand_in.boots("stops 1", "answers")
-    assert asked() == (["ok", "hang", "ok"], ["case 'case 1' stopped the machine"])
+    assert asked() == (["ok", "hang", "ok"], ["case 'case 1' stopped the machine: it went off"])
+
+
+def test_a_machine_that_is_silent_for_too_long_is_told(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    stand_in.boots("wedges 1", "answers")
+    assert asked() == (["ok", "hang", "ok"], ["case 'case 1' stopped the machine: it was silent for 0 s"])
 
 
 def test_a_panic_before_any_case_is_told_and_the_kernel_booted_again(stand_in: StandIn) -> None:

@@ -6,11 +6,14 @@ import json
 
 import pytest
 
+from fakecgroup import Kernel, personalities
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.explain.as_json import json_text
 from fakecgroup.conformance.explain.as_table import table_text
+from fakecgroup.conformance.explain.cftypes import handlers_of
 from fakecgroup.conformance.explain.explanation import Explanation, NoCaseError, case_named, explanations
 from fakecgroup.conformance.explain.kernel_functions import functions_of
+from fakecgroup.machine.learnt_files import read_learnt
 
 
 def shown(name: str, layout: str, machine: str = "plain") -> list[str]:
@@ -77,16 +80,37 @@ def test_long_operations_and_answers_are_cut() -> None:
 def test_the_kernels_function_is_that_of_the_files_row() -> None:
     lines = shown("moving in is never refused", "v2")
     assert "  write pids.max: pids_max_write (kernel/cgroup/pids.c)" in lines
-    assert "  read pids.peak: kernel/cgroup/pids.c" in lines
+    assert "  read pids.peak: pids_peak_read (kernel/cgroup/pids.c)" in lines
+    assert "  mkdir: cgroup_mkdir (kernel/cgroup/cgroup.c)" in lines
+
+
+def test_each_file_of_the_model_has_the_functions_of_the_kernels_tables() -> None:
+    for layout, kernel in personalities():
+        for hierarchy in Kernel(layout, kernel).hierarchies:
+            for name in {**hierarchy.root_table, **hierarchy.child_table}:
+                assert handlers_of(name, dfl=hierarchy.dfl) is not None, (layout, kernel, name)
+
+
+def test_renaming_is_another_function_on_v1() -> None:
+    case = Case("c", "hybrid", (("rename", "pids/a", "pids/b"),))
+    assert [one.names for one in functions_of(case, ["6.1"])] == [("cgroup1_rename",)]
+
+
+def test_a_learnt_kernel_is_a_column() -> None:
+    learnt = read_learnt("debian-6.16-cloud-amd64.kernel")
+    (one,) = explanations("io.max takes rbps", ["v2"], learnt=[learnt])
+    assert list(one.answers)[-1] == "debian-6.16-cloud-amd64.kernel"
+    assert one.answers["debian-6.16-cloud-amd64.kernel"][7] == (None, None)
+    assert one.answers["6.12"][7] == ("EINVAL@write", None)
 
 
 @pytest.mark.parametrize(
     ("layout", "path", "names"),
     [
         ("v1", "cpu,cpuacct/a/cpuacct.stat", ("cpuacct_stats_show",)),
-        ("v1", "cpu/a/cpu.stat", ()),
-        ("hybrid", "unified/a/cgroup.events", ()),
-        ("v2", "a/cgroup.freeze", ()),
+        ("v1", "cpu/a/cpu.stat", ("cpu_cfs_stat_show",)),
+        ("hybrid", "unified/a/cgroup.events", ("cgroup_events_show",)),
+        ("v2", "a/cgroup.freeze", ("cgroup_freeze_show",)),
     ],
 )
 def test_files_are_found_in_every_hierarchy(layout: str, path: str, names: tuple[str, ...]) -> None:
@@ -96,7 +120,8 @@ def test_files_are_found_in_every_hierarchy(layout: str, path: str, names: tuple
 
 def test_an_open_file_is_known_by_its_path() -> None:
     ops = (("open", "h", "a/cgroup.kill", "O_WRONLY"), ("in", "w", "fwrite", "h", "1"))
-    assert [(one.file, one.does) for one in functions_of(Case("c", "v2", ops), ["6.12"])] == [("cgroup.kill", "write")]
+    found = functions_of(Case("c", "v2", ops), ["6.12"])
+    assert [(one.file, one.does) for one in found] == [("", "open"), ("cgroup.kill", "write")]
 
 
 def test_a_file_that_no_kernel_has_has_no_function() -> None:
