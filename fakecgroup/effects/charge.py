@@ -5,6 +5,10 @@ from __future__ import annotations
 CHARGE_BATCH = 64  # pages (MEMCG_CHARGE_BATCH)
 SWAP_CLUSTER_MAX = 32  # pages that one round of reclaim looks for
 MAX_RECLAIM_RETRIES = 16
+MAX_BEFORE_KILL = 18
+"""`max` that a charge counts that finds nothing to reclaim, until somebody is killed (seen on 6.12 and 7.2)."""
+MAX_OF_VICTIM = 17
+"""`max` for the rest of what the victim touches, if it is the one that grew (likewise)."""
 
 
 def charge_batch(version: tuple[int, int]) -> int:

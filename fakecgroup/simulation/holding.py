@@ -47,6 +47,20 @@ class Holding:
     frozen: bool = False
 
     @property
+    def rss(self) -> int:
+        """Pages that count for the OOM killer (get_mm_rss)."""
+        return self.anon
+
+    @property
+    def tables(self) -> int:
+        """Pages of page tables, which simulated processes have none of."""
+        return 0
+
+    @property
+    def oom_score_adj(self) -> int:
+        return self.process.workload.oom_score_adj
+
+    @property
     def asked(self) -> int:
         """Pages that it wants at once."""
         return sum(self.asks.values())

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from ..core.cftype import PAGE_SIZE
-from ..effects.charge import MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
+from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
 from ..effects.high_delay import overage, sleep
 from ..tasks.usage import MemoryUse
 from .holding import Holding
-from .oom_killer import OomKiller
+from .oom_killer import UNKILLABLE, Candidate, Killable, OomKiller
 from .reclaim import Reclaim, Reclaimed
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ _HZ = 250
 _JIFFY = 1_000_000_000 // _HZ  # ns
 _SECOND = 1_000_000_000
 _CHUNK = 10  # a process that grows by reclaim finds memory for so many parts of a second at once
-#: `max` that a charge counts that finds nothing to reclaim (seen on 6.12 and 7.2): until somebody is killed, and again
-#: for the rest of what the victim touches if it is the one that grew.
-_MAX_BEFORE_KILL, _MAX_OF_VICTIM = 18, 17
 _NOBODY = MemoryUse()
+_NO_HOLDING = Candidate()
 
 
 class _Limit(NamedTuple):
@@ -58,7 +56,7 @@ class MemoryResource:
         self._charges = self._hierarchy.membership.memory
         self._holdings: dict[int, Holding] = {}
         self._busy: dict[int, Holding] = {}  # those that grow, ask for memory, sleep or wait
-        self._killer = OomKiller(world.machine, world.table, self._holdings)
+        self._killer = OomKiller(world.machine, self._killable)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim = Reclaim(self._swap, recursive=recursive)
         self._homes: dict[Cgroup, list[Holding]] | None = None
@@ -290,19 +288,19 @@ class MemoryResource:
             self._sleep(holding, got.time)
             return
         if css is not None and css.oom_kill_disable and not css.on_dfl:
-            self._note_max(css, limit.prefix, _MAX_BEFORE_KILL)
+            self._note_max(css, limit.prefix, MAX_BEFORE_KILL)
             self._block(holding, "oom")
             css.waiting = (*css.waiting, holding.process.pid)
             css.note_event("oom")
             css.signal_oom()
             return
-        self._note_max(css, limit.prefix, _MAX_BEFORE_KILL)
+        self._note_max(css, limit.prefix, MAX_BEFORE_KILL)
         if css is not None:
             css.note_oom()
         if not self._kill(css):
             self._block(holding, "memory")
         elif holding.process.pid not in self._holdings:
-            self._note_max(css, limit.prefix, _MAX_OF_VICTIM)
+            self._note_max(css, limit.prefix, MAX_OF_VICTIM)
 
     @staticmethod
     def _note_max(css: Memory | None, prefix: str, count: int) -> None:
@@ -351,6 +349,11 @@ class MemoryResource:
             for holding in self._holdings.values():
                 self._homes.setdefault(holding.cgroup, []).append(holding)
         return self._homes
+
+    def _killable(self, pid: int) -> Killable | None:
+        if pid in UNKILLABLE or self._world.table.find(pid) is None:
+            return None
+        return self._holdings.get(pid, _NO_HOLDING)
 
     def _kill(self, css: Memory | None) -> bool:
         """Kill for a cgroup, or for the machine. False if nobody can be killed."""

@@ -1,9 +1,9 @@
-"""Kills simulated processes where a cgroup, or the machine, is out of memory (mm/oom_kill.c)."""
+"""Chooses whom to kill where a cgroup, or the machine, is out of memory (mm/oom_kill.c), and counts it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..controllers.memory.css import Memory
 from ..core.cftype import PAGE_SIZE
@@ -12,19 +12,38 @@ from ..effects.oom import IMMUNE, badness, choose
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
     from ..machine.machine import Machine
-    from ..tasks.process_table import ProcessTable
-    from .holding import Holding
+
+UNKILLABLE = (1, 2)
+"""init, kthreadd."""
 
 
-_UNKILLABLE = (1, 2)  # init, kthreadd
+class Killable(Protocol):
+    """A process: its pages resident, in swap and of page tables."""
+
+    @property
+    def rss(self) -> int: ...
+    @property
+    def swap(self) -> int: ...
+    @property
+    def tables(self) -> int: ...
+    @property
+    def oom_score_adj(self) -> int: ...
+
+
+class Candidate(NamedTuple):
+    """A `Killable` as it was when it was looked at."""
+
+    rss: int = 0
+    swap: int = 0
+    tables: int = 0
+    oom_score_adj: int = 0
 
 
 class OomKiller:
-    """Chooses victims among the processes of a table, some of which hold memory."""
+    """Chooses victims. `find` gives a process by pid, None for one that is gone or never killed."""
 
-    def __init__(self, machine: Machine, table: ProcessTable, holdings: Mapping[int, Holding]) -> None:
-        self._table = table
-        self._holdings = holdings
+    def __init__(self, machine: Machine, find: Callable[[int], Killable | None]) -> None:
+        self._find = find
         self._memory = machine.memory // PAGE_SIZE
         self._swap = machine.swap // PAGE_SIZE
 
@@ -36,7 +55,7 @@ class OomKiller:
         """
         css = top.effective_css("memory")
         limit = self._limit(css if isinstance(css, Memory) and css.parent is not None else None)
-        chosen = choose(((pid, cgroup), self._points(pid, limit)) for pid, cgroup in self._in_order(top))
+        chosen = choose(((pid, cgroup), _points(one, limit)) for pid, cgroup, one in self._in_order(top))
         if chosen is None:
             return []
         victim, cgroup = chosen
@@ -45,12 +64,12 @@ class OomKiller:
         if group is None:
             return [victim]
         group.note_event("oom_group_kill")
-        members = [(pid, home) for pid, home in self._in_order(group.cgroup) if self._adj(pid) != IMMUNE]
+        members = [(pid, home) for pid, home, one in self._in_order(group.cgroup) if one.oom_score_adj != IMMUNE]
         for _, home in members:
             _count(home)
         return [pid for pid, _ in members]
 
-    def _in_order(self, top: Cgroup) -> Iterator[tuple[int, Cgroup]]:
+    def _in_order(self, top: Cgroup) -> Iterator[tuple[int, Cgroup, Killable]]:
         """Processes as the kernel looks at them: a cgroup before those below it, as cgroup.procs lists them."""
         stack = [top]
         while stack:
@@ -58,18 +77,10 @@ class OomKiller:
             hierarchy = cgroup.hierarchy
             tasks = hierarchy.leaders(cgroup) if hierarchy.dfl else [t for t, p in hierarchy.members(cgroup) if t == p]
             for pid in tasks:
-                if self._table.find(pid) is not None and pid not in _UNKILLABLE:
-                    yield pid, cgroup
+                one = self._find(pid)
+                if one is not None:
+                    yield pid, cgroup, one
             stack.extend(child for child in reversed(cgroup.children.values()) if child.populated)
-
-    def _adj(self, pid: int) -> int:
-        return self._holdings[pid].process.workload.oom_score_adj if pid in self._holdings else 0
-
-    def _points(self, pid: int, limit: int) -> int | None:
-        one = self._holdings.get(pid)
-        if one is None:
-            return 0
-        return badness(rss=one.anon, swap=one.swap, adj=self._adj(pid), limit=limit)
 
     def _limit(self, css: Memory | None) -> int:
         """Pages that may be used where it is out of memory (mem_cgroup_get_max); all there are on the machine."""
@@ -78,6 +89,10 @@ class OomKiller:
         if css.on_dfl:
             return css.max + min(css.swap_max, self._swap)
         return css.max + (min(css.memsw_max - css.max, self._swap) if css.swappiness else 0)
+
+
+def _points(one: Killable, limit: int) -> int | None:
+    return badness(rss=one.rss, swap=one.swap, tables=one.tables, adj=one.oom_score_adj, limit=limit)
 
 
 def _count(cgroup: Cgroup) -> None:
