@@ -61,6 +61,11 @@ class MemoryCharges:
         account = self._accounts.get(tgid)
         return account.charges[-1].use if account is not None else NOTHING
 
+    def charged_places(self, tgid: int) -> list[Place]:
+        """Where a process has been charged since its fork or its last execve(2), the latest last."""
+        account = self._accounts.get(tgid)
+        return [charge.cgroup for charge in account.charges] if account is not None else []
+
     def start(self, tgid: int, cgroup: Place) -> None:
         """Open the account of a process that was forked in this cgroup: all its memory is charged there."""
         if tgid not in self._accounts:

@@ -246,6 +246,12 @@ class Memory(Css):
         """Count charges that a limit has refused (struct page_counter, failcnt)."""
         self.failcnt = {**self.failcnt, prefix: self.failcnt.get(prefix, 0) + count}
 
+    def note_full(self) -> None:
+        """Note that the usage has been at the limit, of processes that were killed before it was counted."""
+        for css in self.counters():
+            if self.max * PAGE_SIZE > css.watermark.get("memory.", 0):
+                css.watermark = {**css.watermark, "memory.": self.max * PAGE_SIZE}
+
     def note_oom(self) -> None:
         """Count an out-of-memory event; on v1 signal listeners here and below, unless oom_kill_disable is set
         (mem_cgroup_oom_notify).

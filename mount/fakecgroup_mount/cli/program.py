@@ -11,6 +11,7 @@ from collections.abc import Callable
 from errno import EDQUOT, EFBIG, EIO, ENOSPC, ENOTCONN
 from typing import NoReturn, TextIO
 
+from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.daemons import daemon_of
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
@@ -123,6 +124,7 @@ def parser() -> argparse.ArgumentParser:
     mounting.add_argument("dir", metavar="DIR")
     add_tree_options(mounting)
     add_workload_options(mounting)
+    add_enforce_option(mounting)
     group = mounting.add_argument_group("the mount")
     group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
     group.add_argument(
@@ -272,6 +274,8 @@ def _mount(options: argparse.Namespace) -> int:
     try:
         if options.workload is not None and options.transport == "fusepy":
             raise ValueError("--workload: simulated processes take --transport native")
+        if options.enforce and options.transport == "fusepy":
+            raise ValueError("--enforce: limits on real processes take --transport native")
         workload = read_workload(options)
         kernel = make_kernel(options)
     except ValueError as error:
@@ -291,6 +295,7 @@ def _mount(options: argparse.Namespace) -> int:
             allow_other=options.allow_other,
             ready=ready,
             workload=workload,
+            enforce=options.enforce,
         )
 
     if options.foreground:

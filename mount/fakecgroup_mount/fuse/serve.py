@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.control.directory import runtime_directory
+from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
@@ -39,11 +40,13 @@ def serve(
     allow_other: bool,
     ready: Callable[[], None],
     workload: WorkloadOptions = NO_WORKLOAD,
+    enforce: frozenset[str] = frozenset(),
 ) -> None:
     """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
-    `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's. Over
-    fusepy there is no workload, and no control socket. Raises MountError if it cannot be mounted.
+    `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's.
+    `enforce` are controllers whose limits act on real processes. Over fusepy there is no workload, no control
+    socket, and nothing is enforced. Raises MountError if it cannot be mounted.
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
@@ -58,7 +61,7 @@ def serve(
         if transport == "fusepy":
             _serve_fusepy(path, kernel, ids, processes, everyone, ready)
         else:
-            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload)
+            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce)
     finally:
         processes.release()
 
@@ -72,12 +75,16 @@ def _serve_native(
     ready: Callable[[], None],
     joined: JoinedProcesses,
     workload: WorkloadOptions,
+    enforce: frozenset[str],
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    with simulated_part(session, kernel, joined, device_at(path) or "", workload, runtime_directory()):
+    with (
+        simulated_part(session, kernel, joined, device_at(path) or "", workload, runtime_directory()),
+        enforced(enforce, kernel, processes, session.lock, session.before_requests),
+    ):
         collect_seldom()
         ready()
         session.serve()

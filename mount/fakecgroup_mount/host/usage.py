@@ -103,7 +103,7 @@ class Usage:
         if run is None or not stat or not status.get(b"VmRSS"):  # gone, a zombie, a kernel thread
             self.forget(tgid)
             return _NO_USE._replace(faults=faults)
-        image = _image(stat)
+        image = image_of(stat)
         if known is not None and known[1].image != image:
             self.forget(tgid)
         self._images.setdefault(image, set()).add(tgid)
@@ -155,14 +155,14 @@ class Usage:
 
 def thread_cpu(tid: int) -> int:
     """`Processes.thread_cpu`: the first number of /proc/TID/schedstat."""
-    run, *_ = _text(f"/proc/{tid}/schedstat").split() or [b"0"]
+    run, *_ = text_of(f"/proc/{tid}/schedstat").split() or [b"0"]
     return int(run)
 
 
 def machine_cpu() -> Sequence[CpuTime]:
     """`Processes.machine_cpu`: /proc/stat (root_cgroup_cputime)."""
     times = []
-    for line in _text("/proc/stat").splitlines():
+    for line in text_of("/proc/stat").splitlines():
         name, *fields = line.split()
         if not name.startswith(b"cpu"):
             break
@@ -196,12 +196,12 @@ def machine_faults() -> Faults:
 
 def stat_of(tid: int) -> list[str]:
     """/proc/TID/stat from the third field on, which is the state; [] for no such thread (proc_pid_stat(5))."""
-    return _text(f"/proc/{tid}/stat").rpartition(b")")[2].decode().split()
+    return text_of(f"/proc/{tid}/stat").rpartition(b")")[2].decode().split()
 
 
 def resident(tgid: int) -> int:
     """The resident bytes of a process; 0 if it is gone."""
-    _, pages, *_ = _text(f"/proc/{tgid}/statm").split() or [b"", b"0"]
+    _, pages, *_ = text_of(f"/proc/{tgid}/statm").split() or [b"", b"0"]
     return int(pages) * _PAGE
 
 
@@ -224,7 +224,7 @@ def _stacks(status: dict[bytes, int]) -> int:
     return status.get(b"Threads", 1) * _STACK
 
 
-def _image(stat: list[str]) -> object:
+def image_of(stat: list[str]) -> object:
     """A value that execve(2) changes; None if we may not read it (the fields are then 0 or 1)."""
     image = tuple(field for part in _IMAGE for field in stat[part])
     return image if any(len(field) > 1 for field in image) else None
@@ -232,10 +232,10 @@ def _image(stat: list[str]) -> object:
 
 def _numbers(path: str, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
     """The numbers in a file's lines that match, by name."""
-    return {name: int(number) for name, number in pattern.findall(_text(path))}
+    return {name: int(number) for name, number in pattern.findall(text_of(path))}
 
 
-def _text(path: str) -> bytes:
+def text_of(path: str) -> bytes:
     """The first 64 KiB of a file in /proc; empty if it is gone or we may not read it."""
     try:
         with open(path, "rb", buffering=0) as file:

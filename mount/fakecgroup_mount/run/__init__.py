@@ -34,6 +34,7 @@ Of the server and of the daemon behind a mount:
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
+    Enforcement._enforce       looks at real processes and kills, with --enforce
 
 Of the server alone:
 
@@ -74,7 +75,8 @@ A thread may take a lock only while it holds no other, or one above it in the sa
 
     Session.lock                       the model and the processes, always the last (`MountedTree.lock` is the same)
      |- DelayedNotifier._changed       a condition on Session.lock itself
-     '- PassingTime._changed           likewise
+     |- PassingTime._changed           likewise
+     '- Enforcement._changed           wakes the thread that enforces limits, for a moment
 
 Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a thread with `Session.lock` must not
 
@@ -82,7 +84,7 @@ Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a
   cannot be killed (fs/fuse/dev.c, request_wait_answer);
 * wait for a process of the sandbox, which may be in a trapped call or in a call on the tree;
 * invalidate cached pages, which waits for reads that `Session.serve` has to answer; `CacheInvalidator` does this;
-* take a lock of the drawing other than the two conditions on it, or wait for a thread that does.
+* take a lock of the drawing other than those below it, or wait for a thread that does.
 
 It may send FUSE notifications that do not wait (polls, attributes, the last byte of a file), put work into another
 thread's queue, and wait up to a second for processes that it has just stopped (`HostProcesses.settle_stopped`).

@@ -11,6 +11,7 @@ from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
+from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
@@ -30,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run`."""
     add_tree_options(parser)
     add_workload_options(parser)
+    add_enforce_option(parser)
     parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
         lambda processes: make_kernel(options, processes),
         workload,
         parts,
+        options.enforce,
     )
 
 

@@ -39,10 +39,11 @@ def run(
     make_kernel: Callable[[Processes], Kernel],
     workload: WorkloadOptions,
     parts: frozenset[str] = frozenset(),
+    enforce: frozenset[str] = frozenset(),
 ) -> int:
     """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
-    Processes that the command has left running are killed.
+    Processes that the command has left running are killed. `enforce` are controllers whose limits act on processes.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -51,7 +52,14 @@ def run(
             front_pid, frozen = os.getpid(), FrozenCommand()
             daemon.start(
                 lambda ready: server.serve(
-                    theirs, make_kernel, ready, front=front_pid, frozen=frozen, workload=workload, parts=parts
+                    theirs,
+                    make_kernel,
+                    ready,
+                    front=front_pid,
+                    frozen=frozen,
+                    workload=workload,
+                    parts=parts,
+                    enforce=enforce,
                 ),
                 keep=theirs.fileno(),
             )

@@ -23,6 +23,7 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.control.directory import runtime_directory
+from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.fuse.simulated_part import simulated_part
@@ -87,11 +88,13 @@ def serve(
     frozen: FrozenCommand,
     workload: WorkloadOptions,
     parts: frozenset[str],
+    enforce: frozenset[str] = frozenset(),
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
     `parts` of the stated machine differ from the real one.
+    `enforce` are controllers whose limits act on real processes.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -117,7 +120,11 @@ def serve(
     joined = JoinedProcesses(processes)
     kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
-    with simulated_part(session, kernel, joined, tree.device, workload, sockets) as time:
+    spared = frozenset({front})
+    with (
+        simulated_part(session, kernel, joined, tree.device, workload, sockets) as time,
+        enforced(enforce, kernel, processes, session.lock, session.before_requests, spared),
+    ):
         collect_seldom()
         threading.Thread(target=session.serve, daemon=True).start()
         _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)

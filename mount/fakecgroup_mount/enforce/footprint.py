@@ -1,0 +1,62 @@
+"""What a process has in memory, as /proc tells it: anonymous pages only, as reclaim could drop those of files."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from fakecgroup.simulation.oom_killer import Candidate
+from fakecgroup_mount.host.usage import image_of, stat_of, text_of
+
+_KIB = 1024
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PARENT = 1  # in what `stat_of` gives
+_STATUS = re.compile(rb"^(VmRSS|VmSwap|VmPTE):\s+(\d+)", re.M)
+_ROLLUP = re.compile(rb"^(Pss_Anon|Anonymous|LazyFree|Swap):\s+(\d+)", re.M)
+
+
+class Footprint(NamedTuple):
+    """Bytes of one process at a precise look.
+
+    `anon` is what it maps, `share` its part of that where pages are shared among processes. Both are without pages that
+    it has given up (MADV_FREE). `swap` is what the machine has moved out. `image` changes with execve(2).
+    """
+
+    anon: int
+    share: int
+    swap: int
+    parent: int
+    image: object
+
+
+def anon_bytes(tgid: int) -> int:
+    """Anonymous bytes that a process maps, by the kernel's quick count; 0 if it is gone."""
+    fields = text_of(f"/proc/{tgid}/statm").split()
+    return (int(fields[1]) - int(fields[2])) * _PAGE if fields else 0
+
+
+def parent_and_image(tgid: int) -> tuple[int, object]:
+    """The parent and the program of a process; 0 and None if it is gone."""
+    stat = stat_of(tgid)
+    return (int(stat[_PARENT]), image_of(stat)) if stat else (0, None)
+
+
+def footprint(tgid: int) -> Footprint | None:
+    """A precise look, which takes 8 ms for each GiB in small pages; None if it is gone or may not be read."""
+    found = {name: int(kib) * _KIB for name, kib in _ROLLUP.findall(text_of(f"/proc/{tgid}/smaps_rollup"))}
+    stat = stat_of(tgid)
+    if b"Pss_Anon" not in found or not stat:
+        return None
+    given_up = found.get(b"LazyFree", 0)
+    anon, share = (max(0, found.get(name, 0) - given_up) for name in (b"Anonymous", b"Pss_Anon"))
+    return Footprint(anon, share, found.get(b"Swap", 0), int(stat[_PARENT]), image_of(stat))
+
+
+def candidate(tgid: int) -> Candidate | None:
+    """What the OOM killer compares, in pages; None for a process that is gone."""
+    found = {name: int(kib) * _KIB // _PAGE for name, kib in _STATUS.findall(text_of(f"/proc/{tgid}/status"))}
+    adj = text_of(f"/proc/{tgid}/oom_score_adj")
+    if b"VmRSS" not in found or not adj:
+        return None
+    return Candidate(found[b"VmRSS"], found.get(b"VmSwap", 0), found.get(b"VmPTE", 0), int(adj))

@@ -1,0 +1,20 @@
+"""When to look at a cgroup's memory again: the sooner, the nearer it is to its limit."""
+
+from __future__ import annotations
+
+FASTEST = 8 << 30
+"""Bytes per second that processes can touch (5 GiB/s in huge pages were seen)."""
+SHORTEST, LONGEST = 0.002, 0.1
+"""Seconds between two looks."""
+SPARING = 10
+"""Times the duration of a precise look until the next one."""
+
+
+def margin(limit: int) -> int:
+    """Bytes over a limit that are let be, for what cannot be seen."""
+    return max(256 << 10, limit >> 8)
+
+
+def next_look(room: int) -> float:
+    """Seconds until a cgroup with so many bytes of room can be over its limit."""
+    return min(max(room / FASTEST, SHORTEST), LONGEST)

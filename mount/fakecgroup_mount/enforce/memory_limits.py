@@ -1,0 +1,260 @@
+"""memory.max, and v1's memory.limit_in_bytes, of real processes: who is over it, and the OOM killer's choice is killed.
+
+Looks are quick while a cgroup is far from its limit. Near it they are precise: only what is certainly charged counts
+(`ledger`). What else may be charged is left alone, and logged once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from fakecgroup import Kernel
+from fakecgroup.controllers.memory.css import PAGE_COUNTER_MAX, Memory
+from fakecgroup.core.cftype import PAGE_SIZE
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM
+from fakecgroup.simulation.oom_killer import UNKILLABLE, Candidate, OomKiller
+from fakecgroup.tasks.joined_processes import is_simulated
+from fakecgroup_mount.enforce import footprint
+from fakecgroup_mount.enforce.footprint import Footprint
+from fakecgroup_mount.enforce.ledger import Ledger
+from fakecgroup_mount.enforce.looks import LONGEST, SPARING, margin, next_look
+from fakecgroup_mount.enforce.mrelease import release_memory
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.shared_memory import shares_memory
+from fakecgroup_mount.host.usage import parent_of
+
+log = logging.getLogger(__name__)
+
+_MUCH = 1 << 20  # bytes
+_DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
+
+
+@dataclass(slots=True, eq=False)
+class _Limited:
+    """A cgroup with a limit: bytes, its processes, and when it is to be looked at next."""
+
+    css: Memory
+    limit: int = 1 << 63  # none
+    tgids: list[int] = field(default_factory=list)
+    due: float = 0.0  # monotonic
+    precise: float = 0.0  # the next precise look, as pages that are shared become private
+    enough: int = 0  # bytes by a quick look that take a precise one before
+    had: dict[int, int] = field(default_factory=dict)  # bytes of each process at the last quick look
+    grown: dict[int, int] = field(default_factory=dict)  # since the one before
+    lowered: bool = False  # it was over the limit when that was written
+    doubted: bool = False  # the log says that what is uncertain was left alone
+
+    def take(self, limit: int) -> None:
+        """Begins a new list of processes; the limit may have been written."""
+        self.tgids = []
+        self.due = 0.0
+        if limit != self.limit:
+            self.lowered, self.limit, self.precise, self.enough, self.doubted = limit < self.limit, limit, 0.0, 0, False
+
+
+class MemoryLimits:
+    """Looks at the processes of `kernel`'s limited cgroups. `lock` is the model's.
+
+    `spared` are pids that are never killed, beside init, this process and its children.
+    """
+
+    def __init__(
+        self, kernel: Kernel, processes: HostProcesses, lock: threading.Lock, spared: frozenset[int] = frozenset()
+    ) -> None:
+        self._kernel = kernel
+        self._processes = processes
+        self._lock = lock
+        self._spared = {*UNKILLABLE, os.getpid(), *spared}
+        self._ledger = Ledger()
+        self.idle = True
+        """No cgroup has a limit."""
+        self._limited: list[_Limited] = []
+        self._seen: dict[int, int] = {}  # pid -> how many of its charges the ledger knows
+        self._dying: dict[int, float] = {}  # pid -> monotonic time until which it is waited for
+        self._killer = OomKiller(kernel.machine, self._candidate)
+        self._hierarchy: Hierarchy | None = next((one for one in kernel.hierarchies if one.counts_memory), None)
+
+    # -- who is where, with the lock held ------------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Takes limits and processes as they are now. The caller holds the lock."""
+        if self._hierarchy is None:
+            return
+        self._hierarchy.membership.adopt_forked()
+        root = self._hierarchy.root
+        placed: dict[int, Cgroup] = {}
+        self.idle = True
+        for cgroup in root.descendants():
+            css = cgroup.csses.get("memory")
+            if isinstance(css, Memory) and css.max != PAGE_COUNTER_MAX:
+                self.idle = False
+            for tid, tgid in cgroup.tasks.items():
+                if tid == tgid and not is_simulated(tgid):
+                    placed[tgid] = cgroup
+        self._ledger.keep(placed)
+        self._seen = {tgid: seen for tgid, seen in self._seen.items() if tgid in placed}
+        known = {one.css: one for one in self._limited}
+        limited: dict[Memory, _Limited] = {}
+        for tgid, cgroup in sorted(placed.items()):
+            self._enter(tgid, cgroup)
+            for css in _limits_above(cgroup):
+                one = limited.get(css)
+                if one is None:
+                    one = limited[css] = known.get(css) or _Limited(css)
+                    one.take(_limit(css))
+                one.tgids.append(tgid)
+        self._limited = sorted(limited.values(), key=lambda one: -sum(1 for _ in one.css.cgroup.lineage()))
+
+    def _enter(self, tgid: int, cgroup: Cgroup) -> None:
+        """Tells the ledger where a process is."""
+        assert self._hierarchy is not None
+        places = self._hierarchy.membership.memory.charged_places(tgid)
+        anon = footprint.anon_bytes(tgid)
+        if tgid not in self._ledger:
+            parent, image = footprint.parent_and_image(tgid)
+            self._ledger.begin(tgid, image, parent if len(places) == 1 else None)
+        lineage = [above for above in cgroup.lineage() if above.parent is not None]
+        since = places[self._seen.get(tgid, 0) :]
+        self._seen[tgid] = len(places)
+        stayed = [above for above in lineage if all(above in place.lineage() for place in since)]
+        self._ledger.place(tgid, lineage, stayed, anon)
+
+    # -- looks, without the lock ---------------------------------------------------------------------------
+
+    def look(self) -> float:
+        """Looks at what is due, and kills. Returns the seconds until the next look."""
+        now = time.monotonic()
+        self._bury(now)
+        for one in self._limited:
+            if one.due > now:
+                continue
+            most = self._at_most(one)
+            room = max(one.limit, one.enough) - most
+            one.lowered = one.lowered and room < 0
+            if room < 0 or (most > one.limit and one.precise <= now):
+                self._look_closely(one, most)
+                room = max(one.limit, one.enough) - most
+            one.due = min(now + next_look(room), one.precise if most > one.limit else now + LONGEST)
+        return max(0.0, min((one.due for one in self._limited), default=now + LONGEST) - time.monotonic())
+
+    def _at_most(self, one: _Limited) -> int:
+        """Bytes that may be charged, by quick looks."""
+        cgroup = one.css.cgroup
+        total = one.css.usage * PAGE_SIZE
+        had, one.had = one.had, {}
+        for tgid in one.tgids:
+            if (self._ledger.before(tgid, cgroup) or 0) > _MUCH:  # it may execute another program
+                self._ledger.renew(tgid, footprint.parent_and_image(tgid)[1])
+            anon = footprint.anon_bytes(tgid)
+            one.had[tgid] = anon
+            before = self._ledger.before(tgid, cgroup)
+            total += 0 if before is None else max(0, anon - before)
+        one.grown = {tgid: anon - had.get(tgid, 0) for tgid, anon in one.had.items()}
+        return total
+
+    def _look_closely(self, one: _Limited, most: int) -> None:
+        began = time.monotonic()
+        if any(tgid in self._dying for tgid in one.tgids):
+            return
+        found = dict(_distinct(one.tgids))
+        cgroup = one.css.cgroup
+        total = one.css.usage * PAGE_SIZE
+        total += sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
+        room = one.limit + margin(one.limit) - total
+        if room < 0 and not self._out_of_memory(one):
+            one.enough, one.precise = 1 << 63, began + LONGEST
+            return
+        if room >= 0 and not one.doubted and sum(what.share for what in found.values()) > one.limit + margin(one.limit):
+            one.doubted = True
+            log.warning("%s is left alone: of its memory only %d bytes are certainly charged there", cgroup.path, total)
+        now = time.monotonic()
+        one.enough = most + max(0, room)
+        one.precise = now + max(next_look(room), SPARING * (now - began))
+
+    # -- out of memory -------------------------------------------------------------------------------------
+
+    def _out_of_memory(self, one: _Limited) -> bool:
+        """Kills whom the OOM killer chooses; False if that is nobody."""
+        with self._lock:
+            css = one.css
+            if css.cgroup.dead or _limit(css) != one.limit:
+                return False
+            if css.oom_kill_disable and not css.on_dfl:
+                return False
+            victims = self._killer.victims(css.cgroup)
+            if not victims:
+                return False
+            grower = max(one.grown, key=one.grown.__getitem__, default=0)
+            if not one.lowered:  # memory_max_write counts no `max`, and its first `oom` was counted
+                count = MAX_BEFORE_KILL + (MAX_OF_VICTIM if grower in victims else 0)
+                css.note_event("max", count)
+                css.note_failure("memory.", count + 1)
+                css.note_oom()
+                css.note_full()
+            one.lowered = False
+            released = [self._kill(tgid) for tgid in victims]
+        for pidfd in released:
+            release_memory(pidfd)
+            os.close(pidfd)
+        return True
+
+    def _kill(self, tgid: int) -> int:
+        """Kills a process; returns a pidfd of it."""
+        pidfd = os.dup(self._processes.watched[tgid])
+        self._dying[tgid] = time.monotonic() + _DYING
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        return pidfd
+
+    def _bury(self, now: float) -> None:
+        """Forgets those that were killed and have given their memory back."""
+        for tgid in [tgid for tgid, until in self._dying.items() if until < now or not footprint.anon_bytes(tgid)]:
+            del self._dying[tgid]
+
+    def _candidate(self, tgid: int) -> Candidate | None:
+        """None for a process that is gone, that we may not signal, or whose pid may be another's by now."""
+        pidfd = self._processes.watched.get(tgid, -1)
+        if pidfd < 0 or tgid in self._spared or parent_of(tgid) == os.getpid():
+            return None
+        try:
+            signal.pidfd_send_signal(pidfd, 0)
+        except OSError:
+            return None
+        return footprint.candidate(tgid)
+
+
+def _limits_above(cgroup: Cgroup) -> Iterator[Memory]:
+    css = cgroup.effective_css("memory")
+    if isinstance(css, Memory):
+        for above in css.counters():
+            if above.max != PAGE_COUNTER_MAX:
+                yield above
+
+
+def _limit(css: Memory) -> int:
+    """Bytes that can be charged before somebody is killed: what may be swapped out comes on top."""
+    if css.on_dfl:
+        swap = min(css.swap_max * PAGE_SIZE, css.machine.swap)
+    else:
+        swap = min((css.memsw_max - css.max) * PAGE_SIZE, css.machine.swap) if css.swappiness else 0
+    return css.max * PAGE_SIZE + max(0, swap)
+
+
+def _distinct(tgids: Iterable[int]) -> Iterator[tuple[int, Footprint]]:
+    """The footprints of processes, those with one address space once."""
+    seen: dict[Footprint, list[int]] = {}
+    for tgid in tgids:
+        found = footprint.footprint(tgid)
+        if found is None:
+            continue
+        alike = seen.setdefault(found._replace(parent=0), [])
+        if not any(shares_memory(tgid, other) for other in alike):
+            yield tgid, found
+        alike.append(tgid)

@@ -1,0 +1,13 @@
+"""When a cgroup's memory is looked at."""
+
+from __future__ import annotations
+
+from fakecgroup_mount.enforce.looks import FASTEST, LONGEST, SHORTEST, next_look
+
+
+def test_a_look_comes_before_the_limit_can_be_reached() -> None:
+    assert next_look(FASTEST // 64) == 1 / 64
+
+
+def test_looks_are_never_too_dense_nor_too_rare() -> None:
+    assert (next_look(0), next_look(1 << 50)) == (SHORTEST, LONGEST)
