@@ -421,3 +421,10 @@ def test_a_user_runs_a_command_beside_simulated_processes(as_user: As) -> None:
         ["busy", "Uid:\t0\t0\t0\t0", "busy  runs   1          app", "populated 0", "frozen 0"],
         "",
     )
+
+
+def test_a_user_shows_a_command_another_machine(as_user: As) -> None:
+    script = "nproc; cat /sys/devices/system/node/online; grep MemTotal /proc/meminfo; taskset -c 7 nproc"
+    options = "--cpus 8 --numa-nodes 2 --memory 4Gi"
+    status, said, complaint = as_user(f"fakecgroup run {options} -- sh -c '{script}'")
+    assert (status, said.split(), complaint) == (0, ["8", "0-1", "MemTotal:", "4194304", "kB", "1"], "")
