@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
@@ -10,12 +11,24 @@ NR_CPUS = 8192  # CONFIG_NR_CPUS of distributions
 MAX_NUMNODES = 1024  # CONFIG_NODES_SHIFT=10
 
 
+class HugePages(frozenset[int]):
+    """Sizes of huge pages in bytes, with `counts` of how many there are of each."""
+
+    counts: Mapping[int, int]
+
+    def __new__(cls, counts: Mapping[int, int]) -> HugePages:
+        made = super().__new__(cls, counts)
+        made.counts = dict(counts)
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The hardware that files show: CPUs, NUMA nodes, memory, swap, disks, huge pages.
 
     CPUs and nodes are counted from 0 and all online. `memory` and `swap` are bytes. `block_devices` are whole disks as
-    "major:minor". `huge_pages` are sizes in bytes; no file shows how many huge pages there are.
+    "major:minor". `huge_pages` are sizes in bytes; no file of the tree shows how many huge pages there
+    are, which `huge_page_count` gives.
 
     Swap decides which limits below the memory in use a kernel takes, which process it kills, and the answer of
     memory.reclaim. Files and their values are the same with and without swap.
@@ -27,3 +40,12 @@ class Machine:
     block_devices: tuple[str, ...]
     huge_pages: frozenset[int]
     swap: int
+
+    def huge_page_count(self, size: int) -> int:
+        """How many huge pages of this size in bytes there are."""
+        return self.huge_pages.counts.get(size, 0) if isinstance(self.huge_pages, HugePages) else 0
+
+    @property
+    def huge_page_memory(self) -> int:
+        """The bytes of all huge pages."""
+        return sum(size * self.huge_page_count(size) for size in self.huge_pages)

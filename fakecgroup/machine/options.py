@@ -12,7 +12,7 @@ from typing import Any
 from . import mount_options
 from .learnt import LearntKernel
 from .learnt_files import names_a_file, read_learnt
-from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES, MAX_NUMNODES, NR_CPUS
+from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES, MAX_NUMNODES, NR_CPUS, HugePages
 from .size import parse_size
 
 
@@ -101,21 +101,23 @@ def _memory(value: object) -> int:
 
 
 def _hugepages(value: object) -> frozenset[int]:
-    """The sizes in bytes of "2Mi=64,1Gi=0", {"2Mi": 64, "1Gi": 0} or sizes alone. The counts show in no file."""
+    """The sizes in bytes of "2Mi=64,1Gi=0", {"2Mi": 64, "1Gi": 0} or sizes alone. No file of a tree shows counts."""
+    if isinstance(value, HugePages):
+        return value
     if isinstance(value, str):
-        return frozenset(map(_pages, value.split(",")))
+        return HugePages(dict(map(_pages, value.split(","))))
     if isinstance(value, Mapping):
-        return frozenset(_pages(f"{size}={number}") for size, number in value.items())
+        return HugePages(dict(_pages(f"{size}={number}") for size, number in value.items()))
     if not isinstance(value, Iterable) or isinstance(value, bytes):
         raise ValueError(f"{value!r} is not SIZE=N,..., such as '2Mi=64,1Gi=0'")
     return frozenset(map(_page, value))
 
 
-def _pages(pair: str) -> int:
+def _pages(pair: str) -> tuple[int, int]:
     size, equals, number = pair.partition("=")
     if not equals or not number.isascii() or not number.isdecimal():
         raise ValueError(f"{pair!r} is not SIZE=N, such as 2Mi=64")
-    return _page(size)
+    return _page(size), int(number)
 
 
 def _page(value: object) -> int:

@@ -16,6 +16,7 @@ _OF_THE_MACHINE = re.compile(r"Vmalloc|CommitLimit|Percpu|HardwareCorrupted|Dire
 
 
 _PAGE = 4096
+_HUGE_PAGE = 2 << 20  # the size that /proc/meminfo counts
 _SWAP_DEVICE = "/dev/vdb"
 _ALIGNED = 10_000_000  # KiB from which a number of /proc/swaps needs one tab less
 
@@ -36,7 +37,7 @@ def amounts(machine: Machine, used: MemoryUse) -> MemoryAmounts:
 
     What a kernel uses beside that is 0. Memory that reclaim can find is taken to be all file memory.
     """
-    free = max(0, machine.memory - used.total)
+    free = max(0, machine.memory - machine.huge_page_memory - used.total)
     available = min(machine.memory, free + used.file)
     return MemoryAmounts(machine.memory, free, available, used.shmem, machine.swap, max(0, machine.swap - used.swap))
 
@@ -65,6 +66,10 @@ def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
         "SwapTotal": left.swap,
         "SwapFree": left.free_swap,
     }
+    default = min(machine.huge_pages & {_HUGE_PAGE}, default=None)
+    if default is not None:
+        count = machine.huge_page_count(default)
+        shown |= {"HugePages_Total": count, "HugePages_Free": count, "Hugetlb": machine.huge_page_memory}
     lines = []
     for line in real.splitlines():
         found = _LINE.match(line)
@@ -72,7 +77,7 @@ def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
             lines.append(line)
         else:
             amount = shown.get(found[1], 0) // (_KIB if found[3] else 1)
-            lines.append(f"{found[1] + ':':<15}{amount:9d}{found[3] or ''}")
+            lines.append(f"{found[1] + ':':<16}{amount:8d}{found[3] or ''}")
     return "\n".join(lines) + "\n"
 
 

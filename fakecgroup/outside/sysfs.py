@@ -15,6 +15,7 @@ from ..machine.personality import Personality
 from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, memory_of_node, node_of_cpu
 
 _KIB = 1024
+_HUGE_PAGE = 2 << 20  # the size that meminfo counts
 _NEAR, _FAR = 10, 20  # distances between NUMA nodes (LOCAL_DISTANCE, REMOTE_DISTANCE)
 _MEMINFO = ("MemTotal", "MemFree", "MemUsed")
 _NODE_LINE = re.compile(r"Node \d+ ([^:]+):(\s+)(\d+)( kB)?")
@@ -106,6 +107,7 @@ def node_directory(real: Directory, machine: Machine) -> dict[str, File | Link]:
     same = {path: entry for path, entry in of_first.items() if not _LINKS.match(path)}
     lines = same.get("meminfo", File("".join(f"Node 0 {name}: {0:14} kB\n" for name in _MEMINFO)))
     shape = lines.text if isinstance(lines, File) else ""
+    same = {path: entry for path, entry in same.items() if not path.startswith("hugepages/")}
     for node in nodes:
         cpus = cpus_of_node(machine, node)
         for path, entry in same.items():
@@ -114,6 +116,11 @@ def node_directory(real: Directory, machine: Machine) -> dict[str, File | Link]:
         made[f"node{node}/cpumap"] = File(_mask(machine, cpus) + "\n")
         made[f"node{node}/distance"] = File(" ".join(str(_NEAR if node == to else _FAR) for to in nodes) + "\n")
         made[f"node{node}/meminfo"] = File(_meminfo(shape, machine, node))
+        for size in machine.huge_pages:
+            share = _share(machine.huge_page_count(size), machine, node)
+            for name, number in (("nr", share), ("free", share), ("surplus", 0)):
+                mode = 0o644 if name == "nr" else 0o444
+                made[f"node{node}/hugepages/{_label(size)}/{name}_hugepages"] = File(f"{number}\n", mode)
         for cpu in cpus:
             made[f"node{node}/cpu{cpu}"] = Link(f"../../cpu/cpu{cpu}")
     return made
@@ -129,12 +136,37 @@ def _without_counts(path: str, entry: File | Link) -> File | Link:
 def _meminfo(shape: str, machine: Machine, node: int) -> str:
     """nodeN/meminfo, with the lines of another text: all memory is free (node_read_meminfo)."""
     total = memory_of_node(machine, node) // _KIB
-    amounts = {"MemTotal": total, "MemFree": total}
+    huge = {size: _share(machine.huge_page_count(size), machine, node) for size in machine.huge_pages}
+    free = max(0, total - sum(size // _KIB * count for size, count in huge.items()))
+    pages = huge.get(_HUGE_PAGE, 0)
+    amounts = {"MemTotal": total, "MemFree": free, "MemUsed": total - free}
+    amounts |= {"HugePages_Total": pages, "HugePages_Free": pages}
     lines = []
     for name, space, number, unit in _NODE_LINE.findall(shape):
         width = len(space) + len(number)
         lines.append(f"Node {node} {name}:{amounts.get(name, 0):>{width}}{unit}\n")
     return "".join(lines)
+
+
+def _share(count: int, machine: Machine, node: int) -> int:
+    """The huge pages of a node: the kernel takes them from each in turn (hugetlb_hstate_alloc_pages)."""
+    return count // machine.numa_nodes + (node < count % machine.numa_nodes)
+
+
+def _label(size: int) -> str:
+    return f"hugepages-{size // _KIB}kB"
+
+
+def huge_page_directory(machine: Machine) -> dict[str, File | Link]:
+    """/sys/kernel/mm/hugepages (mm/hugetlb_sysfs.c): all are free."""
+    made: dict[str, File | Link] = {}
+    for size in machine.huge_pages:
+        count = machine.huge_page_count(size)
+        for name in ("nr_hugepages", "nr_hugepages_mempolicy", "nr_overcommit_hugepages"):
+            made[f"{_label(size)}/{name}"] = File(f"{0 if 'overcommit' in name else count}\n", 0o644)
+        for name, number in (("free", count), ("resv", 0), ("surplus", 0)):
+            made[f"{_label(size)}/{name}_hugepages"] = File(f"{number}\n")
+    return made
 
 
 def bus_directory(kind: str, count: int) -> dict[str, File | Link]:

@@ -63,7 +63,7 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         type=_read("swap"),
         metavar="SIZE",
         default=0,
-        help="default: none; it shows in no file, as no cgroup here has memory in use that could be swapped out",
+        help="default: none; it shows in no file of the tree, as no cgroup here has memory that could be swapped out",
     )
     add(
         "--hugepages",
@@ -71,7 +71,7 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         metavar="SIZE=N,...",
         default=DEFAULTS["hugepages"],
         help="such as 2Mi=64,1Gi=0: which sizes have files (default: these two, and for run what else this "
-        "machine has, such as 64Ki and 32Mi on arm64; no page of any)",
+        "machine has, such as 64Ki and 32Mi on arm64; no page of any). How many there are shows under run alone",
     )
     add(
         "--block-devices",

@@ -45,13 +45,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         workload = read_workload(options)
         kernel = make_kernel(options)
+        shown = shown_machine(options, kernel.machine)
     except ValueError as error:
         print(f"fakecgroup run: {error}", file=sys.stderr)
         return 2
     syscalls.check_machine()
     require_descriptors()
     os.environ[VARIABLE] = options.layout
-    shown = shown_machine(options, kernel.machine)
     parts = shown.parts | {WORKLOAD} if workload.scenario is not None else shown.parts
     hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
     covers = directories(shown, kernel.machine, kernel.personality)

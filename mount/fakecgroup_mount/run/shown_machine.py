@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from fakecgroup.machine.machine import Machine
 from fakecgroup.machine.personality import Personality
-from fakecgroup.outside.sysfs import Directory, File, Link, bus_directory, cpu_directory, node_directory
+from fakecgroup.outside.sysfs import (
+    Directory,
+    File,
+    Link,
+    bus_directory,
+    cpu_directory,
+    huge_page_directory,
+    node_directory,
+)
 
 _SYSTEM = Path("/sys/devices/system")
 
@@ -30,7 +38,15 @@ class ShownMachine(NamedTuple):
 
 
 def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine:
-    """What the given options ask for, where it is not what this machine has."""
+    """What the given options ask for, where it is not what this machine has.
+
+    Raises ValueError if the machine has less memory than huge pages.
+    """
+    if machine.huge_page_memory > machine.memory:
+        raise ValueError(
+            f"the huge pages of --hugepages take {machine.huge_page_memory} bytes, and --memory is {machine.memory}: "
+            "state more memory or fewer pages"
+        )
     given: set[str] = getattr(options, "given", set())
     cpus = "cpus" in given and machine.cpus != os.cpu_count()
     nodes = "numa_nodes" in given and machine.numa_nodes != _count_nodes()
@@ -53,6 +69,8 @@ def directories(shown: ShownMachine, machine: Machine, personality: Personality)
         nodes = node_directory(_read(_SYSTEM / "node", "node"), machine)
         made[str(_SYSTEM / "node")] = nodes
         made["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
+    if shown.memory:
+        made["/sys/kernel/mm/hugepages"] = huge_page_directory(machine)
     return {path: directory for path, directory in made.items() if os.path.isdir(path)}
 
 

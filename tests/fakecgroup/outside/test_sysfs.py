@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from fakecgroup import Kernel
-from fakecgroup.outside.sysfs import Directory, File, Link, bus_directory, cpu_directory, node_directory
+from fakecgroup.outside.sysfs import (
+    Directory,
+    File,
+    Link,
+    bus_directory,
+    cpu_directory,
+    huge_page_directory,
+    node_directory,
+)
 
 CPU: Directory = {
     "online": File("0-1\n"),
@@ -78,6 +86,20 @@ def test_a_machine_without_nodes_gets_the_files_that_programs_read() -> None:
     made = node_directory({}, KERNEL.machine)
     assert text(made, "online") == "0-1"
     assert text(made, "node0/meminfo").splitlines()[0] == "Node 0 MemTotal:        4194304 kB"
+
+
+def test_huge_pages_are_taken_from_each_node_in_turn() -> None:
+    machine = Kernel(numa_nodes=2, memory="8Gi", hugepages="2Mi=5,1Gi=1").machine
+    made = node_directory(NODE, machine)
+    pages = [text(made, f"node{node}/hugepages/hugepages-2048kB/free_hugepages") for node in range(2)]
+    assert (pages, text(made, "node1/hugepages/hugepages-1048576kB/nr_hugepages")) == (["3", "2"], "0")
+    assert text(made, "node1/meminfo").splitlines()[1] == "Node 1 MemFree:         4190208 kB"
+
+
+def test_all_huge_pages_are_free() -> None:
+    made = huge_page_directory(Kernel(hugepages="2Mi=5").machine)
+    names = ("nr_hugepages", "free_hugepages", "nr_overcommit_hugepages", "resv_hugepages", "surplus_hugepages")
+    assert [text(made, f"hugepages-2048kB/{name}") for name in names] == ["5", "5", "0", "0", "0"]
 
 
 def test_the_bus_links_to_each_device() -> None:

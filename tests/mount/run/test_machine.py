@@ -55,6 +55,18 @@ def test_sysinfo_tells_the_stated_memory(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["256"]
 
 
+def test_huge_pages_are_counted(sandboxed: Sandboxed) -> None:
+    script = "cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages; grep HugePages_T /proc/meminfo; free -g"
+    words = printed(sandboxed, script, hugepages="2Mi=1024")
+    assert (words[:3], words[words.index("Mem:") + 3]) == (["1024", "HugePages_Total:", "1024"], "254")
+
+
+def test_more_huge_pages_than_memory_are_refused(sandboxed: Sandboxed) -> None:
+    done = sandboxed("true", memory="1Gi", hugepages="1Gi=2")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("fakecgroup run: the huge pages of --hugepages take 2147483648 bytes")
+
+
 def test_a_file_that_is_read_from_its_start_again_is_new(sandboxed: Sandboxed) -> None:
     program = """
 import time
