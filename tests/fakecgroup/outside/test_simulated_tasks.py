@@ -76,5 +76,5 @@ def test_meminfo_keeps_the_lines_of_the_machine_that_nothing_is_known_of() -> No
         "MemTotal:        1048576 kB",
         "Slab:                  0 kB",
         "VmallocTotal:   34359738367 kB",
-        "HugePages_Total:        0",
+        "HugePages_Total:       0",
     ]
