@@ -62,7 +62,7 @@ def test_what_the_guest_cannot_do_is_refused(phase: str) -> None:
 
 def test_what_the_guest_says_becomes_runs() -> None:
     (run,) = runs_of(["run one 0", "look 0", "= a/cpu.stat usage_usec 5", "killed web-1 17", "exited web-0 18", "done"])
-    assert (run.name, run.looks, run.killed) == ("one", {0: {"a/cpu.stat": ["usage_usec 5"]}}, ["web-1"])
+    assert (run.name, run.looks, run.killed) == ("one", {0: {"a/cpu.stat": ["usage_usec 5"]}}, [("web-1", 17)])
 
 
 def test_a_run_whose_write_is_refused_is_none() -> None:

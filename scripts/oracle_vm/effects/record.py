@@ -60,7 +60,7 @@ def _play(kernel: Kernel, cpus: int, entries: Sequence[Entry], report: Callable[
         its = [run for run in runs if run.name == entry.name]
         scenario = entry.scenario
         seen = [[_number(scenario, run, one) for run in its] for one in scenario.expect]
-        yield Recorded(entry, seen, [run.killed for run in its])
+        yield Recorded(entry, seen, [[name for name, _ in run.killed] for run in its])
 
 
 def _number(scenario: Scenario, run: Run, one: Expectation) -> float:
@@ -68,7 +68,8 @@ def _number(scenario: Scenario, run: Run, one: Expectation) -> float:
     if one.file is None:
         where = {placed.workload.name or f"w{n}": placed.cgroups[0] for n, placed in enumerate(scenario.workloads)}
         above = f"{one.cgroup}/" if one.cgroup else ""
-        return sum(f"{where[name.rpartition('-')[0]]}/".startswith(above) for name in run.killed)
+        names = [name.rpartition("-")[0] for name, time in run.killed if time <= one.time]
+        return sum(f"{where[name]}/".startswith(above) for name in names)
     number = _read(run, one.time, one)
     if one.file.endswith(_ADDED_UP):
         number -= _read(run, 0, one)

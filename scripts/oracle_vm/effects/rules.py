@@ -61,7 +61,7 @@ def rule_for(one: Expectation, entry: Entry) -> Rule:
     """The rule for what an expectation asks for."""
     if one.file is None or one.key == "oom_kill":
         return EXACT
-    if one.file.endswith("memory.peak"):
+    if one.file.endswith(("memory.peak", "memory.current")):
         return BATCH
     if one.key in ("nr_periods", "nr_throttled"):
         return PERIODS

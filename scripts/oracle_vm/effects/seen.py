@@ -21,11 +21,11 @@ WARM_UP = "warm-up"
 
 @dataclass
 class Run:
-    """One run of a scenario: the lines of files by time (ns) and path, and the tasks that were killed, in order."""
+    """One run of a scenario: the lines of files by time (ns) and path, and the tasks that were killed and when (ns)."""
 
     name: str
     looks: dict[int, dict[str, list[str]]] = field(default_factory=dict)
-    killed: list[str] = field(default_factory=list)
+    killed: list[tuple[str, int]] = field(default_factory=list)
 
 
 def runs_of(said: Iterable[str]) -> list[Run]:
@@ -42,7 +42,8 @@ def runs_of(said: Iterable[str]) -> list[Run]:
             path, _, text = rest.partition(" ")
             look.setdefault(path, []).append(text)
         elif word == "killed":
-            runs[-1].killed.append(rest.split()[0])
+            name, time = rest.split()
+            runs[-1].killed.append((name, int(time)))
         elif word in ("refused", "late") and (not runs or runs[-1].name != WARM_UP):
             raise MachineError(f"{runs[-1].name if runs else 'the guest'}: {line}")
     return runs

@@ -135,6 +135,23 @@ static void move(const struct task *task)
 	put(text);
 }
 
+static void be_first(int first)
+{
+	struct sched_param about = { first ? 50 : 0 };
+	sched_setscheduler(0, (first ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK, &about);
+}
+
+/* Writes to memory.* may wait for what they kill, which needs the CPU. */
+static void put_in_time(const char *words)
+{
+	int waits = strstr(words, "/memory.") != NULL;
+	if (waits)
+		be_first(0);
+	put(words);
+	if (waits)
+		be_first(1);
+}
+
 static void run(const char *name, int number, int64_t offset)
 {
 	char path[400];
@@ -158,7 +175,7 @@ static void run(const char *name, int number, int64_t offset)
 		if (!strcmp(events[i].what, "look"))
 			look(events[i].at);
 		else
-			put(events[i].what + 6);
+			put_in_time(events[i].what + 6);
 	}
 	for (int i = 0; i < n_tasks; i++)
 		if (!tasks[i].dead)
@@ -266,8 +283,7 @@ int main(void)
 	open_output();
 	if (mount("cgroup2", ROOT, "cgroup2", 0, "memory_recursiveprot"))
 		say("refused mount: %s\n", strerror(errno));
-	struct sched_param first = { 50 };
-	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	be_first(1);
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);

@@ -11,14 +11,15 @@ struct part {
 	int64_t start;
 };
 
-/* Grows by what is due, every 10 ms. What the limits hold up is not made up for. */
+/* Grows every 10 ms. What the limits hold up is not made up for. */
 static void grow_until(int64_t rate, int64_t until)
 {
-	int64_t start = held_memory(), began = now_ns();
-	for (int64_t at = began; at < until;) {
-		at += 10 * MS;
-		sleep_until(at < until ? at : until);
-		hold_memory(start + (int64_t)((now_ns() - began) / 1e9 * rate));
+	int64_t wanted = held_memory();
+	for (int64_t now = now_ns(); now < until; now = now_ns()) {
+		int64_t at = now + 10 * MS < until ? now + 10 * MS : until;
+		sleep_until(at);
+		wanted += (at - now) * (rate / 1e9);
+		hold_memory(wanted);
 	}
 }
 
