@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .process import Process
 
 _SECOND = 1_000_000_000  # ns
-_UNIT = PAGE_SIZE * _SECOND  # a page that grows at a byte per second, in ns
+UNIT = PAGE_SIZE * _SECOND  # a page that grows at a byte per second, in ns
 
 
 @dataclass(eq=False, slots=True)
@@ -40,7 +40,7 @@ class Holding:
     share: float = 1.0  # of new file pages that are cold
     rate: int = 0
     since: int = 0
-    part: int = 0  # of a page, in _UNIT
+    part: int = 0  # of a page, in UNIT
     wakes: int = 0
     until: int = 0
     blocked: str | None = None
@@ -78,10 +78,14 @@ class Holding:
         """True if its memory grows steadily now."""
         return self.rate > 0 and now >= self.until and not (self.frozen or self.blocked or self.asks)
 
+    def grown(self, now: int) -> int:
+        """What it has grown by `now` and is not among its pages yet, in UNIT."""
+        return self.part + self.rate * max(0, now - self.since)
+
     def settle(self, now: int) -> None:
         """Add what it has grown up to now."""
         if now > self.since and self.growing(self.since):
-            pages, self.part = divmod(self.part + self.rate * (now - self.since), _UNIT)
+            pages, self.part = divmod(self.grown(now), UNIT)
             self.anon += pages
         self.since = max(now, self.since, self.until)
 

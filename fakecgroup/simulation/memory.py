@@ -12,7 +12,7 @@ from ..core.cftype import PAGE_SIZE
 from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
 from ..effects.high_delay import overage, sleep
 from ..tasks.usage import MemoryUse
-from .holding import Holding
+from .holding import UNIT, Holding
 from .oom_killer import UNKILLABLE, Candidate, Killable, OomKiller
 from .reclaim import Reclaim, Reclaimed
 
@@ -208,7 +208,7 @@ class MemoryResource:
 
     def _over_high(self, holding: Holding) -> list[Memory]:
         """The cgroups above a process that have no room under memory.high."""
-        return [css for css in self._counters(holding) if css.pages >= css.high]
+        return [css for css in self._counters(holding) if css.high - css.pages < self._share_of_room(holding, css)]
 
     # -- when something happens next --------------------------------------------------------------------
 
@@ -217,24 +217,25 @@ class MemoryResource:
             return None
         now = self._world.now
         soonest: int | None = None
-        rates: dict[Memory | None, list[int]] = {}
+        growing: dict[Memory | None, list[Holding]] = {}
         room: dict[Memory | None, int] = {None: self._total - self._hierarchy.root.memory.total // PAGE_SIZE}
         for holding in self._busy.values():
             if holding.growing(now):
                 for css in self._counters(holding):
                     if css not in room:
                         room[css] = _steady_room(css)
-                    rates.setdefault(css, []).append(holding.rate)
-                rates.setdefault(None, []).append(holding.rate)
+                    growing.setdefault(css, []).append(holding)
+                growing.setdefault(None, []).append(holding)
                 continue
             for time in (holding.wakes, holding.until):
                 if time > now and (soonest is None or time < soonest):
                     soonest = time
-        self._growers = {key: len(its_rates) for key, its_rates in rates.items()}
-        for key, its_rates in rates.items():
+        self._growers = {key: len(inside) for key, inside in growing.items()}
+        for key, inside in growing.items():
             if room[key] >= PAGE_COUNTER_MAX // 2:
                 continue
-            time = now + max(1, -(-max(0, room[key]) * PAGE_SIZE * _SECOND // sum(its_rates)))
+            left = room[key] * UNIT - sum(holding.grown(now) for holding in inside)
+            time = now + max(1, -(-left // sum(holding.rate for holding in inside)))
             if soonest is None or time < soonest:
                 soonest = time
         return soonest

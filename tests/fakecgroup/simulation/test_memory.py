@@ -368,3 +368,14 @@ def test_the_same_scenario_twice_gives_the_same_bytes() -> None:
         return [kernel.read(f"/a/memory.{name}") for name in ("events", "stat", "current", "peak", "pressure")]
 
     assert played() == played()
+
+
+def test_a_limit_is_reached_in_time_however_often_others_begin_a_phase() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a", max=50)
+    _make(kernel, "/b")
+    pid = _spawn(kernel, "/a", _grow(10))
+    kernel.spawn("/b", Workload([{"run": "3ms"}, {"sleep": "1700us"}], loop="forever"))
+    kernel.advance(6)
+    assert [(kill.time, kill.pid) for kill in kernel.kills] == [(5_000_000_000, pid)]
+    assert _mib(kernel, "/a/memory.peak") == 50
