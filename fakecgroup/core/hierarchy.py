@@ -489,12 +489,15 @@ class Hierarchy:
     def _prune(self, cgroup: Cgroup) -> None:
         for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
             self.task_reaped(tid)
-        for tgid in self.processes.changing(dict.fromkeys(cgroup.tasks.values()).keys()):
+        by_process: dict[int, list[int]] = {}
+        for tid, tgid in cgroup.tasks.items():
+            by_process.setdefault(tgid, []).append(tid)
+        for tgid in self.processes.changing(by_process.keys()):
             info = self.processes.find(tgid)
             live = set(self.processes.threads(tgid))
             if cgroup.tasks.get(tgid) == tgid:  # new threads are adopted first: they may outlive their leader
                 self._adopt_threads(tgid, live, cgroup)
-            for tid in [t for t, g in cgroup.tasks.items() if g == tgid and t not in live]:
+            for tid in [tid for tid in by_process[tgid] if tid not in live]:
                 self.task_exited(tid)
                 if info is None:
                     self.task_reaped(tid)

@@ -59,11 +59,10 @@ class JoinedProcesses:
         return self._of(tgid).threads(tgid)
 
     def changing(self, tgids: Collection[int]) -> Iterable[int]:
-        simulated = [tgid for tgid in tgids if tgid >= FIRST_SIMULATED]
-        if not simulated:
-            return self._host.changing(tgids)
+        """Of simulated processes those that were killed and whose end the kernel has not been told yet."""
         real = [tgid for tgid in tgids if tgid < FIRST_SIMULATED]
-        return [*self._host.changing(real), *self.simulated.changing(simulated)]
+        killed = [tgid for tgid in tgids if tgid >= FIRST_SIMULATED] if self.stirred else []
+        return [*self._host.changing(real), *killed]
 
     def all(self) -> list[int]:
         return self._host.all() + self.simulated.all()

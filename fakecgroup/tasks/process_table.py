@@ -31,6 +31,7 @@ class ProcessTable:
         if first is None:
             self._tasks = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
         self._granted = dict.fromkeys(self._tasks, ALL_PRIVILEGES)
+        self._tids: dict[int, list[int]] = {tgid: [tgid] for tgid in self._tasks}  # by process, leaders first
         self._used: dict[int, CpuUse] = {}
         self.frozen: set[int] = set()
         self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
@@ -43,7 +44,7 @@ class ProcessTable:
         return self._tasks.get(tid)
 
     def threads(self, tgid: int) -> list[int]:
-        return [task.tid for task in self._tasks.values() if task.tgid == tgid and not task.zombie]
+        return [tid for tid in self._tids.get(tgid, ()) if not self._tasks[tid].zombie]
 
     def changing(self, tgids: Collection[int]) -> Iterable[int]:
         """All of them: a task may end here without a report."""
@@ -145,6 +146,7 @@ class ProcessTable:
         tid, self._next = self._next, self._next + 1
         self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
         self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
+        self._tids.setdefault(tid if tgid is None else tgid, []).append(tid)
         return tid
 
     def set_uid(self, tid: int, uid: int, suid: int) -> None:
@@ -158,11 +160,15 @@ class ProcessTable:
             self._tasks[tid] = task._replace(zombie=True)
         else:
             del self._tasks[tid], self._granted[tid]
+            self._tids[task.tgid].remove(tid)
 
     def reap(self, tid: int) -> None:
         """Remove a task that its parent has waited for."""
-        self._task(tid)
+        task = self._task(tid)
         del self._tasks[tid], self._granted[tid]
+        self._tids[task.tgid].remove(tid)
+        if not self._tids[task.tgid]:
+            del self._tids[task.tgid]
         self._used.pop(tid, None)
         self.frozen.discard(tid)
         self.stopped.discard(tid)
