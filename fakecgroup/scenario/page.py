@@ -15,7 +15,7 @@ _PAGE = """\
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
-style-src 'unsafe-inline'; img-src data: blob:; font-src data:">
+style-src 'unsafe-inline'; img-src data: blob:; font-src data:; form-action 'none'">
 <title>{title}</title>
 <style>
 body {{ font: 14px/1.4 system-ui, sans-serif; margin: 1em 1.5em; color: #222 }}
@@ -40,7 +40,13 @@ const plot = document.getElementById("timeline");
 const lines = shown.data.flatMap((trace, at) => trace.legendgroup === undefined ? [] : [at]);
 const visible = wanted => lines.map(at => wanted(shown.data[at].legendgroup) || "legendonly");
 const show = wanted => Plotly.restyle(plot, {{visible: visible(wanted)}}, lines);
-Plotly.newPlot(plot, shown.data, shown.layout, {{responsive: true, displaylogo: false}}).then(() => {{
+const settings = {{
+  responsive: true,
+  displaylogo: false,
+  plotlyServerURL: "",  // else there is a button that uploads the figure
+  modeBarButtonsToRemove: ["sendChartToCloud", "sendDataToCloud", "lasso2d", "select2d"],
+}};
+Plotly.newPlot(plot, shown.data, shown.layout, settings).then(() => {{
   document.getElementById("part").oninput = event => show(name => name.includes(event.target.value));
   document.getElementById("all").onclick = () => show(() => true);
   document.getElementById("none").onclick = () => show(() => false);

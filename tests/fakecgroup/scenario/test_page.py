@@ -49,6 +49,12 @@ def test_a_browser_draws_a_line_for_each_cgroup_and_panel(tmp_path: Path) -> Non
     assert _lines_in(document) == 4 * 3
 
 
+def test_no_button_of_it_uploads_anything(tmp_path: Path) -> None:
+    titles = re.findall(r'data-title="([^"]*)"', _drawn(_played(), tmp_path))
+    assert "Zoom in" in titles
+    assert [title for title in titles if re.search("share|edit|cloud|upload", title, re.IGNORECASE)] == []
+
+
 def test_a_browser_draws_fifty_cgroups_over_an_hour(tmp_path: Path) -> None:
     text = "machine: {cpus: 8}\ncgroups:\n" + "".join(f'  pods/p{n}: {{cpu.max: "20000 100000"}}\n' for n in range(50))
     text += "workloads:\n" + "".join(
