@@ -32,11 +32,18 @@ class MemoryAmounts(NamedTuple):
     free_swap: int
 
 
+def _fitting(machine: Machine, used: MemoryUse) -> MemoryUse:
+    """What is used, with no more file memory than there is room for beside the rest."""
+    rest = used.total - used.file
+    return used._replace(file=max(0, min(used.file, machine.memory - machine.huge_page_memory - rest)))
+
+
 def amounts(machine: Machine, used: MemoryUse) -> MemoryAmounts:
-    """What a machine has left of its memory and swap, if all cgroups use `used` of it.
+    """What a machine has left of its memory and swap, if `used` of it is.
 
     What a kernel uses beside that is 0. Memory that reclaim can find is taken to be all file memory.
     """
+    used = _fitting(machine, used)
     free = max(0, machine.memory - machine.huge_page_memory - used.total)
     available = min(machine.memory, free + used.file)
     return MemoryAmounts(machine.memory, free, available, used.shmem, machine.swap, max(0, machine.swap - used.swap))
@@ -45,9 +52,9 @@ def amounts(machine: Machine, used: MemoryUse) -> MemoryAmounts:
 def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
     """/proc/meminfo: the lines of the `real` machine's text, with the amounts of the simulated one.
 
-    `used` is what all cgroups use. What a kernel counts beside that is 0. Memory that reclaim can find is taken to be
-    all file memory.
+    What a kernel counts beside what is `used` is 0. Memory that reclaim can find is taken to be all file memory.
     """
+    used = _fitting(machine, used)
     left = amounts(machine, used)
     shown = {
         "MemTotal": left.total,
@@ -85,6 +92,7 @@ def vmstat(real: str, machine: Machine, used: MemoryUse) -> str:
     """/proc/vmstat: the lines of the `real` machine's text. Counts of pages are those of the stated machine, events
     are the real machine's.
     """
+    used = _fitting(machine, used)
     free = amounts(machine, used).free
     pages = {
         "nr_free_pages": free,

@@ -64,11 +64,14 @@ class SimulatedFiles:
         return FILES[name](task).encode(errors="surrogateescape")
 
     def memory_used(self) -> MemoryUse:
-        """The bytes that all cgroups use."""
+        """The bytes that all cgroups use if there are simulated processes, else those that the real machine uses, as in
+        the memory.stat of a root.
+        """
         hierarchies = self._tree.kernel.hierarchies
+        if not self.begun:
+            return self._processes.machine_memory()
         with self._tree.lock:
-            if self.begun:
-                self._time.catch_up()
+            self._time.catch_up()
             counting = next((one for one in hierarchies if one.counts_memory), hierarchies[-1])
             return counting.root.memory
 
