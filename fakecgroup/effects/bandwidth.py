@@ -16,6 +16,7 @@ from .fair_share import NICE_0_LOAD, fill
 
 UNLIMITED = (1 << 64) - 1  # ns: no quota
 _NONE_LEFT = 0.5  # ns of runtime
+_LEAST_BURST = 100  # ns; less is what rounding leaves
 _MOST_STATES = 100  # that are remembered to see whether periods repeat
 
 
@@ -98,7 +99,7 @@ class Group:
         """Add the quota, and keep at most the burst of what was left (__refill_cfs_bandwidth_runtime)."""
         self.runtime += self.quota
         over = self.snapshot - self.runtime
-        if over > _NONE_LEFT:
+        if over > _LEAST_BURST:
             self.burst_time += over
             self.nr_bursts += 1
         most = self.quota + self.burst

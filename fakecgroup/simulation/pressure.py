@@ -21,7 +21,8 @@ _WHOLE = 1_000_000_000  # rates are in billionths, as whole numbers, so that sum
 _ENOUGH = 100_000  # changes after which they are worked off
 
 _Wait = tuple[int, int, int]  # the time, by how much waiting rates change then, and these weighted (`stalled_of`)
-_Change = tuple[int, int, int, int]  # the time, and by how much active, waiting and used rates change then
+# the time, and by how much these change then: active, waiting and used rates, and shares of time in which tasks wait
+_Change = tuple[int, int, int, int, int]
 
 
 class _Log:
@@ -101,7 +102,9 @@ class Pressure:
         if active > 0:
             actives, uses = round(active * _WHOLE / time), round(used * _WHOLE / time)
             waits = round(waited * active / threads * _WHOLE / (time * time)) if waited > 0 else 0
-            begins, ends = (since, actives, waits, uses), (now, -actives, -waits, -uses)
+            short = runner.rate + 1e-9 < demand.cpus
+            shares = min(_WHOLE, round((waited if short else waited / threads) * _WHOLE / time)) if waits else 0
+            begins, ends = (since, actives, waits, uses, shares), (now, -actives, -waits, -uses, -shares)
             for log in logs:
                 log.changes.append(begins)
                 log.changes.append(ends)
@@ -136,13 +139,15 @@ class Pressure:
         stalls = self._stalls(log.cgroup, "cpu", changes[0][0])
         if not log.stalls:
             return
-        active = waits = used = 0
+        active = waits = used = shares = 0
         last = begun = changes[0][0]
         some = full = 0.0
-        for time, more_active, more_waits, more_used in changes:
+        for time, more_active, more_waits, more_used, more_shares in changes:
             if time > last:
                 if waits:
                     its_some, its_full = stalled(active, waits, used, cpus * _WHOLE)
+                    most = shares / _WHOLE  # while nobody waits, nothing stalls
+                    its_some, its_full = min(its_some, most), min(its_full, most)
                 else:
                     its_some = its_full = 0.0
                 if its_some != some or its_full != full:
@@ -153,13 +158,14 @@ class Pressure:
             active += more_active
             waits += more_waits
             used += more_used
+            shares += more_shares
         if some and last > begun:
             stalls.add(last, last - begun, some * (last - begun), 0.0 if root else full * (last - begun))
 
     def _settle_waits(self, log: _Log, name: str, changes: list[_Wait]) -> None:
         """Count stalls for memory or io."""
         merged = [(time, waiting, weighted, 0) for time, waiting, weighted in changes]
-        merged += [(time, 0, 0, active) for time, active, _, _ in log.changes]
+        merged += [(time, 0, 0, active) for time, active, *_ in log.changes]
         merged.sort()
         stalls = self._stalls(log.cgroup, name, changes[0][0])
         waiting = weighted = active = 0

@@ -68,3 +68,17 @@ def test_averages_fall_while_nothing_waits() -> None:
     after = kernel.read("/a/cpu.pressure")
     assert re.search(r"some avg10=[56]\d\.", before)
     assert re.search(r"some avg10=0\.00 avg60=[01]\.", after)
+
+
+def test_nothing_stalls_while_nobody_waits() -> None:
+    """Two threads on one CPU under a tenth: pressure is of the time in which they are throttled."""
+    kernel = _kernel(2)
+    kernel.write("/cgroup.subtree_control", "+cpuset")
+    kernel.mkdir("/a")
+    kernel.write("/a/cpuset.cpus", "0")
+    kernel.write("/a/cpu.max", "5000 100000")
+    kernel.spawn("/a", Workload([{"for": "10s", "cpu": "100m"}], threads=2))
+    kernel.advance(10)
+    some, full = _stalled(kernel, "/a")
+    assert some <= 5.1
+    assert full <= some
