@@ -133,10 +133,8 @@ class MemoryResource:
                 self._proceed(holding)
 
     def show(self) -> None:
-        """Charge what processes have grown by now, so that listeners see it."""
-        for holding in list(self._holdings.values()):
-            if holding.growing(holding.since):
-                self._show(holding)
+        """Charge what processes have grown by now, so that listeners and peaks see it."""
+        self._settle()
 
     # -- what the files ask ----------------------------------------------------------------------------
 

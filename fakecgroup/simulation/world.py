@@ -113,6 +113,7 @@ class World:
         process = self._processes.get(pid)
         if process is not None:
             self._show(process)
+            self._memory.show()
         if self.table.find(pid) is not None:
             self.table.kill(pid)
         if process is not None:
@@ -197,6 +198,7 @@ class World:
                 self._restarts.add(self.now, restart.workload, restart.cgroups)
 
     def _exit(self, process: Process) -> None:
+        self._memory.show()
         for tid in (*process.tids, process.pid):
             if self.table.find(tid) is not None:
                 self.table.exit(tid)

@@ -379,3 +379,11 @@ def test_a_limit_is_reached_in_time_however_often_others_begin_a_phase() -> None
     kernel.advance(6)
     assert [(kill.time, kill.pid) for kill in kernel.kills] == [(5_000_000_000, pid)]
     assert _mib(kernel, "/a/memory.peak") == 50
+
+
+def test_the_peak_has_what_a_process_grew_until_its_end() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a")
+    kernel.spawn("/a", Workload([{"for": "3s", "memory": {"grow": "10Mi/s"}}]))
+    kernel.advance(10)
+    assert _mib(kernel, "/a/memory.peak") == 30
