@@ -65,6 +65,16 @@ def with_credentials_of(tid: int, open_path: Callable[[int], int]) -> int:
         return open_path(0)
 
 
+def open_for(tid: int, held: int) -> int:
+    """A descriptor to read what the O_PATH descriptor `held` leads to, opened in a thread's user namespace: files of
+    /proc show ids as that numbers them. Raises OSError.
+    """
+    path = f"/proc/self/fd/{held}"
+    if namespace_of(tid) == _own(os.getpid())[1]:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return run_in_child(lambda: _open_in_its_namespace(tid, lambda: os.open(path, os.O_RDONLY)))
+
+
 @cache
 def _own(pid: int) -> tuple[TaskCredentials, NamespaceId]:
     """The credentials and user namespace of this process `pid`, read while no thread has taken others."""

@@ -9,7 +9,7 @@ from errno import ENOENT
 from struct import Struct
 
 from fakecgroup.outside.simulated_tasks import FILES
-from fakecgroup_mount.calls.caller_credentials import with_credentials_of
+from fakecgroup_mount.calls.caller_credentials import open_for, with_credentials_of
 from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
@@ -39,6 +39,7 @@ _RESOLVE = 0x1F  # the flags of openat2(2) for path lookup; RESOLVE_CACHED chang
 _RESOLVE_CACHED = 0x20
 _HOW = Struct("=QQQ")  # struct open_how: flags, mode, resolve
 _PAGE = 4096
+_MOST_TEXT = 64 << 10  # bytes
 _MOST_LINKS = 40  # MAXSYMLINKS
 
 
@@ -114,8 +115,10 @@ class OpenCalls:
                     return CONTINUE
                 return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
             if name == b"status":
-                status = self._machine.status(pid, call.tid) if name in self._machine.names else None
-                return CONTINUE if status is None else Descriptor(_in_memory(status, flags), flags & os.O_CLOEXEC)
+                if name not in self._machine.names:
+                    return CONTINUE
+                status = self._machine.status(pid, _read_for(call.tid, fd, path))
+                return Descriptor(_in_memory(status, flags), flags & os.O_CLOEXEC)
             if name in _OWNERS:
                 os.close(with_credentials_of(call.tid, lambda _: os.open(b"/proc/%d/%s" % (pid, name), os.O_RDONLY)))
             if pid and name in MOUNT_FILES:
@@ -178,6 +181,19 @@ def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | Non
     elif int(found[1]) == os.getpid() and found[1] not in path:  # by a link to /proc/self
         number = tid if found[2] else thread_group(tid)
     return found[3], number
+
+
+def _read_for(tid: int, fd: int, path: bytes) -> bytes:
+    """The text of a short file of /proc as a thread would read it. Raises OSError."""
+    held = lookup(tid, fd, path)
+    try:
+        opened = open_for(tid, held)
+    finally:
+        os.close(held)
+    try:
+        return os.read(opened, _MOST_TEXT)
+    finally:
+        os.close(opened)
 
 
 def _in_memory(text: bytes, flags: int) -> int:

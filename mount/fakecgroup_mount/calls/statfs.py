@@ -1,4 +1,4 @@
-"""statfs(2) and fstatfs(2): a file of the tree is on a cgroup file system, a file of /proc on procfs."""
+"""statfs(2) and fstatfs(2): a file of the tree is on a cgroup file system, one of /proc on procfs, a cover on sysfs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 from struct import pack_into
 
 from fakecgroup.vfs.vfs import Vfs
+from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.path_lookup import fd_path, lookup
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
-from fakecgroup_mount.seccomp.process import signed, statfs
+from fakecgroup_mount.seccomp.process import identity, signed, statfs
 
 _MEMORY_FILE = "/memfd:proc"  # a file of /proc that `calls.open` has made
 
@@ -23,6 +24,7 @@ class StatfsCalls:
         self._tree = tree
         self._vfs = vfs
         self._mounts = mounts
+        self._covers = os.makedev(*map(int, tree.masks.split(":"))) if tree.masks else -1
 
     def statfs(self, call: Call) -> Answer:
         """The kernel itself answers for files of other file systems, and where there is no file."""
@@ -46,6 +48,8 @@ class StatfsCalls:
                 kind = self._type(path)
             elif os.readlink(path).startswith(_MEMORY_FILE) or self._mounts.has(path):
                 path = f"/proc/{call.tid}/root/proc"
+            elif self._is_cover(path):
+                path = f"/proc/{call.tid}/root/sys"
             else:
                 return CONTINUE
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -61,6 +65,10 @@ class StatfsCalls:
             return CONTINUE
         call.memory.write(call.tid, call.arguments[1], bytes(shown))
         return 0
+
+    def _is_cover(self, path: str) -> bool:
+        """Whether what is at a path of the daemon's is a cover over a part of sysfs. Raises OSError."""
+        return identity(path)[0] == self._covers and not os.readlink(path).startswith(CGROUP_ROOT)
 
     def _type(self, path: str) -> int:
         """The type of the file system that the tree's kernel has at a path of the daemon's (f_type)."""

@@ -125,6 +125,21 @@ def test_a_namespace_below_may_mount_sysfs(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, "unshare -Urmn sh -c 'mount -t sysfs sysfs /mnt && ls -d /mnt/kernel'") == ["/mnt/kernel"]
 
 
+def test_a_cover_is_on_sysfs(sandboxed: Sandboxed) -> None:
+    script = "stat -f -c %T /sys/devices/system/cpu /sys/devices/system/node/online /proc/cpuinfo /proc/stat"
+    assert printed(sandboxed, script) == ["sysfs", "sysfs", "proc", "proc"]
+
+
+def test_a_container_of_its_own_sees_the_stated_machine_in_its_proc(sandboxed: Sandboxed) -> None:
+    script = (
+        "taskset -c 9,50 unshare -Upf --mount-proc sh -c "
+        "'grep -c ^processor /proc/cpuinfo; nproc; grep -E \"^(Uid|NSpid|Cpus_allowed_list)\" /proc/self/status'"
+    )
+    words = printed(sandboxed, script)
+    assert (words[:4], words[7], words[-2:]) == (["64", "2", "Uid:", "65534"], "NSpid:", ["Cpus_allowed_list:", "9,50"])
+    assert int(words[8]) < 10  # a number of the container's
+
+
 def test_without_an_option_programs_see_this_machine(sandboxed: Sandboxed) -> None:
     assert said(sandboxed("cat /sys/devices/system/cpu/online; head -1 /proc/meminfo | cut -c1-9")).splitlines() == [
         *(Path("/sys/devices/system/cpu/online").read_text().strip(), "MemTotal:"),
