@@ -141,7 +141,7 @@ def _figure(value: float) -> str:
 def _gaps(compared: dict[str, list[Compared]]) -> str:
     rows = []
     for (kernel, name, what), why in known_gaps.GAPS.items():
-        rows.append((kernel or "all", name, what, why))
+        rows.append((kernel or "all", name, what or "any", why))
     return "## Known gaps\n\n" + (_table(("kernel", "scenario", "number", "why"), rows) if rows else "None.\n")
 
 
