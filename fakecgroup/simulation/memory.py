@@ -97,7 +97,7 @@ class MemoryResource:
         holding.settle(self._world.now)
         before = holding.pages
         holding.take(phase)
-        if holding.blocked and not (holding.asks or holding.rate):
+        if holding.blocked:
             self._unblock(holding)
         if holding.pages != before:
             self._show(holding)
@@ -283,6 +283,7 @@ class MemoryResource:
         top = css.cgroup if css is not None else self._hierarchy.root
         got = self._free(top, self._chunk(holding), may_swap=limit.prefix == "memory.")
         if got.pages:
+            self._read_on(holding, got)
             self._note_max(css, limit.prefix, rounds_of_reclaim(got.pages))
             self._sleep(holding, got.time)
             return
@@ -312,6 +313,7 @@ class MemoryResource:
         for css in over:
             got = self._free(css.cgroup, self._chunk(holding) + css.pages - css.high)
             if got.pages:
+                self._read_on(holding, got)
                 css.note_event("high", -(-got.pages // self._batch))
                 self._sleep(holding, got.time)
                 return
@@ -329,6 +331,19 @@ class MemoryResource:
         ahead = 0 if holding.asks or not holding.rate else pages * PAGE_SIZE * _SECOND // holding.rate
         holding.wakes = self._world.now + jiffies * _JIFFY
         holding.until = holding.since = holding.wakes + ahead
+
+    @staticmethod
+    def _read_on(holding: Holding, got: Reclaimed) -> None:
+        """Let a process that reads a file drop those pages again for which there is no room, all of which are cold."""
+        passed = min(holding.asks.get("file", 0), holding.asked - got.pages)
+        if passed <= 0 or holding.share < 1:
+            return
+        holding.asks["file"] -= passed
+        if not holding.asks["file"]:
+            del holding.asks["file"]
+        got.file += passed
+        for above in holding.cgroup.lineage():
+            above.reclaimed += passed
 
     def _sleep(self, holding: Holding, time: int) -> None:
         holding.wakes = holding.until = holding.since = self._world.now + time

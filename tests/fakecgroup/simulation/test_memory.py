@@ -387,3 +387,13 @@ def test_the_peak_has_what_a_process_grew_until_its_end() -> None:
     kernel.spawn("/a", Workload([{"for": "3s", "memory": {"grow": "10Mi/s"}}]))
     kernel.advance(10)
     assert _mib(kernel, "/a/memory.peak") == 30
+
+
+def test_a_file_that_does_not_fit_is_read_through_the_room_that_there_is() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a", max=50)
+    _spawn(kernel, "/a", {"for": "1h", "memory": "40Mi", "file": "1Gi"})
+    kernel.advance(2)
+    assert _killed(kernel) == []
+    assert _keys(kernel, "/a/memory.stat")["file"] == 10 * _MIB
+    assert _keys(kernel, "/a/memory.stat")["pgsteal"] == 1014 * 256
