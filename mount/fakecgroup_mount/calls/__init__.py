@@ -3,6 +3,7 @@
 `table` has each call: when it is trapped, which file answers it, what a program gets. `supervisor` makes the handlers.
 
     open.py               open(2), openat(2), openat2(2)
+    getdents64.py         getdents64(2)
     statfs.py             statfs(2), fstatfs(2)
     name_to_handle_at.py  name_to_handle_at(2)
     fork.py               fork(2), vfork(2), clone(2)

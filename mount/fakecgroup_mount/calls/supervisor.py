@@ -14,6 +14,7 @@ from fakecgroup_mount.calls.detached_mounts import copy_mount_namespace
 from fakecgroup_mount.calls.exit import ExitCalls
 from fakecgroup_mount.calls.fork import ForkCalls
 from fakecgroup_mount.calls.fsmount import FsmountCalls
+from fakecgroup_mount.calls.getdents64 import Getdents64Call
 from fakecgroup_mount.calls.kill import KillCalls
 from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mount import MountCalls
@@ -75,6 +76,7 @@ def handlers(
         "open": opens.open,
         "openat": opens.openat,
         "openat2": opens.openat2,
+        "getdents64": Getdents64Call(tree, simulated[0]).getdents64,
         "fork": forks.fork,
         "vfork": forks.fork,
         "clone": forks.clone,

@@ -62,6 +62,7 @@ TRAPPED_CALLS = {
     "open": TrappedCall("open", _PROC, When(1, 0, WRITES_OR_DIRECTORY)),  # not on arm64
     "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY)),
     "openat2": TrappedCall("open", _PROC),
+    "getdents64": TrappedCall("getdents64", "A list of `/proc` has simulated processes too.", part=WORKLOAD),
     "statfs": TrappedCall("statfs", _FS_TYPE),
     "fstatfs": TrappedCall("statfs", _FS_TYPE),
     "name_to_handle_at": TrappedCall("name_to_handle_at", "The handle of a cgroup holds its id, as kernfs gives it."),

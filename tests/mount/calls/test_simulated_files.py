@@ -70,6 +70,32 @@ def test_a_process_that_is_not_there_has_no_files(inside: Inside) -> None:
     assert inside("cat /proc/9999999/stat 2>&1 || true").endswith("No such file or directory\n")
 
 
+def test_a_list_of_proc_has_it_once_behind_the_real_processes(inside: Inside) -> None:
+    program = (
+        "import os, sys; at = os.open('/proc', os.O_RDONLY); first = os.listdir(at); "
+        "os.lseek(at, 0, os.SEEK_SET); second = os.listdir(at); "
+        "print(first.count(sys.argv[1]), second.count(sys.argv[1]), first[-1] == sys.argv[1]); "
+        "print(str(os.getpid()) in first)"
+    )
+    assert inside(f'python3 -c "{program}" $P') == "1 1 True\nTrue\n"
+
+
+def test_a_list_has_those_that_are_there_when_it_is_read(inside: Inside) -> None:
+    assert inside("kill $P; ls /proc | grep -c $P || true") == "0\n"
+
+
+def test_many_are_listed_in_several_answers(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    (tmp_path / "many.yaml").write_text(SCENARIO.replace("loop: forever", "loop: forever\n    instances: 500", 1))
+    many = (tmp_path / "many.yaml").read_text().replace("memory.max: 200Mi", "memory.max: max").replace("64Mi", "1Mi")
+    (tmp_path / "many.yaml").write_text(many)
+    script = "ls /proc | grep -c '^8388[6-9]..$\\|^8389...$'; ls -U /proc | sort | uniq -d"
+    assert said(sandboxed(script, workload=str(tmp_path / "many.yaml"))) == "500\n"
+
+
+def test_a_list_of_another_directory_is_the_kernels(inside: Inside) -> None:
+    assert inside("ls /proc/sys/kernel | grep -c ^pid_max$; ls /sys/fs/cgroup/app | grep -c ^cgroup.procs$") == "1\n1\n"
+
+
 def test_meminfo_is_the_simulated_machines(inside: Inside) -> None:
     lines = dict(line.split(":") for line in inside("cat /proc/meminfo").splitlines())
     kib = {name: int(value.split()[0]) for name, value in lines.items()}
