@@ -56,6 +56,13 @@ class Averages:
         self.due += (1 + missed) * self.interval
         self.updated = now
 
+    def skip(self, now: int) -> None:
+        """Pass over the updates that are due by now, if they do not change the averages."""
+        intervals = (now - self.due) // self.interval + 1
+        if intervals > 0:
+            self.due += intervals * self.interval
+            self.updated = self.due - self.interval
+
     def shown(self) -> tuple[str, ...]:
         """The averages as the file shows them, in percent with two decimals (psi_show: LOAD_INT, LOAD_FRAC)."""
         return tuple(

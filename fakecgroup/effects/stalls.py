@@ -23,7 +23,11 @@ class Stalls:
         if self.some_averages.due <= now:
             for averages, total, more in ((self.some_averages, self.some, some), (self.full_averages, self.full, full)):
                 while averages.due <= now:
+                    before, since = averages.percent, averages.updated
                     averages.update(averages.due, round(total + more * max(0, averages.due - start) / time))
+                    if averages.percent == before and since >= start:
+                        averages.skip(now)  # all intervals that follow are the same
+                        averages.total = round(total + more * (averages.updated - start) / time)
         self.some += some
         self.full += full
         self.now = now

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .process import Process
 
 _MOST_SETS = 5  # distinct sets of CPUs whose unions are all looked at
-_FAR = 60_000_000_000  # ns that are looked ahead for the end of a phase
+_FAR = 60_000_000_000  # ns that are looked ahead for the end of a phase, at first
 _NANO = 1_000_000_000  # of a CPU: claims are whole, so that sums are exact
 _by_threshold = attrgetter("threshold")
 
@@ -131,12 +131,13 @@ class Node(Part):
 class Lane:
     """Processes whose progress depends on each other: those below one quota; or one process without a quota."""
 
-    __slots__ = ("demands", "serial", "tree")
+    __slots__ = ("demands", "far", "serial", "tree")
 
     def __init__(self, tree: BandwidthTree | Unlimited, demands: list[Demand]) -> None:
         self.tree = tree
         self.demands = demands
         self.serial = 0  # of its event in the queue
+        self.far = _FAR  # ns that are looked ahead; the farther, the longer nothing happens
 
     def needs(self) -> bool:
         """True if a process here runs until it has used some CPU time."""
@@ -262,6 +263,7 @@ class Scheduler:
         if demand.since < self._now:
             self._settle_lane(lane)
         lane.tree.back()
+        lane.far = _FAR
         self._touched[lane] = None
 
     def resolve(self) -> None:
@@ -279,7 +281,7 @@ class Scheduler:
             lane.tree.set_rates()
             lane.serial += 1
             if lane.needs():
-                then = lane.tree.completion(self._now + _FAR)
+                then = lane.tree.completion(self._now + lane.far)
                 heapq.heappush(self._queue, (then, next(self._order), lane, lane.serial))
         self._touched = {}
 
@@ -428,6 +430,8 @@ class Scheduler:
                 if needs is not None and needs < 0.5:
                     demand.runner.needs = None
                     done.append(demand)
+                    lane.far = _FAR
+            lane.far *= 2
         return done
 
     def may_wait(self, demand: Demand) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup.effects.pressure_averages import Averages, interval
+from fakecgroup.effects.stalls import Stalls
 
 _INTERVAL = interval(250)
 _JIFFY = 4_000_000
@@ -71,3 +72,12 @@ def _updated(percent: tuple[int, ...], before: int, total: int, period: int) -> 
 
 def _range(least: int, most: int) -> range:
     return range(least, most + 1, max(1, (most - least) // 20))
+
+
+def test_a_long_steady_stall_gives_the_averages_of_many_short_ones() -> None:
+    at_once, bit_by_bit = Stalls(0, _INTERVAL), Stalls(0, _INTERVAL)
+    hour = 3600 * 1_000_000_000
+    at_once.add(hour, hour, hour * 0.4, hour * 0.1)
+    for second in range(1, 3601):
+        bit_by_bit.add(second * hour // 3600, hour // 3600, hour // 3600 * 0.4, hour // 3600 * 0.1)
+    assert at_once.lines(hour) == bit_by_bit.lines(hour)
