@@ -147,6 +147,7 @@ class Holding:
             file=self.file * PAGE_SIZE,
             slab=self.kernel * PAGE_SIZE,
             swap=self.swap * PAGE_SIZE,
+            cold=self.cold * PAGE_SIZE,
         )
 
 

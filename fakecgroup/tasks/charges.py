@@ -183,5 +183,11 @@ def _movable(use: MemoryUse, kinds: int) -> MemoryUse:
     file, shmem = (use.file, use.shmem) if kinds & FILE else (0, 0)
     locked = min(use.locked, anon + file + shmem)
     return MemoryUse(
-        anon, file, shmem, huge=use.huge if anon else 0, locked=locked, swap=use.swap if kinds & ANON else 0
+        anon,
+        file,
+        shmem,
+        huge=use.huge if anon else 0,
+        locked=locked,
+        swap=use.swap if kinds & ANON else 0,
+        cold=use.cold if file else 0,
     )

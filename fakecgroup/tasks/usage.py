@@ -46,6 +46,7 @@ class MemoryUse(NamedTuple):
 
     `huge` is the part of `anon` in huge pages. `locked` is the part of `anon`, `file` and `shmem` that mlock(2) keeps
     in memory. `slab` is other memory of the kernel. `swap` is anonymous memory that is in swap, and not in memory.
+    `cold` is the part of `file` that was not used lately.
     """
 
     anon: int = 0
@@ -57,6 +58,7 @@ class MemoryUse(NamedTuple):
     locked: int = 0
     slab: int = 0
     swap: int = 0
+    cold: int = 0
 
     def plus(self, other: MemoryUse) -> MemoryUse:
         """The sum, field by field."""

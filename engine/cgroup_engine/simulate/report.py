@@ -137,13 +137,17 @@ def _row(played: Played, container: WantedCgroup, samples: Sequence[Sample]) -> 
 
 
 def _happened(played: Played, container: WantedCgroup) -> Iterator[str]:
-    kills = _kills(played, container)
+    kills, uid = _kills(played, container), container.pod.uid if container.pod is not None else ""
+    events = [
+        (one.time, f"evicted at {_seconds(one.time)} s")
+        for one in played.kubelet.evictions
+        if one.eviction.pod.uid == uid
+    ]
     if kills:
-        more = f", {len(kills)} times by now" if len(kills) > 1 else ""
-        yield f"killed at {_seconds(kills[0])} s{more}"
-    for one in played.kubelet.evictions:
-        if container.pod is not None and one.eviction.pod.uid == container.pod.uid:
-            yield f"evicted at {_seconds(one.time)} s"
+        more = f"; {len(kills)} kills in all" if len(kills) > 1 else ""
+        events.append((kills[0], f"killed at {_seconds(kills[0])} s{more}"))
+    for _, text in sorted(events):
+        yield text
 
 
 def _kills(played: Played, container: WantedCgroup) -> list[int]:
@@ -276,4 +280,4 @@ def _size(number: int) -> str:
 
 
 def _seconds(time: int) -> str:
-    return f"{time / SECOND:g}"
+    return f"{round(time / SECOND, 3):.10g}"

@@ -171,7 +171,8 @@ def show_numa_stat(css: Memory) -> str:
     lines = []
     for prefix, use in (("", css.used_here()), ("hierarchical_", css.used())):
         pages_on = {name: amount // PAGE_SIZE for name, amount in lists(use).items()}
-        file, anon, locked = pages_on["active_file"], pages_on["inactive_anon"], pages_on["unevictable"]
+        file = pages_on["active_file"] + pages_on["inactive_file"]
+        anon, locked = pages_on["inactive_anon"], pages_on["unevictable"]
         for name, pages in (("total", file + anon + locked), ("file", file), ("anon", anon), ("unevictable", locked)):
             lines.append(f"{prefix}{name}={pages} N0={pages}{others}\n")
     return "".join(lines)

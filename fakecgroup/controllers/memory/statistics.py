@@ -146,16 +146,19 @@ def stat_amounts(use: MemoryUse, groups: int) -> dict[str, int]:
 
 
 def lists(use: MemoryUse) -> dict[str, int]:
-    """Bytes on each LRU list. Anonymous pages of a process count as inactive, pages of its files as active.
+    """Bytes on each LRU list. Anonymous pages of a process count as inactive, pages of its files as active unless cold.
 
     Locked pages are unevictable, and on no other list. Anonymous pages count as locked first.
     """
     anon = use.anon + use.shmem
     locked = min(use.locked, anon + use.file)
     locked_anon = min(locked, anon)
+    file = use.file - (locked - locked_anon)
+    cold = min(use.cold, file)
     return {
         "inactive_anon": anon - locked_anon,
-        "active_file": use.file - (locked - locked_anon),
+        "inactive_file": cold,
+        "active_file": file - cold,
         "unevictable": locked,
     }
 

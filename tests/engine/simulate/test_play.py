@@ -122,3 +122,11 @@ def test_expected_evictions_are_checked(play: Play, expected: str, line: str | N
 def test_nothing_says_when_to_stop(play: Play) -> None:
     with pytest.raises(InputError, match=r"usage\.yaml: nothing says when to stop; give --until, such as 1h"):
         play("workloads:\n" + _grows("p1"), {})
+
+
+@pytest.mark.parametrize(("reclaimable", "evicted"), [("100%", []), ("0%", [(10.0, "p1", 1)])])
+def test_page_cache_that_is_not_in_use_is_available(
+    play: Play, reclaimable: str, evicted: list[tuple[float, str, int]]
+) -> None:
+    usage = f"workloads: [{{pod: p1, phases: [{{for: 1h, memory: 10Mi, file: 900Mi, reclaimable: {reclaimable}}}]}}]"
+    assert _evictions(play(usage, {}, until=20 * 10**9, config=_HARD)) == evicted

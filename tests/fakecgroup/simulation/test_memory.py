@@ -397,3 +397,13 @@ def test_a_file_that_does_not_fit_is_read_through_the_room_that_there_is() -> No
     assert _killed(kernel) == []
     assert _keys(kernel, "/a/memory.stat")["file"] == 10 * _MIB
     assert _keys(kernel, "/a/memory.stat")["pgsteal"] == 1014 * 256
+
+
+def test_what_can_be_reclaimed_of_the_page_cache_is_inactive() -> None:
+    kernel = Kernel(clock=lambda: 0)
+    kernel.write("/cgroup.subtree_control", "+memory")
+    kernel.mkdir("/a")
+    kernel.spawn("/a", Workload([{"for": "10s", "file": "100Mi", "reclaimable": "40%"}]))
+    kernel.advance(1)
+    stat = dict(line.split() for line in kernel.read("/a/memory.stat").splitlines())
+    assert (int(stat["inactive_file"]) >> 20, int(stat["active_file"]) >> 20, int(stat["file"]) >> 20) == (40, 60, 100)
