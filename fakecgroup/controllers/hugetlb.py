@@ -61,12 +61,15 @@ class Hugetlb(Css):
                 css.failcnt = _plus(css.failcnt, name, 1)
                 self._note_max(name.partition(".")[0])
                 return False
+            css._note_peak(name, pages)
         self.used_here = _plus(self.used_here, name, pages)
         for css in self.lineage():
             css.used = _plus(css.used, name, pages)
-            if css.used[name] > css.peak.get(name, 0):
-                css.peak = {**css.peak, name: css.used[name]}
         return True
+
+    def _note_peak(self, name: str, more: int) -> None:
+        """Note a charge before those above have taken it: a refusal there leaves the peak (page_counter_try_charge)."""
+        self.peak = {**self.peak, name: max(self.peak.get(name, 0), self.used.get(name, 0) + more)}
 
     def uncharge(self, name: str, pages: int) -> None:
         """Free base pages that were charged here."""

@@ -397,7 +397,8 @@ class MemoryResource:
                 continue
             limit = self._tightest(holding)
             may_kill = holding.blocked == "oom" and limit.css is not None and not limit.css.oom_kill_disable
-            if limit.room > 0 or may_kill:
+            others = [one for one in self._busy.values() if one.rate and limit.css in (None, *self._counters(one))]
+            if limit.room > (0 if holding.asks else len(others)) or may_kill:
                 self._unblock(holding)
                 self._proceed(holding)
 

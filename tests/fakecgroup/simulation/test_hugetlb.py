@@ -102,3 +102,15 @@ def test_v1_counts_failures_and_the_greatest_usage() -> None:
     kernel.write("/hugetlb/a/hugetlb.2MB.failcnt", "0")
     assert _number(kernel, "/hugetlb/a/hugetlb.2MB.failcnt") == 0
     assert _number(kernel, "/hugetlb/a/hugetlb.2MB.max_usage_in_bytes") == 0
+
+
+def test_a_limit_above_counts_the_failure_and_the_peak_below_has_the_refused_page() -> None:
+    """6.1.192: failcnt 1 in the parent and 0 in the child; the greatest usage 32 MiB there, 34 MiB here."""
+    kernel = Kernel("v1", clock=lambda: 0, hugepages="2Mi=64")
+    kernel.mkdir("/hugetlb/a")
+    kernel.mkdir("/hugetlb/a/b")
+    kernel.write("/hugetlb/a/hugetlb.2MB.limit_in_bytes", "32M")
+    _spawn(kernel, "/hugetlb/a/b", "64Mi")
+    seen = [_number(kernel, f"/hugetlb/{path}/hugetlb.2MB.failcnt") for path in ("a", "a/b")]
+    seen += [_number(kernel, f"/hugetlb/{path}/hugetlb.2MB.max_usage_in_bytes") // _MIB for path in ("a", "a/b")]
+    assert seen == [1, 0, 32, 34]
