@@ -36,17 +36,18 @@ def changes(results: Iterable[Result]) -> list[Change]:
     for result in results:
         first: set[str] = set()
         for difference in result.differences:
-            for file, what in _changed(difference):
+            for file, what in changes_of(difference):
                 if not first or file in first or what in (NEW, GONE):
                     one = found.setdefault((file, what), Change(file, what))
                     one.operations += 1
                     if result.case.name not in one.cases:
                         one.cases.append(result.case.name)
-            first = first or {file for file, _ in _changed(difference)}
+            first = first or {file for file, _ in changes_of(difference)}
     return sorted(found.values(), key=lambda one: (-len(one.cases), one.file, one.what))
 
 
-def _changed(difference: Difference) -> list[tuple[str, str]]:
+def changes_of(difference: Difference) -> list[tuple[str, str]]:
+    """The files that a difference is about, and how each answers otherwise."""
     expected, got = difference.expected, difference.got
     op = innermost(difference.op)
     file = file_named(difference.case, difference.index)

@@ -6,10 +6,12 @@ It is asked all cases at once, in the guest, and not operation by operation as o
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fakecgroup.conformance.case import Answer
+from fakecgroup.conformance.changes import changes_of
 from fakecgroup.conformance.recording import VARIES, RecordedCase, Recording
 from fakecgroup.conformance.replay import Difference, Result, same
 from fakecgroup.conformance.tally import Tally
@@ -21,6 +23,9 @@ from fakecgroup_mount.vm.survey import Survey, read_survey, survey_case
 
 Report = Callable[[str], None]
 
+#: Cases that show the same change of a file, at least, where it is not asked once more.
+_MANY = 3
+_ENDS = ("HANG", "LOST")
 _NO_DRIVER = "the kernel has no driver for the machine's disks"
 _NOT_COMPARED = "one of the kernels does not answer, or not twice the same"
 
@@ -37,7 +42,7 @@ class Verified:
 
 
 def verify(image: Image, recorded: Recording, cases: Sequence[RecordedCase], report: Report) -> Verified:
-    """Asks a kernel some cases of a recording, and those that differ once more.
+    """Asks a kernel some cases of a recording, and once more those that differ as few others do.
 
     Cases about disks are left out where the kernel has no driver for the machine's. Raises MachineError where it does
     not come up, or does not have the layout.
@@ -65,11 +70,13 @@ def verify(image: Image, recorded: Recording, cases: Sequence[RecordedCase], rep
 def _ask_again(
     image: Image, recorded: Recording, cases: Sequence[RecordedCase], results: list[Result], report: Report
 ) -> list[str]:
-    """Asks what differs once more; what does not differ again is no difference. Returns the names of such cases."""
-    differing = [number for number, result in enumerate(results) if result.differences]
+    """Asks once more what differs and is not plain; what does not differ again is no difference. Returns the names of
+    such cases.
+    """
+    differing = _not_plain(results)
     if not differing:
         return []
-    report(f"{len(differing)} cases differ, and are asked once more")
+    report(f"{sum(bool(one.differences) for one in results)} cases differ; {len(differing)} are asked once more")
     again = ask(image, recorded.layout, [cases[number].case for number in differing], report, recorded.machine)
     unsteady = []
     for number, now in zip(differing, again, strict=True):
@@ -79,6 +86,17 @@ def _ask_again(
         if not kept:
             unsteady.append(first.case.name)
     return unsteady
+
+
+def _not_plain(results: Sequence[Result]) -> list[int]:
+    """The numbers of cases that differ in a way that few others do. A difference that many show is no accident."""
+    changed = [{change for one in result.differences for change in changes_of(one)} for result in results]
+    shown = Counter(change for each in changed for change in each)
+    return [
+        number
+        for number, (result, each) in enumerate(zip(results, changed, strict=True))
+        if any(shown[change] < _MANY for change in each) or any(one.got[0] in _ENDS for one in result.differences)
+    ]
 
 
 def names_disks(one: RecordedCase) -> bool:

@@ -32,7 +32,7 @@ from fakecgroup_mount.vm.programs import require
 PATIENCE = 40.0
 BOOT_PATIENCE = 90.0
 #: Cases for each boot, at least and at most, where there are enough of them.
-BATCH = (100, 400)
+BATCH = (100, 500)
 #: Machines that run at a time: one for each CPU up to this, if there is memory for them.
 MOST_MACHINES = 4
 #: Bytes of a machine: its own memory and QEMU's.

@@ -99,6 +99,22 @@ def test_what_differs_once_is_none(boots: Boots) -> None:
     assert (found.tallies[0].differences, found.unsteady) == ([], ["one"])
 
 
+def test_what_three_cases_show_is_not_asked_again(boots: Boots) -> None:
+    several = tuple(recorded(Case(f"case {number}", "v2", CASE.ops)) for number in range(3))
+    boots([now(ABOUT, survey_case("v2")), *(now(WRONG, one.case) for one in several)])
+    told: list[str] = []
+    found = asked_again(several, told.append)
+    assert (len(found.tallies[0].differences), found.unsteady, told) == (3, [], [])
+
+
+def test_a_case_that_stops_the_machine_is_asked_again(boots: Boots) -> None:
+    several = tuple(recorded(Case(f"case {number}", "v2", CASE.ops)) for number in range(3))
+    stopped = [now(RIGHT[:1], one.case, "hang") for one in several]
+    boots([now(ABOUT, survey_case("v2")), *stopped], [now(RIGHT, one.case) for one in several])
+    found = asked_again(several, lambda text: None)
+    assert (found.tallies[0].differences, found.unsteady) == ([], ["case 0", "case 1", "case 2"])
+
+
 def test_cases_about_disks_are_left_out_where_there_are_none(boots: Boots) -> None:
     boots(
         [now([*ABOUT[:3], (None, ""), ABOUT[4]], survey_case("v2")), now(RIGHT), now([("ENODEV@write", None)], DISKS)]
