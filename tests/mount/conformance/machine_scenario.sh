@@ -1,5 +1,5 @@
 # The cases on a machine with systemd: as root, as a plain user with a session, and after a run that was killed.
-families="--family freeze --family delegation --family rdma_misc"
+families="--family freeze --family delegation --family rdma_misc --family kernel_memory"
 ask() { fakecgroup conformance --target host -o json $families; }
 as_user() { runuser -l user -c "PATH=/opt/bin:\$PATH PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1; export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE; $1"; }
 left() { find /sys/fs/cgroup -name 'fakecgroup*' | wc -l; }
