@@ -133,7 +133,7 @@ class _Batch:
         self._report = report
         self._machine = machine
         self._stop = stop
-        self._encoded = b"".join(wire.encode_case(case) for case in cases)
+        self._encoded = b"".join(wire.encode_case(case, image.architecture) for case in cases)
         self._found: dict[int, wire.RawCase] = {}
         self._silent = False  # the last machine was ended, as it said nothing any more
 

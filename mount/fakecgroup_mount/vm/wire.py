@@ -11,6 +11,7 @@ Integers are little-endian.  Numbers inside operations and answers are decimal t
 from __future__ import annotations
 
 import errno
+import os
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,18 +32,38 @@ SPECIAL = {10001: "KILLED", 10002: "BLOCKED", 10003: "NOHELPER", 10004: "BADOP"}
 VERDICTS = {0: "ok", 1: "hang", 2: "lost"}
 
 
-def encode_case(case: Case) -> bytes:
-    body = b"".join(_encode_op(_flat(op)) for op in case.ops)
+#: Flags of open(2) that are other numbers on other machines (asm/fcntl.h).
+_OPEN_FLAGS = {
+    "amd64": {"O_DIRECT": 0o40000, "O_DIRECTORY": 0o200000, "O_NOFOLLOW": 0o400000},
+    "arm64": {"O_DIRECT": 0o200000, "O_DIRECTORY": 0o40000, "O_NOFOLLOW": 0o100000},
+}
+
+
+def encode_case(case: Case, architecture: str = "amd64") -> bytes:
+    """A case for a guest of Debian's architecture."""
+    body = b"".join(_encode_op(_flat(op, architecture)) for op in case.ops)
     return struct.pack("<II", len(body) + 4, len(case.ops)) + body
 
 
-def _flat(op: Op) -> list[bytes]:
+def open_flags(flags: int, architecture: str) -> int:
+    """Flags of open(2), in this machine's numbers, in those of another."""
+    theirs = _OPEN_FLAGS[architecture]
+    found: int = flags & ~sum(getattr(os, name) for name in theirs)
+    for name, number in theirs.items():
+        if flags & getattr(os, name):
+            found |= number
+    return found
+
+
+def _flat(op: Op, architecture: str) -> list[bytes]:
     """An operation as the guest wants it: its name and its arguments as bytes."""
     name = "listraw" if op[0] == "listdir" else str(op[0])
     flat = [name.encode()]
     for kind, value in arguments(op):
         if kind == "operation":
-            flat += _flat(value)
+            flat += _flat(value, architecture)
+        elif kind == "open":
+            flat.append(str(open_flags(value, architecture)).encode())
         elif isinstance(value, bytes):
             flat.append(value)
         else:
