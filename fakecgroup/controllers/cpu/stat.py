@@ -1,6 +1,6 @@
-"""cpu.stat and cpu.stat.local: CPU time that processes use, and what quotas did to simulated ones.
+"""cpu.stat and cpu.stat.local: CPU time that processes use, and what quotas did to them.
 
-Real processes are not throttled: their counters are 0.
+Real processes are throttled only where limits are enforced; else their counters are 0.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.looks import SHORTEST
@@ -20,16 +21,36 @@ _AGAIN = 1.0  # seconds until the next attempt after a failure
 _SPARING = 20  # times the duration of `gather` until the next
 
 
+class _Limits(Protocol):
+    """The limits of one controller."""
+
+    idle: bool
+
+    def gather(self) -> None: ...
+    def look(self) -> float: ...
+    def release(self) -> None: ...
+
+
 class Enforcement:
-    """Looks at processes in a thread of its own. `lock` is the model's lock."""
+    """Enforces the limits of some controllers in a thread of its own. `lock` is the model's lock."""
 
     def __init__(
-        self, kernel: Kernel, processes: HostProcesses, lock: threading.Lock, spared: frozenset[int] = frozenset()
+        self,
+        names: frozenset[str],
+        kernel: Kernel,
+        processes: HostProcesses,
+        lock: threading.Lock,
+        spared: frozenset[int] = frozenset(),
     ) -> None:
-        from fakecgroup_mount.enforce.memory_limits import MemoryLimits  # takes a while to load
+        from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
+        from fakecgroup_mount.enforce.memory_limits import MemoryLimits
 
         self._lock = lock
-        self._memory = MemoryLimits(kernel, processes, lock, spared)
+        self._limits: list[_Limits] = []
+        if "memory" in names:
+            self._limits.append(MemoryLimits(kernel, processes, lock, spared))
+        if "cpu" in names:
+            self._limits.append(CpuLimits(kernel, processes, lock, spared))
         self._stirred = True
         self._changed = threading.Condition()
         self._ending = False
@@ -44,7 +65,7 @@ class Enforcement:
             self._changed.notify()
 
     def end(self) -> None:
-        """Ends the thread."""
+        """Ends the thread, and lets everybody go on."""
         with self._changed:
             self._ending = True
             self._changed.notify()
@@ -58,25 +79,39 @@ class Enforcement:
             try:
                 if now >= earliest and self._has_changed():
                     with self._lock:
-                        self._memory.gather()
+                        for limits in self._limits:
+                            limits.gather()
                     took = time.monotonic() - now
                     earliest = now + took + max(SHORTEST, _SPARING * took)
-                left = self._memory.look()
+                left = min(limits.look() for limits in self._limits)
             except Exception:
                 log.exception("limits are not enforced for a moment")
+                self._release()
                 left = _AGAIN
             with self._changed:
-                if self._ending:
-                    return
-                if self._stirred:
-                    left = min(left, max(0.0, earliest - time.monotonic()))
-                elif self._memory.idle:
-                    left = _AGAIN
-                self._changed.wait(max(left, SHORTEST / 2))
+                if not self._ending:
+                    if self._stirred:
+                        left = min(left, max(0.0, earliest - time.monotonic()))
+                    elif self._idle:
+                        left = _AGAIN
+                    self._changed.wait(max(left, SHORTEST / 4))
+                if not self._ending:
+                    continue
+            self._release()
+            return
+
+    @property
+    def _idle(self) -> bool:
+        return all(limits.idle for limits in self._limits)
+
+    def _release(self) -> None:
+        with self._lock:
+            for limits in self._limits:
+                limits.release()
 
     def _has_changed(self) -> bool:
         """Whether there was a request that changes the tree, or a new process, since the last call."""
-        newest = 0 if self._memory.idle else newest_pid()
+        newest = 0 if self._idle else newest_pid()
         with self._changed:
             stirred, self._stirred = self._stirred, False
         if newest != self._newest:
@@ -101,7 +136,7 @@ def enforced(
     if not names:
         yield
         return
-    enforcement = Enforcement(kernel, processes, lock, spared)
+    enforcement = Enforcement(names, kernel, processes, lock, spared)
     with lock:
         listen(lambda: None, enforcement.stir)
     try:

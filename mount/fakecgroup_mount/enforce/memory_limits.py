@@ -127,6 +127,9 @@ class MemoryLimits:
         stayed = [above for above in lineage if all(above in place.lineage() for place in since)]
         self._ledger.place(tgid, lineage, stayed, anon)
 
+    def release(self) -> None:
+        """Nobody is held."""
+
     # -- looks, without the lock ---------------------------------------------------------------------------
 
     def look(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-ENFORCEABLE = ("memory",)
+ENFORCEABLE = ("memory", "cpu")
 """The controllers whose limits can act on real processes."""
 
 
@@ -16,7 +16,7 @@ def add_enforce_option(parser: argparse.ArgumentParser) -> None:
         default=frozenset(),
         metavar="LIST",
         help=f"limits that act on real processes: all, none (default), or of {', '.join(ENFORCEABLE)}; memory: over "
-        "memory.max the OOM killer's choice gets SIGKILL",
+        "memory.max the OOM killer's choice gets SIGKILL; cpu: over cpu.max processes stop until the next period",
     )
 
 

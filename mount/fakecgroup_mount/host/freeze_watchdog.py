@@ -1,6 +1,6 @@
-"""Resumes frozen processes after the death of the daemon.
+"""Resumes stopped processes after the death of the daemon.
 
-A freezer stops processes with SIGSTOP. A second process (`thawer`) knows them and continues them if the daemon is
+A `Freezer` stops processes with SIGSTOP. A second process (`thawer`) knows them and continues them if the daemon is
 killed (SIGKILL).
 """
 
@@ -21,8 +21,12 @@ _THAWER = Path(__file__).with_name("thawer.py")
 class FreezeObserver(Protocol):
     """Is told of each process that a freezer stops and resumes."""
 
-    def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """A process is about to be stopped. `start` is its start time in /proc/PID/stat. A negative `pidfd` is none."""
+    def add(self, tgid: int, pidfd: int, start: str, *, frozen: bool) -> None:
+        """A process is about to be stopped, or is stopped for other reasons now.
+
+        `start` is its start time in /proc/PID/stat. A negative `pidfd` is none. `frozen` is False if it is stopped for
+        a limit alone.
+        """
 
     def remove(self, tgid: int) -> None:
         """A process was resumed or has ended."""
@@ -35,8 +39,12 @@ class FreezeWatchdog:
         self._thawer: socket.socket | None = None
         self._failed = False
 
-    def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """A process is about to be stopped. `start` is its start time in /proc/PID/stat. A negative `pidfd` is none."""
+    def add(self, tgid: int, pidfd: int, start: str, *, frozen: bool) -> None:
+        """A process is about to be stopped, or is stopped for other reasons now.
+
+        `start` is its start time in /proc/PID/stat. A negative `pidfd` is none. `frozen` is False if it is stopped for
+        a limit alone.
+        """
         if self._thawer is None and not self._failed:
             try:
                 self._thawer = helper_process.start(_THAWER)

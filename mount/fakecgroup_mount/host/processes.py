@@ -164,6 +164,18 @@ class HostProcesses:
         """`Freezer.freeze`."""
         self._freezer.freeze(tgid, frozen)
 
+    def hold(self, tgid: int, why: object) -> None:
+        """`Freezer.hold`."""
+        self._freezer.hold(tgid, why)
+
+    def hold_again(self, tgid: int) -> None:
+        """`Freezer.hold_again`."""
+        self._freezer.hold_again(tgid)
+
+    def let_go(self, tgid: int, why: object) -> None:
+        """`Freezer.let_go`."""
+        self._freezer.let_go(tgid, why)
+
     def settle_stopped(self, tgids: Iterable[int]) -> bool:
         """`Freezer.settle`."""
         return self._freezer.settle(tgids)

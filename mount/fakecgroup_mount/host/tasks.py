@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 from errno import ESRCH
 from typing import NamedTuple
 
-from fakecgroup_mount.host.usage import stat_of
+from fakecgroup_mount.host.usage import stat_of, text_of
 
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
 FLAGS, START = 6, 19  # in the result of `stat_of`: the 9th and 22nd field of proc_pid_stat(5)
 _KTHREADD = 2
+_PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s+([0-9a-f]+)", re.M)
+_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _GONE = ("Z", "X", "")  # states of a zombie, a dead task, and no task
 
 
@@ -75,6 +79,17 @@ def state(tid: int) -> str:
             return file.read(512).rpartition(b")")[2][1:2].decode()
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def pending_stops(tgid: int) -> list[signal.Signals]:
+    """The stop signals that others have sent to a process that we have stopped: it would get them when it goes on.
+
+    While it has not stopped yet, a pending SIGSTOP is ours.
+    """
+    status = text_of(f"/proc/{tgid}/status")
+    masks = [int(mask, 16) for mask in _PENDING.findall(status)]
+    stops = _STOPS if b"\nState:\tT" in status else _STOPS[1:]
+    return [number for number in stops if any(mask >> (number - 1) & 1 for mask in masks)]
 
 
 def leader(tid: int) -> int:

@@ -13,6 +13,7 @@ import signal
 import socket
 
 _MESSAGE = 64  # bytes
+_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _START = 19  # index in /proc/PID/stat, counted from the state
 
 
@@ -39,12 +40,23 @@ def main() -> None:
                 stopped[int(number)] = start, descriptors[0] if descriptors else None
     for pid, (start, pidfd) in stopped.items():
         try:
-            if pidfd is not None:
-                signal.pidfd_send_signal(pidfd, signal.SIGCONT)
-            elif _start_of(pid) == start:
-                os.kill(pid, signal.SIGCONT)
+            if _start_of(pid) == start:
+                for stop in (signal.SIGCONT, *_pending_stops(pid)):
+                    if pidfd is None:
+                        os.kill(pid, stop)
+                    else:
+                        signal.pidfd_send_signal(pidfd, stop)
         except OSError:
             pass  # the process has ended
+
+
+def _pending_stops(pid: int) -> list[int]:
+    """`tasks.pending_stops`: SIGCONT takes them away, so they are sent again. Raises OSError."""
+    with open(f"/proc/{pid}/status", "rb") as file:
+        lines = file.readlines()
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith((b"SigPnd:", b"ShdPnd:"))]
+    stops = _STOPS if any(line.startswith(b"State:\tT") for line in lines) else _STOPS[1:]
+    return [number for number in stops if any(mask >> (number - 1) & 1 for mask in masks)]
 
 
 def _start_of(pid: int) -> bytes:

@@ -159,6 +159,11 @@ def thread_cpu(tid: int) -> int:
     return int(run)
 
 
+def cpu_clock(tgid: int) -> int | None:
+    """ns that all threads of a process have run; None if it is gone."""
+    return _clock(tgid, _SCHED)
+
+
 def machine_cpu() -> Sequence[CpuTime]:
     """`Processes.machine_cpu`: /proc/stat (root_cgroup_cputime)."""
     times = []

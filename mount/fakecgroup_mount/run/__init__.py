@@ -34,7 +34,7 @@ Of the server and of the daemon behind a mount:
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
-    Enforcement._enforce       looks at real processes and kills, with --enforce
+    Enforcement._enforce       looks at real processes, stops and kills, with --enforce
 
 Of the server alone:
 

@@ -141,8 +141,8 @@ def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenComm
             raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done and os.WIFSTOPPED(status):
-            if frozen.is_frozen or not is_stopped(pid):
-                continue  # stopped by the freezer, or continued since
+            if frozen.is_held or not is_stopped(pid):
+                continue  # stopped by the freezer or for a limit, or continued since
             os.kill(os.getpid(), signal.SIGSTOP)  # so that the shell takes the terminal back
         elif done:
             return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

@@ -1,7 +1,7 @@
-"""Tells the front whether the command is stopped by its cgroup's freezer. The server knows.
+"""Tells the front whether the command is stopped by its cgroup's freezer, or for a limit. The server knows.
 
 When Ctrl-Z or SIGSTOP stops the command, the front stops too, so that the shell takes its terminal back. When the
-freezer stops it, the front must not: nobody would continue the front after the thaw.
+freezer or a limit stops it, the front must not: nobody would continue the front after the thaw.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ class FrozenCommand:
         """Sets the pid of the command. Called in the server."""
         self._command = command
 
-    def add(self, tgid: int, pidfd: int, start: str) -> None:
-        """A process is about to be stopped."""
+    def add(self, tgid: int, pidfd: int, start: str, *, frozen: bool) -> None:
+        """A process is about to be stopped, or is stopped for other reasons now."""
         if tgid == self._command:
-            self._said[0] = 1
+            self._said[:2] = bytes((1, frozen))
 
     def remove(self, tgid: int) -> None:
         """A process was resumed or has ended."""
         if tgid == self._command:
-            self._said[0] = 0
+            self._said[:2] = bytes(2)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the freezer or a limit has stopped the command. Called in the front."""
+        return self._said[0] == 1
 
     @property
     def is_frozen(self) -> bool:
         """Whether the freezer has stopped the command. Called in the front."""
-        return self._said[0] == 1
+        return self._said[1] == 1

@@ -1,0 +1,69 @@
+"""When a group of real processes with a CPU quota is stopped, and when it goes on: the state of its bandwidth by looks.
+
+Between two looks processes may use more than is left. What they have used too much is taken from the next periods, so
+that it evens out. Times are ns.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fakecgroup.effects.bandwidth import Group
+
+SHORTEST, IDLE = 1_000_000, 20_000_000  # ns between two looks: near the end of the runtime, and at most
+_MOST_DEBT = 10  # periods
+
+
+class Quota:
+    """The bandwidth `group` of processes that are looked at. `cpus` is how many they can run on."""
+
+    def __init__(self, group: Group, cpus: int) -> None:
+        self.group = group
+        self._cpus = cpus
+        self._since = 0  # of the last look
+        self._rate = 1.0  # CPUs that were used at the same time
+
+    def limit(self, quota: int, period: int, burst: int) -> None:
+        """Takes a limit. A new one gives a quota at once, and lets everybody go on (tg_set_cfs_bandwidth)."""
+        group = self.group
+        if (group.quota, group.period, group.burst) == (quota, period, burst):
+            return
+        group.runtime = group.snapshot = float(quota + burst)
+        group.quota, group.period, group.burst = quota, period, burst
+        group.throttled = False
+
+    def correct(self, used: int) -> None:
+        """Takes ns that looks have missed; negative if they counted too much."""
+        self.group.runtime -= used
+
+    def use(self, now: int, used: int, busy: int) -> None:
+        """Takes the ns that the processes have used since the last look; `busy` of them did."""
+        group, passed = self.group, max(1, now - self._since)
+        if group.throttled:
+            group.throttled_time += group.queues * (now - self._since)
+        elif used:
+            self._rate = min(float(self._cpus), max(1.0, used / passed, float(busy)))
+        self._since = now
+        if used:
+            group.idle = False
+            if not group.active:
+                group.active = True
+                group.boundary = now - min(passed, used) + group.period
+            group.runtime = max(group.runtime - used, -_MOST_DEBT * float(group.quota))
+        while group.active and group.boundary <= now:
+            if group.runtime < 0 or not group.burst:
+                group.snapshot = min(group.snapshot, group.runtime + group.quota)  # too much used is no burst
+            group.expire()
+        if group.active and not group.throttled and group.runtime <= 0:
+            group.throttled = True
+            group.queues = min(self._cpus, max(1, busy, math.ceil(used / passed - 0.5)))
+
+    def next_look(self, now: int) -> int:
+        """ns until the next look."""
+        group = self.group
+        if not group.active:
+            return min(IDLE, max(SHORTEST, int(group.quota / 2 / self._cpus)))
+        left = max(0, group.boundary - now)
+        if group.throttled:
+            return left
+        return max(min(left, int(group.runtime / self._rate)), SHORTEST if group.runtime > 0 else 0)
