@@ -33,9 +33,9 @@ def _simulated(rows: list[str]) -> list[str]:
     return [row.strip("| ").split(" | ")[-1] for row in rows]
 
 
-def _limited(limit: str) -> Kernel:
+def _limited(limit: str, version: str = "6.12") -> Kernel:
     """A kernel with a limit of memory in /app."""
-    kernel = Kernel(cpus=2, clock=lambda: 0)
+    kernel = Kernel(kernel=version, cpus=2, clock=lambda: 0)
     kernel.write("/cgroup.subtree_control", "+memory")
     kernel.mkdir("/app")
     file, _, size = limit.partition("=")
@@ -43,12 +43,24 @@ def _limited(limit: str) -> Kernel:
     return kernel
 
 
-def _grown(limit: str, seconds: float) -> Kernel:
+def _grown(limit: str, seconds: float, version: str = "6.12") -> Kernel:
     """A kernel after a process has grown in /app by 40 MiB/s under a limit of memory."""
-    kernel = _limited(limit)
+    kernel = _limited(limit, version)
     kernel.spawn("/app", Workload([{"for": "1h", "memory": {"grow": "40Mi/s"}}]))
     kernel.advance(seconds)
     return kernel
+
+
+def _waiting_on_v1() -> str:
+    """under_oom and failcnt where a process waits for room."""
+    kernel = Kernel("v1", "6.1", clock=lambda: 0)
+    kernel.mkdir("/memory/app")
+    kernel.write("/memory/app/memory.limit_in_bytes", "50M")
+    kernel.write("/memory/app/memory.oom_control", "1")
+    kernel.spawn("/memory/app", Workload([{"for": "1h", "memory": "80Mi"}]))
+    kernel.advance(4)
+    control = dict(line.split() for line in kernel.read("/memory/app/memory.oom_control").splitlines())
+    return f"{control['under_oom']}, {kernel.read('/memory/app/memory.failcnt').strip()}"
 
 
 def _events(kernel: Kernel) -> dict[str, str]:
@@ -57,6 +69,7 @@ def _events(kernel: Kernel) -> dict[str, str]:
 
 def test_the_table_of_memory_has_what_is_simulated() -> None:
     high, full = _grown("high=60M", 8.38), _grown("max=50M", 4)
+    old = _grown("high=60M", 8.07, "5.10")
     group = _limited("max=60M")
     group.write("/app/memory.oom.group", "1")
     for size, adj in (("10Mi", 0), ("10Mi", -1000), ("80Mi", 0)):
@@ -68,8 +81,10 @@ def test_the_table_of_memory_has_what_is_simulated() -> None:
         f"{int(high.read('/app/memory.current')):,}",
         _events(high)["high"],
         f"{stalled / 1e6:.2f} s",
+        f"{int(old.read('/app/memory.current')):,}; {_events(old)['high']}",
         f"{maxed['max']}, {maxed['oom']}, {maxed['oom_kill']}; {int(full.read('/app/memory.peak')) >> 20}M",
         f"{together['oom']}, {together['oom_kill']}, {together['oom_group_kill']}",
+        _waiting_on_v1(),
     ]
 
 
