@@ -4,7 +4,7 @@ These are the rules alone. The sandbox of `fakecgroup run` finds out who asks an
 
     proc_files, namespace_paths   /proc/PID/cgroup, /proc/PID/cpuset, /proc/cgroups
     simulated_tasks               /proc/PID/stat, status and others, of simulated processes
-    machine_files                 /proc/meminfo, vmstat, swaps, /proc/pressure
+    machine_files, memory_fields  /proc/meminfo, vmstat, swaps, /proc/pressure
     cpu_texts, cpu_lists          /proc/cpuinfo, stat, uptime, the CPUs in /proc/PID/status
     sysfs                         /sys/devices/system/cpu and node
     affinities                    sched_setaffinity(2), sched_getaffinity(2)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from ..base_files.pressure import show_cpu_pressure, show_io_pressure, show_memory_pressure
 from ..core.hierarchy import Hierarchy
 from ..machine.machine import Machine
+from ..machine.personality import Personality
 from ..tasks.usage import MemoryUse
+from .memory_fields import meminfo_fields, vmstat_fields
 
-_LINE = re.compile(r"^(\S+):\s+(\d+)( kB)?$")
 _KIB = 1024
-_OF_THE_MACHINE = re.compile(r"Vmalloc|CommitLimit|Percpu|HardwareCorrupted|DirectMap|Hugepagesize")
+_OF_THE_MACHINE = re.compile(r"Vmalloc|Percpu|HardwareCorrupted|DirectMap")
 
 
 _PAGE = 4096
@@ -49,8 +50,9 @@ def amounts(machine: Machine, used: MemoryUse) -> MemoryAmounts:
     return MemoryAmounts(machine.memory, free, available, used.shmem, machine.swap, max(0, machine.swap - used.swap))
 
 
-def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
-    """/proc/meminfo: the lines of the `real` machine's text, with the amounts of the simulated one.
+def meminfo(real: str, machine: Machine, used: MemoryUse, personality: Personality) -> str:
+    """/proc/meminfo: the lines of the played kernel, with the amounts of the stated machine. What tells of the address
+    space and of devices is of the `real` machine's text.
 
     What a kernel counts beside what is `used` is 0. Memory that reclaim can find is taken to be all file memory.
     """
@@ -69,28 +71,31 @@ def meminfo(real: str, machine: Machine, used: MemoryUse) -> str:
         "Shmem": used.shmem,
         "KernelStack": used.stacks,
         "PageTables": used.tables,
+        "CommitLimit": (machine.memory - machine.huge_page_memory) // 2 + machine.swap,  # vm.overcommit_ratio 50
         "Committed_AS": used.anon + used.swap,
         "SwapTotal": left.swap,
         "SwapFree": left.free_swap,
     }
-    default = min(machine.huge_pages & {_HUGE_PAGE}, default=None)
-    if default is not None:
-        count = machine.huge_page_count(default)
-        shown |= {"HugePages_Total": count, "HugePages_Free": count, "Hugetlb": machine.huge_page_memory}
+    count = machine.huge_page_count(_HUGE_PAGE)
+    shown |= {"HugePages_Total": count, "HugePages_Free": count, "Hugetlb": machine.huge_page_memory}
+    shown |= {"Hugepagesize": _HUGE_PAGE}
+    theirs = {line.partition(":")[0]: line for line in real.splitlines()}
     lines = []
-    for line in real.splitlines():
-        found = _LINE.match(line)
-        if found is None or _OF_THE_MACHINE.match(found[1]):
-            lines.append(line)
+    for name in meminfo_fields(personality):
+        if name not in shown and name in theirs and _OF_THE_MACHINE.match(name):
+            lines.append(theirs[name])
+        elif name.startswith("HugePages_"):
+            lines.append(f"{name + ':':<19}{shown.get(name, 0):5d}")
+        elif name == "HardwareCorrupted":
+            lines.append(f"{name}: {0:5d} kB")
         else:
-            amount = shown.get(found[1], 0) // (_KIB if found[3] else 1)
-            lines.append(f"{found[1] + ':':<16}{amount:8d}{found[3] or ''}")
+            lines.append(f"{name + ':':<16}{shown.get(name, 0) // _KIB:8d} kB")
     return "\n".join(lines) + "\n"
 
 
-def vmstat(real: str, machine: Machine, used: MemoryUse) -> str:
-    """/proc/vmstat: the lines of the `real` machine's text. Counts of pages are those of the stated machine, events
-    are the real machine's.
+def vmstat(real: str, machine: Machine, used: MemoryUse, personality: Personality) -> str:
+    """/proc/vmstat: the lines of the played kernel. Counts of pages are those of the stated machine, events those of the
+    `real` machine's text, 0 if it does not count them.
     """
     used = _fitting(machine, used)
     free = amounts(machine, used).free
@@ -107,9 +112,10 @@ def vmstat(real: str, machine: Machine, used: MemoryUse) -> str:
         "nr_shmem": used.shmem,
         "nr_page_table_pages": used.tables,
     }
+    theirs = dict(line.split(" ", 1) for line in real.splitlines())
     lines = []
-    for line in real.splitlines():
-        name, _, number = line.partition(" ")
+    for name in vmstat_fields(personality):
+        number = theirs.get(name, "0")
         if name == "nr_kernel_stack":
             number = str(used.stacks // _KIB)
         elif name.startswith("nr_"):

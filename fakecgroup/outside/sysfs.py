@@ -13,12 +13,11 @@ from typing import NamedTuple
 from ..machine.machine import Machine
 from ..machine.personality import Personality
 from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, memory_of_node, node_of_cpu
+from .memory_fields import node_meminfo_fields
 
 _KIB = 1024
 _HUGE_PAGE = 2 << 20  # the size that meminfo counts
 _NEAR, _FAR = 10, 20  # distances between NUMA nodes (LOCAL_DISTANCE, REMOTE_DISTANCE)
-_MEMINFO = ("MemTotal", "MemFree", "MemUsed")
-_NODE_LINE = re.compile(r"Node \d+ ([^:]+):(\s+)(\d+)( kB)?")
 _OF_FIRST_CPU, _OF_FIRST_NODE = "cpu0/", "node0/"
 _LINKS = re.compile(r"(node|cpu|memory)\d+|firmware_node|subsystem|driver")
 
@@ -95,7 +94,7 @@ def _mask(machine: Machine, cpus: range) -> str:
     return cpu_mask(sum(1 << cpu for cpu in cpus), machine.cpus)
 
 
-def node_directory(real: Directory, machine: Machine) -> dict[str, File | Link]:
+def node_directory(real: Directory, machine: Machine, personality: Personality) -> dict[str, File | Link]:
     """/sys/devices/system/node (drivers/base/node.c)."""
     nodes = range(machine.numa_nodes)
     made = {path: entry for path, entry in real.items() if not re.match(r"node\d+/", path)}
@@ -105,8 +104,6 @@ def node_directory(real: Directory, machine: Machine) -> dict[str, File | Link]:
     made["has_cpu"] = File(cpu_list(with_cpus) + "\n")
     of_first = {path.removeprefix(_OF_FIRST_NODE): entry for path, entry in real.items() if path.startswith("node0/")}
     same = {path: entry for path, entry in of_first.items() if not _LINKS.match(path)}
-    lines = same.get("meminfo", File("".join(f"Node 0 {name}: {0:14} kB\n" for name in _MEMINFO)))
-    shape = lines.text if isinstance(lines, File) else ""
     same = {path: entry for path, entry in same.items() if not path.startswith("hugepages/")}
     for node in nodes:
         cpus = cpus_of_node(machine, node)
@@ -115,7 +112,7 @@ def node_directory(real: Directory, machine: Machine) -> dict[str, File | Link]:
         made[f"node{node}/cpulist"] = File(cpu_list(cpus) + "\n")
         made[f"node{node}/cpumap"] = File(_mask(machine, cpus) + "\n")
         made[f"node{node}/distance"] = File(" ".join(str(_NEAR if node == to else _FAR) for to in nodes) + "\n")
-        made[f"node{node}/meminfo"] = File(_meminfo(shape, machine, node))
+        made[f"node{node}/meminfo"] = File(_meminfo(node_meminfo_fields(personality), machine, node))
         for size in machine.huge_pages:
             share = _share(machine.huge_page_count(size), machine, node)
             for name, number in (("nr", share), ("free", share), ("surplus", 0)):
@@ -133,8 +130,8 @@ def _without_counts(path: str, entry: File | Link) -> File | Link:
     return entry
 
 
-def _meminfo(shape: str, machine: Machine, node: int) -> str:
-    """nodeN/meminfo, with the lines of another text: all memory is free (node_read_meminfo)."""
+def _meminfo(fields: list[str], machine: Machine, node: int) -> str:
+    """nodeN/meminfo: all memory but huge pages is free (node_read_meminfo)."""
     total = memory_of_node(machine, node) // _KIB
     huge = {size: _share(machine.huge_page_count(size), machine, node) for size in machine.huge_pages}
     free = max(0, total - sum(size // _KIB * count for size, count in huge.items()))
@@ -142,9 +139,10 @@ def _meminfo(shape: str, machine: Machine, node: int) -> str:
     amounts = {"MemTotal": total, "MemFree": free, "MemUsed": total - free}
     amounts |= {"HugePages_Total": pages, "HugePages_Free": pages}
     lines = []
-    for name, space, number, unit in _NODE_LINE.findall(shape):
-        width = len(space) + len(number)
-        lines.append(f"Node {node} {name}:{amounts.get(name, 0):>{width}}{unit}\n")
+    for name in fields:
+        amount = amounts.get(name, 0)
+        text = f"{name}: {amount:5d}" if name.startswith("HugePages_") else f"{name + ':':<16}{amount:8d} kB"
+        lines.append(f"Node {node} {text}\n")
     return "".join(lines)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fakecgroup.tasks.place import Places
 from fakecgroup_mount.calls.mounted_tree import MountedTree
@@ -27,9 +27,12 @@ _PER_BYTE = 0.5  # ns for each byte of memory that it frees
 
 
 class ExitCalls:
-    """Counts the time of processes that exit."""
+    """Counts the time of processes that exit. `ends` is called with a thread of each."""
 
-    def __init__(self, tree: MountedTree, processes: HostProcesses) -> None:
+    def __init__(
+        self, tree: MountedTree, processes: HostProcesses, ends: Callable[[int], None] = lambda tid: None
+    ) -> None:
+        self._ends = ends
         self._tree = tree
         self._processes = processes
 
@@ -39,6 +42,7 @@ class ExitCalls:
 
     def exit_group(self, call: Call) -> Answer | Later:
         """exit_group(2): a process ends."""
+        self._ends(call.tid)
         return self._exit(call, all_threads=True)
 
     def _exit(self, call: Call, *, all_threads: bool) -> Answer | Later:

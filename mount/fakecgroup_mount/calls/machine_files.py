@@ -30,6 +30,7 @@ class MachineFiles:
         real_cpus: int,
     ) -> None:
         self._machine = tree.kernel.machine
+        self._personality = tree.kernel.personality
         self._used = used
         self._affinities = affinities
         self._real_cpus = real_cpus
@@ -65,10 +66,10 @@ class MachineFiles:
         return cpu_texts.uptime((_PROC / "uptime").read_bytes(), self._machine, self._real_cpus)
 
     def _meminfo(self) -> bytes:
-        return meminfo((_PROC / "meminfo").read_text(), self._machine, self._used()).encode()
+        return meminfo((_PROC / "meminfo").read_text(), self._machine, self._used(), self._personality).encode()
 
     def _vmstat(self) -> bytes:
-        return vmstat((_PROC / "vmstat").read_text(), self._machine, self._used()).encode()
+        return vmstat((_PROC / "vmstat").read_text(), self._machine, self._used(), self._personality).encode()
 
     def _swaps(self) -> bytes:
         return swaps(self._machine, self._used()).encode()

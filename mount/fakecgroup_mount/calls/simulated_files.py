@@ -79,7 +79,8 @@ class SimulatedFiles:
         """The text of meminfo or pressure/RESOURCE; None for a machine without a unified hierarchy's pressure."""
         kernel = self._tree.kernel
         if name == b"meminfo":
-            return meminfo(Path("/proc/meminfo").read_text(), kernel.machine, self.memory_used()).encode()
+            real = Path("/proc/meminfo").read_text()
+            return meminfo(real, kernel.machine, self.memory_used(), kernel.personality).encode()
         with self._tree.lock:
             self._time.catch_up()
             unified = kernel.hierarchies[-1]

@@ -58,7 +58,8 @@ def handlers(
     limits = PrlimitCalls(tree, processes, first)
     proc = ProcFiles(tree, namespaces, limits)
     real_cpus = sorted(os.sched_getaffinity(0))
-    affinities = SchedAffinityCalls(tree, ToldAffinities(real_cpus, tree.kernel.machine.cpus))
+    told = ToldAffinities(real_cpus, tree.kernel.machine.cpus)
+    affinities = SchedAffinityCalls(tree, told)
     simulated_files = SimulatedFiles(tree, *simulated)
     machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(real_cpus))
     mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}, machine.texts)
@@ -69,7 +70,7 @@ def handlers(
     statfs = StatfsCalls(tree, tree.kernel.vfs, mountinfo)
     child_marks = ChildMarks(tree, processes)
     forks = ForkCalls(tree, namespaces, processes, child_marks)
-    exits = ExitCalls(tree, processes)
+    exits = ExitCalls(tree, processes, told.hand_down)
     mounts = MountCalls(tree, namespaces, copy_mount_namespace(home))
     fsmounts = FsmountCalls(mounts)
     decides_at_once: dict[str, Handler] = {

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fakecgroup.outside.affinities import mapped, mapped_back
-from fakecgroup_mount.seccomp.process import thread_group
+from fakecgroup_mount.seccomp.process import children, thread_group
 
 _START, _PARENT = 19, 1  # fields of /proc/PID/stat, counted after the name
 _MOST = 1000  # threads, before those that are gone are looked for
@@ -78,6 +78,20 @@ class ToldAffinities:
         if runs_on >= set(self.real):
             return None
         return mapped_back(runs_on, self.real, self.cpus)
+
+    def hand_down(self, tid: int) -> None:
+        """Notes for the children of a thread's process, which ends, what their affinity stands for."""
+        if not self._asked:
+            return
+        try:
+            for thread in os.listdir(f"/proc/{thread_group(tid)}/task"):
+                for child in map(int, children(int(thread))):
+                    mask, (_, start) = self.told(child), _family(child)
+                    if mask is not None:
+                        with self._lock:
+                            self._asked.setdefault(child, [_Asked(start, start, mask)])
+        except OSError:
+            pass  # it or the child was killed meanwhile
 
 
 def _family(tid: int) -> tuple[int, int]:

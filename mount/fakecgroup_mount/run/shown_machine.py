@@ -66,7 +66,7 @@ def directories(shown: ShownMachine, machine: Machine, personality: Personality)
         cpus = cpu_directory(_read(_SYSTEM / "cpu", "cpu"), machine, personality)
         made = {str(_SYSTEM / "cpu"): cpus, "/sys/bus/cpu/devices": bus_directory("cpu", machine.cpus)}
     if shown.cpus or shown.memory:
-        nodes = node_directory(_read(_SYSTEM / "node", "node"), machine)
+        nodes = node_directory(_read(_SYSTEM / "node", "node"), machine, personality)
         made[str(_SYSTEM / "node")] = nodes
         made["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
     if shown.memory:

@@ -9,9 +9,6 @@ from fakecgroup.outside.machine_files import amounts, meminfo, swaps, vmstat
 
 GIB = 1 << 30
 USED = MemoryUse(anon=GIB, file=2 * GIB, shmem=GIB // 4)
-LINES = "".join(
-    f"{name}: 1 kB\n" for name in ("MemTotal", "MemFree", "MemAvailable", "Cached", "SwapTotal", "SwapFree")
-)
 
 
 def kib(text: str) -> dict[str, int]:
@@ -20,16 +17,13 @@ def kib(text: str) -> dict[str, int]:
 
 
 def test_memory_that_is_used_is_not_free() -> None:
-    shown = kib(meminfo(LINES, Kernel(memory="8Gi", swap="1Gi").machine, USED))
+    kernel = Kernel(memory="8Gi", swap="1Gi")
+    shown = kib(meminfo("", kernel.machine, USED, kernel.personality))
     free = (8 * GIB - USED.total) >> 10
-    assert shown == {
-        "MemTotal": 8 << 20,
-        "MemFree": free,
-        "MemAvailable": free + (2 << 20),
-        "Cached": (2 << 20) + (1 << 18),
-        "SwapTotal": 1 << 20,
-        "SwapFree": 1 << 20,
-    }
+    names = ("MemTotal", "MemFree", "MemAvailable", "Cached", "SwapTotal", "SwapFree")
+    swap = 1 << 20
+    cached = (2 << 20) + (1 << 18)
+    assert [shown[name] for name in names] == [8 << 20, free, free + (2 << 20), cached, swap, swap]
 
 
 def test_huge_pages_are_not_free() -> None:
@@ -38,18 +32,41 @@ def test_huge_pages_are_not_free() -> None:
 
 
 def test_a_machine_with_less_than_is_used_has_nothing_free_and_less_cached() -> None:
-    machine = Kernel(memory="2Gi").machine
-    left = amounts(machine, USED)
+    kernel = Kernel(memory="2Gi")
+    left = amounts(kernel.machine, USED)
     assert (left.free, left.available) == (0, 2 * GIB - GIB - GIB // 4)
-    assert kib(meminfo(LINES, machine, USED))["Cached"] == (GIB - GIB // 4 + GIB // 4) >> 10
+    assert kib(meminfo("", kernel.machine, USED, kernel.personality))["Cached"] == (GIB - GIB // 4 + GIB // 4) >> 10
 
 
 def test_vmstat_has_pages_of_the_stated_machine_and_events_of_the_real_one() -> None:
-    real = "nr_free_pages 5\nnr_mlock 4\nnr_file_pages 3\nnr_kernel_stack 7\npgfault 123\n"
     used = MemoryUse(file=4096 * 6, stacks=16384)
-    assert vmstat(real, Kernel(memory=4096 * 100).machine, used) == (
-        "nr_free_pages 90\nnr_mlock 0\nnr_file_pages 6\nnr_kernel_stack 16\npgfault 123\n"
-    )
+    kernel = Kernel(memory=4096 * 100)
+    text = vmstat("nr_free_pages 5\nnr_mlock 4\npgfault 123\n", kernel.machine, used, kernel.personality)
+    shown = dict(line.split() for line in text.splitlines())
+    names = ("nr_free_pages", "nr_mlock", "nr_file_pages", "nr_kernel_stack", "pgfault", "pgmajfault")
+    assert [shown[name] for name in names] == ["90", "0", "6", "16", "123", "0"]
+
+
+# of booted kernels; 6.18 is not Debian's
+LINES = {"5.10": (50, 154), "6.1": (51, 171), "6.12": (53, 182), "7.2": (60, 198)}
+
+
+@pytest.mark.parametrize("version", LINES)
+def test_the_lines_are_those_of_the_played_kernel(version: str) -> None:
+    kernel = Kernel(kernel=version)
+    text = meminfo("", kernel.machine, USED, kernel.personality)
+    events = vmstat("", kernel.machine, USED, kernel.personality)
+    assert (text.count("\n"), events.count("\n")) == LINES[version]
+
+
+def test_the_numbers_are_where_the_kernel_has_them() -> None:
+    kernel = Kernel(memory="8Gi", hugepages="2Mi=8")
+    lines = meminfo("DirectMap4k:       24412 kB\n", kernel.machine, MemoryUse(), kernel.personality).splitlines()
+    assert lines[0] == "MemTotal:        8388608 kB"
+    assert "HugePages_Total:       8" in lines
+    assert "Hugepagesize:       2048 kB" in lines
+    assert "DirectMap4k:       24412 kB" in lines
+    assert "ShmemPmdMapped:        0 kB" in lines
 
 
 @pytest.mark.parametrize(

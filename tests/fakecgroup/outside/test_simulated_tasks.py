@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fakecgroup import CpuTime, Kernel, MemoryUse, Workload
-from fakecgroup.outside.machine_files import meminfo
 from fakecgroup.outside.simulated_tasks import FILES, SimulatedTask, oom_score, stat, statm, status
 
 MIB = 1 << 20
@@ -63,18 +62,3 @@ def test_a_process_that_is_gone_has_no_files() -> None:
     assert (shown.name, shown.state) == ("short", "R")
     kernel.advance(1)
     assert kernel.simulated_task(pid) is None
-
-
-def test_meminfo_keeps_the_lines_of_the_machine_that_nothing_is_known_of() -> None:
-    real = (
-        "MemTotal:       24684084 kB\nSlab:               1234 kB\n"
-        "VmallocTotal:   34359738367 kB\nHugePages_Total:       3\n"
-    )
-    kernel = Kernel(memory="1Gi")
-    shown = meminfo(real, kernel.machine, MemoryUse()).splitlines()
-    assert shown == [
-        "MemTotal:        1048576 kB",
-        "Slab:                  0 kB",
-        "VmallocTotal:   34359738367 kB",
-        "HugePages_Total:       0",
-    ]

@@ -89,6 +89,27 @@ def test_cpus_that_the_machine_below_lacks_are_kept_as_told(sandboxed: Sandboxed
     assert (words[0], words[-6:]) == ("2", ["5,60", "2", "Cpus_allowed_list:", "5,60", "Mems_allowed_list:", "0-1"])
 
 
+def test_a_child_keeps_the_cpus_of_a_parent_that_has_ended(sandboxed: Sandboxed) -> None:
+    program = """
+import os
+os.sched_setaffinity(0, {40, 41})
+alive, end = os.pipe()
+told, tell = os.pipe()
+if not os.fork():
+    os.close(end)
+    if not os.fork():
+        if not os.fork():
+            os.read(alive, 1)
+            os.write(tell, str(sorted(os.sched_getaffinity(0))).encode())
+            os._exit(0)
+    os._exit(0)
+os.wait()
+os.close(end)
+print(os.read(told, 99).decode())
+"""
+    assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["[40,", "41]"]
+
+
 def test_a_cpu_that_the_stated_machine_lacks_is_refused(sandboxed: Sandboxed) -> None:
     program = """
 import os
