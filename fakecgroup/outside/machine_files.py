@@ -94,8 +94,8 @@ def meminfo(real: str, machine: Machine, used: MemoryUse, personality: Personali
 
 
 def vmstat(real: str, machine: Machine, used: MemoryUse, personality: Personality) -> str:
-    """/proc/vmstat: the lines of the played kernel. Counts of pages are those of the stated machine, events those of the
-    `real` machine's text, 0 if it does not count them.
+    """/proc/vmstat: the lines of the played kernel. Counts of pages are those of the stated machine, events those of
+    the `real` machine's text, 0 if it does not count them.
     """
     used = _fitting(machine, used)
     free = amounts(machine, used).free
