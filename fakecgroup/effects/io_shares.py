@@ -1,7 +1,7 @@
 """What limits and weights of disks leave of the transfers that processes would make, as rates.
 
 io.max (block/blk-throttle.c, tg_within_bps_limit and tg_within_iops_limit) lets a cgroup move so many bytes and do so
-many operations in a time; what waits in a queue takes turns, group by group. io.weight (block/blk-iocost.c) divides a
+many operations in a time; what waits for it takes turns, process by process. io.weight (block/blk-iocost.c) divides a
 disk's time by weight. The model is fluid: it holds over times that are long beside a slice of the throttle, 100 ms.
 """
 
@@ -84,6 +84,7 @@ def _tree(queue: Queue, limit: str, direction: str) -> tuple[Share, list[tuple[F
             leaves += its_leaves
     if not share.parts:
         share.most = 0.0
+    share.weight = sum(part.weight for part in share.parts)
     return share, leaves
 
 

@@ -18,9 +18,15 @@ _PLACED = (
 _TURNS = (
     "the machine's two CPUs take turns of a few ms, so that groups count as throttled later, and interrupts as longer"
 )
+_LATENCY = "a disk takes some 0.2 ms to answer, and a sleep is as much longer; the model's take none"
+_ENDING = "a victim takes time to end, in which the OOM killer is called again; the model frees its memory at once"
 
 #: By the kernel ("" for all), the scenario, and the number as `Compared.what` has it ("" for any).
 GAPS: Mapping[tuple[str, str, str], str] = {
+    ("", "io-enough", ""): _LATENCY,
+    ("", "io-operations", "app/io.pressure some.total"): _LATENCY,
+    ("", "oom-biggest", "app/memory.events.local oom"): _ENDING,
+    ("", "oom-lowered-once", ""): _ENDING,
     ("", "quota-half", "app/cpu.stat throttled_usec"): _TURNS,
     ("", "quota-three", "app/cpu.stat throttled_usec"): _TURNS,
     ("", "tree-1-04", "a/cpu.stat usage_usec"): _SLICES,

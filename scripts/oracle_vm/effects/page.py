@@ -71,6 +71,7 @@ _TITLES = {
     "cpus": "cpusets, and more tasks than CPUs",
     "high": "memory.high",
     "idle": "idle groups",
+    "io": "io.max",
     "memory": "memory that is held",
     "nice": "nice",
     "oom": "the OOM killer",

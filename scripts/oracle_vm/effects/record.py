@@ -79,6 +79,8 @@ def _number(scenario: Scenario, run: Run, one: Expectation) -> float:
 def _read(run: Run, time: int, one: Expectation) -> float:
     lines = run.looks[time].get(one.file or "", [])
     number = number_of("\n".join(lines), one.key)
+    if number is None and one.file is not None and one.file.endswith("io.stat"):
+        return 0.0  # a disk's counters are left out while all are 0
     if number is None:
         raise MachineError(f"{run.name}: no number {one.key or ''} in {one.file}: {lines or 'no such file'}")
     return float(number)

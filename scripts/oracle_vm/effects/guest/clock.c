@@ -18,6 +18,12 @@ int64_t now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+/* What this thread has used. */
+int64_t cpu_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void sleep_until(int64_t at)
 {
 	struct timespec t = { at / SECOND, at % SECOND };

@@ -35,6 +35,7 @@ struct task {
 
 /* clock.c */
 int64_t now_ns(void);
+int64_t cpu_ns(void);
 void sleep_until(int64_t at);
 void calibrate(void);
 void busy_until(int64_t at);

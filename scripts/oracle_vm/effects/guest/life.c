@@ -14,12 +14,12 @@ struct part {
 /* Grows every 10 ms. What the limits hold up is not made up for. */
 static void grow_until(int64_t rate, int64_t until)
 {
-	int64_t wanted = held_memory();
-	for (int64_t now = now_ns(); now < until; now = now_ns()) {
-		int64_t at = now + 10 * MS < until ? now + 10 * MS : until;
-		sleep_until(at);
-		wanted += (at - now) * (rate / 1e9);
-		hold_memory(wanted);
+	int64_t start = held_memory(), began = now_ns(), stalled = 0;
+	for (int64_t at = began; at < until; at = now_ns()) {
+		sleep_until(at + 10 * MS < until ? at + 10 * MS : until);
+		int64_t before = now_ns(), used = cpu_ns();
+		hold_memory(start + (int64_t)((before - began - stalled) / 1e9 * rate));
+		stalled += now_ns() - before - (cpu_ns() - used);
 	}
 }
 
