@@ -14,5 +14,8 @@ class Reclaimer(Protocol):
     def fit(self, cgroup: Cgroup) -> None:
         """Make a cgroup of v2 fit into its limits, which were written: reclaim, then kill for memory.max."""
 
+    def held(self, cgroup: Cgroup) -> int:
+        """Pages that a cgroup uses, without those of real processes that a kernel could reclaim."""
+
     def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
         """Reclaim pages in a cgroup and below. Returns how many were found."""

@@ -145,9 +145,9 @@ class MemoryResource:
             return
         self._settle()
         self._shrink(css, css.high)
-        while css.pages > css.max:
+        while self.held(cgroup) > css.max:
             self._shrink(css, css.max)
-            if css.pages > css.max:
+            if self.held(cgroup) > css.max:
                 css.note_event("oom")
                 if not self._kill(css):
                     break
@@ -156,9 +156,21 @@ class MemoryResource:
         self._settle()
         return self._free(cgroup, pages, may_swap=may_swap).pages
 
+    def held(self, cgroup: Cgroup) -> int:
+        css = cgroup.csses.get("memory")
+        if not isinstance(css, Memory):
+            return 0
+        homes = {cgroup, *cgroup.descendants()}
+        inside = [its for home, its in self._by_home().items() if home in homes]
+        real = css.last_used.file // PAGE_SIZE - sum(one.file for its in inside for one in its)
+        if self._swap:
+            real += css.last_used.anon // PAGE_SIZE - sum(one.anon for its in inside for one in its)
+        return css.pages - max(0, real)
+
     def _shrink(self, css: Memory, limit: int) -> None:
-        if css.pages > limit:
-            self._free(css.cgroup, css.pages - limit)
+        over = self.held(css.cgroup) - limit
+        if over > 0:
+            self._free(css.cgroup, over)
 
     # -- amounts ---------------------------------------------------------------------------------------
 

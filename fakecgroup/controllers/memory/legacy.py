@@ -44,10 +44,11 @@ def _resize_memsw(css: Memory, pages: int) -> None:
 def _reclaimed(css: Memory, pages: int, *, memsw: bool = False) -> int:
     """Reclaim down to so many pages. Returns the usage then, with `memsw` that of memory and swap."""
     css.used()
-    over = css.pages + (css.swap_pages if memsw else 0) - pages
-    if over > 0 and css.reclaimer is not None:
+    assert css.reclaimer is not None
+    over = css.reclaimer.held(css.cgroup) + (css.swap_pages if memsw else 0) - pages
+    if over > 0:
         css.reclaimer.reclaim(css.cgroup, over, may_swap=not memsw)
-    return css.pages + (css.swap_pages if memsw else 0)
+    return css.reclaimer.held(css.cgroup) + (css.swap_pages if memsw else 0)
 
 
 def _set_tcp(css: Memory, pages: int) -> None:

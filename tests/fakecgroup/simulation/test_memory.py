@@ -6,7 +6,9 @@ from errno import EAGAIN
 
 import pytest
 
-from fakecgroup import Kernel, Workload
+from fakecgroup import Kernel, ProcessTable, Workload
+from fakecgroup.tasks.joined_processes import JoinedProcesses
+from fakecgroup.tasks.usage import MemoryUse
 
 _MIB = 1 << 20
 
@@ -407,3 +409,18 @@ def test_what_can_be_reclaimed_of_the_page_cache_is_inactive() -> None:
     kernel.advance(1)
     stat = dict(line.split() for line in kernel.read("/a/memory.stat").splitlines())
     assert (int(stat["inactive_file"]) >> 20, int(stat["active_file"]) >> 20, int(stat["file"]) >> 20) == (40, 60, 100)
+
+
+def test_page_cache_of_real_processes_is_no_reason_to_kill_simulated_ones() -> None:
+    real = ProcessTable()
+    kernel = _kernel(processes=JoinedProcesses(real))
+    _make(kernel, "/a")
+    _spawn(kernel, "/a", _hold(20))
+    program = real.add()
+    has = {program: MemoryUse(anon=4096)}
+    real.memory_of = lambda pid: has.get(pid, MemoryUse())
+    kernel.write("/a/cgroup.procs", str(program))
+    has[program] = MemoryUse(anon=4096 + 10 * _MIB, file=40 * _MIB)
+    assert _mib(kernel, "/a/memory.current") == 70
+    kernel.write("/a/memory.max", "40M")
+    assert (_killed(kernel), _keys(kernel, "/a/memory.events")["oom"]) == ([], 0)
