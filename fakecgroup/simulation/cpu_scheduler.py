@@ -74,7 +74,7 @@ class Demand(Part):
 class Node(Part):
     """A group of the cpu controller that has processes here or below. The sums are in billionths of a CPU."""
 
-    __slots__ = ("asked", "claims", "group", "limited", "most", "parent", "parts", "weights")
+    __slots__ = ("asked", "changed", "claims", "group", "limited", "most", "ordered", "parent", "parts", "weights")
 
     def __init__(self, weight: int, most: float, group: Group, parent: Node | None) -> None:
         super().__init__(weight)
@@ -82,6 +82,8 @@ class Node(Part):
         self.group = group
         self.parent = parent
         self.parts: list[Part] = []
+        self.ordered = False  # the parts are in the order of their thresholds
+        self.changed = True  # something below claims more or less than when it was last given its rate
         self.weights = 0  # of its parts
         self.claims = 0  # of its parts
         self.asked = 0  # by its parts if there were no quota here or below
@@ -97,6 +99,13 @@ class Node(Part):
         """Add a part, which claims nothing yet."""
         self.parts.append(part)
         self.weights += part.weight
+        self.ordered = False
+
+    def order(self) -> None:
+        """Bring the parts into the order of their thresholds."""
+        if not self.ordered:
+            self.parts.sort(key=_by_threshold)
+            self.ordered = True
 
     def level(self, rate: float) -> float | None:
         """Up to which threshold parts get what they claim, if they get so many CPUs together; None: all do.
@@ -108,7 +117,7 @@ class Node(Part):
             return None
         if len(self.parts) == 1:
             return room / weights
-        self.parts.sort(key=_by_threshold)
+        self.order()
         for part in self.parts:
             if part.threshold * weights > room:
                 return room / weights
@@ -117,7 +126,8 @@ class Node(Part):
         return None
 
     def add(self, more: int, more_asked: int) -> None:
-        """Add to what the parts claim, here and above."""
+        """Add to what the parts claim, here and above: one of them claims more or less."""
+        self.ordered = False
         node: Node | None = self
         while node is not None and (more or more_asked):
             node.claims += more
@@ -125,7 +135,10 @@ class Node(Part):
             its = node.claims if node.claims < node.most else round(node.most)
             more = its - node.claim
             node.claim, node.threshold = its, its / node.weight
+            node.changed = True
             node = node.parent
+            if node is not None:
+                node.ordered = False
 
 
 class Lane:
@@ -323,7 +336,9 @@ class Scheduler:
 
     def _give(self, node: Node, rate: float) -> None:
         """Divide what a group gets among its parts, by weight."""
-        node.rate = rate
+        if rate == node.rate and not node.changed:
+            return
+        node.rate, node.changed = rate, False
         level = node.level(rate)
         for part in node.parts:
             its = part.claim / _NANO if level is None or part.threshold <= level else part.weight * level / _NANO
@@ -375,7 +390,7 @@ class Scheduler:
             if claims <= room:
                 return claim / _NANO
         weights = parent.weights
-        parent.parts.sort(key=_by_threshold)
+        parent.order()
         for part in parent.parts:
             if part is node:
                 continue
