@@ -21,9 +21,9 @@ _GROWTH = (10, 100, 1000)  # cgroups
 def _phases(chance: random.Random) -> Workload:
     """Phases of 10 to 40 s, in which a process wants different amounts of CPU, or sleeps."""
     phases: list[dict[str, object]] = [
-        {"for": f"{chance.randrange(10, 40)}s", "cpu": chance.choice((0.05, 0.1, 0.2, 0.4, 0.7, 1.0))},
+        {"for": f"{chance.randrange(10, 40)}s", "cpu": chance.choice((0.05, 0.1, 0.2, 0.4, 0.7))},
         {"sleep": f"{chance.randrange(10, 40)}s"},
-        {"for": f"{chance.randrange(10, 40)}s", "cpu": chance.choice((0.1, 0.3, 1.0))},
+        {"for": f"{chance.randrange(10, 40)}s", "cpu": chance.choice((0.1, 0.2, 0.5))},
     ]
     return Workload(phases, loop="forever", delay=f"{chance.randrange(20_000)}ms")
 
