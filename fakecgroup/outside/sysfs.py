@@ -43,7 +43,7 @@ def cpu_directory(real: Directory, machine: Machine, personality: Personality) -
     """/sys/devices/system/cpu (drivers/base/cpu.c, topology.c, cacheinfo.c)."""
     every = cpu_list(range(machine.cpus))
     made = {path: entry for path, entry in real.items() if not re.match(r"cpu\d+/", path)}
-    kernel_max = 255 if personality.has("NR_CPUS_256") else 8191
+    kernel_max = max(255 if personality.has("NR_CPUS_256") else 8191, machine.cpus - 1)
     lists = {"online": every, "present": every, "possible": every, "offline": "", "isolated": "", "nohz_full": ""}
     for name, text in {**lists, "kernel_max": str(kernel_max), "smt/active": "0"}.items():
         if name in made or name in ("online", "present", "possible"):

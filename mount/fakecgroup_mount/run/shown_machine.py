@@ -20,6 +20,7 @@ from fakecgroup.outside.sysfs import (
 )
 
 _SYSTEM = Path("/sys/devices/system")
+_HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
 
 
 class ShownMachine(NamedTuple):
@@ -51,7 +52,23 @@ def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine
     cpus = "cpus" in given and machine.cpus != os.cpu_count()
     nodes = "numa_nodes" in given and machine.numa_nodes != _count_nodes()
     memory = "memory" in given and machine.memory != os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return ShownMachine(cpus or nodes, memory or nodes or "swap" in given or "hugepages" in given)
+    swap = "swap" in given and machine.swap != _swap()
+    huge_pages = (
+        "hugepages" in given and {size: machine.huge_page_count(size) for size in machine.huge_pages} != _huge_pages()
+    )
+    return ShownMachine(cpus or nodes, memory or nodes or swap or huge_pages)
+
+
+def _swap() -> int:
+    """The bytes of this machine's swap."""
+    lines = _text(Path("/proc/meminfo")).splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("SwapTotal:"))
+
+
+def _huge_pages() -> dict[int, int]:
+    """How many huge pages this machine has, by their sizes in bytes."""
+    sizes = {int(name[len("hugepages-") : -len("kB")]) * 1024: name for name in _names(_HUGE_PAGES)}
+    return {size: int(_text(_HUGE_PAGES / name / "nr_hugepages") or 0) for size, name in sizes.items()}
 
 
 def _count_nodes() -> int:
@@ -70,7 +87,7 @@ def directories(shown: ShownMachine, machine: Machine, personality: Personality)
         made[str(_SYSTEM / "node")] = nodes
         made["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
     if shown.memory:
-        made["/sys/kernel/mm/hugepages"] = huge_page_directory(machine)
+        made[str(_HUGE_PAGES)] = huge_page_directory(machine)
     return {path: directory for path, directory in made.items() if os.path.isdir(path)}
 
 
