@@ -23,7 +23,8 @@ ms, so that figures on two CPUs spread more than on a machine that has them.
 |---|---|
 | exact | is that of all runs |
 | 2 % | is within 2 %, or one tick of the scheduler (4 ms), of the mean of the runs: shares of one CPU |
-| a batch | is not more than 64 pages, which a CPU is charged at once, outside of the runs |
+| a batch | is not more than 64 pages, which a CPU is charged at once, outside of the runs; or 2 % of what is held |
+| a sleep | is not more than a sleep for a batch outside of the runs: 17 `high` events, 100 ms of pressure; or 2 % |
 | ±1 per 100 | is not more than 1 per 100 periods outside of the runs |
 | spread | is not more than 2 %, or of times one tick, outside of the runs |
 """

@@ -47,6 +47,8 @@ def _within_a_batch(runs: Sequence[float], model: float) -> bool:
 
 
 _BATCH = 64 * 4096.0  # bytes that a CPU is charged at once
+_EVENTS_OF_A_SLEEP = 17.0  # of `high`, before a process sleeps for a batch: one, and one for each retry
+_SLEEP = 100_000.0  # µs
 _TICK = 4000.0  # µs: tasks are preempted at ticks
 
 EXACT = Rule("exact", lambda runs, model: set(runs) == {model})
@@ -54,6 +56,9 @@ SHARE = Rule("2 %", _near)
 SPREAD = Rule("spread", _in_spread(0.0))
 SPREAD_OF_TIME = Rule("spread", _in_spread(_TICK))
 BATCH = Rule("a batch", _within_a_batch)
+HELD = Rule("a batch", _in_spread(_BATCH))
+HIGH_EVENTS = Rule("a sleep", _in_spread(_EVENTS_OF_A_SLEEP))
+HIGH_PRESSURE = Rule("a sleep", _in_spread(_SLEEP))
 PERIODS = Rule("±1 per 100", _one_per_hundred)
 
 
@@ -61,8 +66,14 @@ def rule_for(one: Expectation, entry: Entry) -> Rule:
     """The rule for what an expectation asks for."""
     if one.file is None or one.key == "oom_kill":
         return EXACT
-    if one.file.endswith(("memory.peak", "memory.current")):
+    if one.file.endswith("memory.peak"):
         return BATCH
+    if one.file.endswith("memory.current"):
+        return HELD
+    if one.file.endswith("memory.pressure"):
+        return HIGH_PRESSURE
+    if one.key == "high":
+        return HIGH_EVENTS
     if one.key in ("nr_periods", "nr_throttled"):
         return PERIODS
     if entry.name.startswith("tree-1-"):
