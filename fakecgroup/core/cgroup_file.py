@@ -38,5 +38,10 @@ class CgroupFile(Inode):
         return not self.removed
 
     @property
+    def seen_by_inotify(self) -> bool:
+        """True if inotify(7) sees its events. 5.10 wakes only those who poll for an event of a pressure trigger."""
+        return not self.has_trigger or self.cgroup.hierarchy.personality.at_least(6, 12)
+
+    @property
     def nlink(self) -> int:
         return 0 if self.removed and self.cgroup.hierarchy.personality.at_least(7, 2) else 1

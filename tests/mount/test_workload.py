@@ -236,3 +236,18 @@ def test_a_pressure_trigger_wakes_who_polls(scenario: Scenario) -> None:
         poller.register(file, select.POLLPRI)
         assert poller.poll(20_000) == [(file.fileno(), select.POLLPRI)]
         assert poller.poll(20_000) == [(file.fileno(), select.POLLPRI)]
+
+
+@pytest.mark.parametrize(("kernel", "sees"), [("5.10", False), ("6.12", True)])
+def test_inotify_sees_the_event_of_a_trigger_on_later_kernels(
+    scenario: Scenario, inotify: int, kernel: str, sees: bool
+) -> None:
+    """Booted: 5.10 no, 6.12 yes."""
+    tree = scenario(BUSY, speed="5", kernel=kernel)
+    with open(tree / "app" / "cpu.pressure", "r+b", buffering=0) as file:
+        file.write(b"some 150000 1000000")
+        watch(inotify, tree / "app" / "cpu.pressure")
+        poller = select.poll()
+        poller.register(file, select.POLLPRI)
+        assert poller.poll(20_000)
+        assert bool(events(inotify, 2)) == sees

@@ -197,6 +197,7 @@ class Session:
 
     def _notify(self, file: CgroupFile) -> None:
         """`Kernel.on_notify`: wakes up pollers and inotify watchers of `file`."""
-        if file in self._nodes.by_inode:  # a watch keeps its node; kernfs_notify_workfn skips unknown inodes too
+        # a watch keeps its node; kernfs_notify_workfn skips unknown inodes too
+        if file in self._nodes.by_inode and file.seen_by_inotify:
             self._modify_events.add(file)
         self._requests.pollers.wake(file)
