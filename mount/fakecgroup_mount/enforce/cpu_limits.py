@@ -136,8 +136,6 @@ class CpuLimits:
 
     def _look_at(self, one: _Limited) -> None:
         quota, group = one.quota, one.quota.group
-        if group.active and group.boundary <= time.monotonic_ns():
-            self._even_out(one)
         used = busy = 0
         astray = []
         for tgid, before in one.run.items():
@@ -150,6 +148,8 @@ class CpuLimits:
                     astray.append(tgid)
         one.counted += used
         now = time.monotonic_ns()
+        if group.active and group.boundary <= now:
+            quota.correct(self._missed(one))
         quota.use(now, used, busy)
         if group.throttled and (one.run.keys() - one.held or astray):
             with self._lock:
@@ -161,10 +161,10 @@ class CpuLimits:
                 self._let_go(one, set(one.held))
         one.due = now + quota.next_look(now)
 
-    def _even_out(self, one: _Limited) -> None:
-        """Takes what processes have used that have exited between two looks."""
+    def _missed(self, one: _Limited) -> int:
+        """ns that processes have used that have exited between two looks; negative after too many."""
         with self._lock:
             accounted = self._account(one.css.cgroup) - one.accounted
         missed = accounted - one.counted - one.corrected
         one.corrected += missed
-        one.quota.correct(missed)
+        return missed

@@ -19,7 +19,8 @@ from fakecgroup.controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from fakecgroup.core.cftype import PAGE_SIZE
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
-from fakecgroup.effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM
+from fakecgroup.effects.charge import CHARGE_BATCH, MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES
+from fakecgroup.effects.high_delay import overage, sleep
 from fakecgroup.simulation.oom_killer import UNKILLABLE, Candidate, OomKiller
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.enforce import footprint
@@ -33,8 +34,12 @@ from fakecgroup_mount.host.usage import parent_of
 
 log = logging.getLogger(__name__)
 
+_HZ = 250
 _MUCH = 1 << 20  # bytes
 _DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
+
+
+_NONE = 1 << 63  # bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +47,8 @@ class _Limited:
     """A cgroup with a limit: bytes, its processes, and when it is to be looked at next."""
 
     css: Memory
-    limit: int = 1 << 63  # none
+    limit: int = _NONE
+    high: int = _NONE
     tgids: list[int] = field(default_factory=list)
     due: float = 0.0  # monotonic
     precise: float = 0.0  # the next precise look, as pages that are shared become private
@@ -52,10 +58,17 @@ class _Limited:
     lowered: bool = False  # it was over the limit when that was written
     doubted: bool = False  # the log says that what is uncertain was left alone
 
-    def take(self, limit: int) -> None:
-        """Begins a new list of processes; the limit may have been written."""
+    held: set[int] = field(default_factory=set)  # stopped until there is room, as the OOM killer is disabled
+    asleep: dict[int, float] = field(default_factory=dict)  # stopped for memory.high, until a monotonic time
+    surplus: int = 0  # bytes that a quick look counts too much
+
+    def take(self, limit: int, high: int) -> None:
+        """Begins a new list of processes; the limits may have been written."""
         self.tgids = []
         self.due = 0.0
+        self.high, raised = high, high > self.high
+        if raised:
+            self.asleep = dict.fromkeys(self.asleep, 0.0)
         if limit != self.limit:
             self.lowered, self.limit, self.precise, self.enough, self.doubted = limit < self.limit, limit, 0.0, 0, False
 
@@ -94,7 +107,7 @@ class MemoryLimits:
         self.idle = True
         for cgroup in root.descendants():
             css = cgroup.csses.get("memory")
-            if isinstance(css, Memory) and css.max != PAGE_COUNTER_MAX:
+            if isinstance(css, Memory) and min(css.max, css.high) != PAGE_COUNTER_MAX:
                 self.idle = False
             for tid, tgid in cgroup.tasks.items():
                 if tid == tgid and not is_simulated(tgid):
@@ -109,8 +122,12 @@ class MemoryLimits:
                 one = limited.get(css)
                 if one is None:
                     one = limited[css] = known.get(css) or _Limited(css)
-                    one.take(_limit(css))
+                    one.take(_limit(css), _high(css))
                 one.tgids.append(tgid)
+        for css, one in known.items():
+            members = set(one.tgids) if css in limited else set()
+            for tgid in (one.held | one.asleep.keys()) - members:
+                self._let_go(one, tgid)
         self._limited = sorted(limited.values(), key=lambda one: -sum(1 for _ in one.css.cgroup.lineage()))
 
     def _enter(self, tgid: int, cgroup: Cgroup) -> None:
@@ -127,8 +144,19 @@ class MemoryLimits:
         stayed = [above for above in lineage if all(above in place.lineage() for place in since)]
         self._ledger.place(tgid, lineage, stayed, anon)
 
+    def _let_go(self, one: _Limited, tgid: int) -> None:
+        """Lets a process go on. The lock is held."""
+        one.held.discard(tgid)
+        one.asleep.pop(tgid, None)
+        for why in (one, (one, "high")):
+            self._processes.let_go(tgid, why)
+        one.css.waiting = tuple(one.held)
+
     def release(self) -> None:
-        """Nobody is held."""
+        """Lets everybody go on. The caller holds the lock."""
+        for one in self._limited:
+            for tgid in one.held | one.asleep.keys():
+                self._let_go(one, tgid)
 
     # -- looks, without the lock ---------------------------------------------------------------------------
 
@@ -142,10 +170,14 @@ class MemoryLimits:
             most = self._at_most(one)
             room = max(one.limit, one.enough) - most
             one.lowered = one.lowered and room < 0
-            if room < 0 or (most > one.limit and one.precise <= now):
+            suspect = most > min(one.limit, one.high) or bool(one.held)
+            if room < 0 or (suspect and one.precise <= now):
                 self._look_closely(one, most)
                 room = max(one.limit, one.enough) - most
-            one.due = min(now + next_look(room), one.precise if most > one.limit else now + LONGEST)
+            if one.asleep or most - one.surplus > one.high:
+                self._slow_down(one, most - one.surplus, now)
+            room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
+            one.due = min(now + next_look(room), one.precise if suspect else now + LONGEST)
         return max(0.0, min((one.due for one in self._limited), default=now + LONGEST) - time.monotonic())
 
     def _at_most(self, one: _Limited) -> int:
@@ -172,8 +204,18 @@ class MemoryLimits:
         total = one.css.usage * PAGE_SIZE
         total += sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
         room = one.limit + margin(one.limit) - total
+        one.surplus = most - total
+        waits = one.css.oom_kill_disable and not one.css.on_dfl
+        if one.held and (room >= 0 or not waits):
+            with self._lock:
+                for tgid in list(one.held):
+                    self._let_go(one, tgid)
+        if room < 0 and waits:
+            self._let_wait(one)
+            one.enough, one.precise = most, began + LONGEST / 2
+            return
         if room < 0 and not self._out_of_memory(one):
-            one.enough, one.precise = 1 << 63, began + LONGEST
+            one.enough, one.precise = _NONE, began + LONGEST
             return
         if room >= 0 and not one.doubted and sum(what.share for what in found.values()) > one.limit + margin(one.limit):
             one.doubted = True
@@ -189,8 +231,6 @@ class MemoryLimits:
         with self._lock:
             css = one.css
             if css.cgroup.dead or _limit(css) != one.limit:
-                return False
-            if css.oom_kill_disable and not css.on_dfl:
                 return False
             victims = self._killer.victims(css.cgroup)
             if not victims:
@@ -208,6 +248,39 @@ class MemoryLimits:
             release_memory(pidfd)
             os.close(pidfd)
         return True
+
+    def _let_wait(self, one: _Limited) -> None:
+        """Stops those that have grown, until there is room, or the OOM killer may work (mem_cgroup_oom)."""
+        css = one.css
+        growing = {tgid for tgid, more in one.grown.items() if more > 0} - one.held
+        with self._lock:
+            for tgid in growing:
+                if self._candidate(tgid) is not None:
+                    one.held.add(tgid)
+                    self._processes.hold(tgid, one)
+                    css.note_event("max", MAX_BEFORE_KILL)
+                    css.note_failure("memory.", MAX_BEFORE_KILL + 1)
+                    css.note_event("oom")
+                    css.note_full()
+                    css.signal_oom()
+            css.waiting = tuple(one.held)
+
+    def _slow_down(self, one: _Limited, usage: int, now: float) -> None:
+        """Stops those that have grown over memory.high for as long as a kernel has them sleep, batch by batch."""
+        css = one.css
+        over = overage(usage // PAGE_SIZE, one.high // PAGE_SIZE)
+        jiffies = sleep(CHARGE_BATCH, over, 0, _HZ)
+        with self._lock:
+            for tgid in [tgid for tgid, until in one.asleep.items() if until <= now]:
+                one.asleep.pop(tgid)
+                self._processes.let_go(tgid, (one, "high"))
+            for tgid, more in one.grown.items():
+                batches = more // PAGE_SIZE // CHARGE_BATCH
+                if over and batches > 0 and tgid not in one.asleep:
+                    css.note_event("high", batches * (1 + MAX_RECLAIM_RETRIES if jiffies else 1))
+                    if jiffies and self._candidate(tgid) is not None:
+                        one.asleep[tgid] = now + batches * jiffies / _HZ
+                        self._processes.hold(tgid, (one, "high"))
 
     def _kill(self, tgid: int) -> int:
         """Kills a process; returns a pidfd of it."""
@@ -237,7 +310,7 @@ def _limits_above(cgroup: Cgroup) -> Iterator[Memory]:
     css = cgroup.effective_css("memory")
     if isinstance(css, Memory):
         for above in css.counters():
-            if above.max != PAGE_COUNTER_MAX:
+            if min(above.max, above.high) != PAGE_COUNTER_MAX:
                 yield above
 
 
@@ -247,7 +320,12 @@ def _limit(css: Memory) -> int:
         swap = min(css.swap_max * PAGE_SIZE, css.machine.swap)
     else:
         swap = min((css.memsw_max - css.max) * PAGE_SIZE, css.machine.swap) if css.swappiness else 0
-    return css.max * PAGE_SIZE + max(0, swap)
+    return _NONE if css.max == PAGE_COUNTER_MAX else css.max * PAGE_SIZE + max(0, swap)
+
+
+def _high(css: Memory) -> int:
+    """Bytes of memory.high, above which processes are slowed down."""
+    return _NONE if css.high == PAGE_COUNTER_MAX or not css.on_dfl else css.high * PAGE_SIZE
 
 
 def _distinct(tgids: Iterable[int]) -> Iterator[tuple[int, Footprint]]:

@@ -11,7 +11,7 @@ import math
 from fakecgroup.effects.bandwidth import Group
 
 SHORTEST, IDLE = 1_000_000, 20_000_000  # ns between two looks: near the end of the runtime, and at most
-_MOST_DEBT = 10  # periods
+_MOST_DEBT = 100  # periods
 
 
 class Quota:

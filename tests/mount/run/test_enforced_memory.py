@@ -118,3 +118,21 @@ def test_v1_counts_in_its_own_files(sandboxed: Sandboxed) -> None:
         str(64 << 20),
         "oom_kill 1",
     ]
+
+
+def test_over_memory_high_a_process_sleeps_and_lives(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
+        until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo asleep
+        echo max >a/memory.high; wait $process; echo; {EVENTS} | grep -c ' high 0 '"""
+    done = sandboxed(f"{script} || true", enforce="memory")
+    assert told(done) == ["asleep", "ready", "0"]
+
+
+def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -> None:
+    script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a
+        echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
+        until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done; cut -d' ' -f3 /proc/$process/stat
+        echo 300M >a/memory.limit_in_bytes; wait $process; echo; tail -2 a/memory.oom_control"""
+    assert told(sandboxed(script, enforce="memory", layout="v1")) == ["T", "ready", "under_oom 0", "oom_kill 0"]
