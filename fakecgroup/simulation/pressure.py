@@ -183,6 +183,8 @@ class Pressure:
     def _stalls(cgroup: Cgroup, name: str, first: int) -> Stalls:
         stalls = cgroup.stalls.get(name)
         if stalls is None:
-            stalls = Stalls(first, interval(_HZ))
+            every = interval(_HZ)
+            made = cgroup.atime  # the averages are updated each so often from then on (psi_group_init)
+            stalls = Stalls(first - (first - made) % every, every)
             cgroup.stalls = {**cgroup.stalls, name: stalls}
         return stalls

@@ -424,3 +424,14 @@ def test_page_cache_of_real_processes_is_no_reason_to_kill_simulated_ones() -> N
     assert _mib(kernel, "/a/memory.current") == 70
     kernel.write("/a/memory.max", "40M")
     assert (_killed(kernel), _keys(kernel, "/a/memory.events")["oom"]) == ([], 0)
+
+
+@pytest.mark.parametrize("step", [20.0, 1.0, 0.25, 0.01])
+def test_pressure_does_not_depend_on_the_steps_of_time(step: float) -> None:
+    """The averages are updated each 2.004 s from when the cgroup was made: with 15 percent once, then with 100."""
+    kernel = _kernel()
+    _make(kernel, "/a", max=8)
+    kernel.spawn("/a", Workload([_hold(20)], oom_score_adj=-1000, delay="1700ms"))
+    for _ in range(int(20 / step)):
+        kernel.advance(step)
+    assert kernel.read("/a/memory.pressure").startswith("some avg10=80.33 ")
