@@ -30,7 +30,7 @@ from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.statfs import StatfsCalls
 from fakecgroup_mount.calls.sysinfo import SysinfoCall
-from fakecgroup_mount.calls.told_affinities import ToldAffinities
+from fakecgroup_mount.calls.told_affinities import ToldAffinities, real_cpus
 from fakecgroup_mount.calls.unshare import UnshareCall
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.live.passing_time import PassingTime
@@ -57,11 +57,10 @@ def handlers(
     tree.use_namespaces(namespaces.root_to_delegate)
     limits = PrlimitCalls(tree, processes, first)
     proc = ProcFiles(tree, namespaces, limits)
-    real_cpus = sorted(os.sched_getaffinity(0))
-    told = ToldAffinities(real_cpus, tree.kernel.machine.cpus)
+    told = ToldAffinities(real_cpus(tree.kernel.machine, parts), tree.kernel.machine.cpus)
     affinities = SchedAffinityCalls(tree, told)
     simulated_files = SimulatedFiles(tree, *simulated)
-    machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(real_cpus))
+    machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(os.sched_getaffinity(0)))
     mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}, machine.texts)
     threading.Thread(target=mountinfo.serve, daemon=True).start()
     opens = OpenCalls(proc, mountinfo, simulated_files, machine)

@@ -11,12 +11,19 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fakecgroup.machine.machine import Machine
 from fakecgroup.outside.affinities import mapped, mapped_back
 from fakecgroup_mount.seccomp.process import children, thread_group
 
 _START, _PARENT = 19, 1  # fields of /proc/PID/stat, counted after the name
 _MOST = 1000  # threads, before those that are gone are looked for
 _LEVELS = 100  # ancestors that are asked
+
+
+def real_cpus(machine: Machine, parts: frozenset[str]) -> list[int]:
+    """The CPUs that programs run on: no more than the stated machine has, as getcpu(2) tells which it is."""
+    found = sorted(os.sched_getaffinity(0))
+    return found[: machine.cpus] if "cpus" in parts else found
 
 
 class _Asked(NamedTuple):

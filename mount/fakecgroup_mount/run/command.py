@@ -11,6 +11,7 @@ from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
+from fakecgroup_mount.calls.told_affinities import real_cpus
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
@@ -54,9 +55,10 @@ def run(options: argparse.Namespace) -> int:
     os.environ[VARIABLE] = options.layout
     parts = shown.parts | {WORKLOAD} if workload.scenario is not None else shown.parts
     hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
+    cpus = frozenset(real_cpus(kernel.machine, shown.parts))
     covers = directories(shown, kernel.machine, kernel.personality)
     return front.run(
-        lambda mask: Sandbox(hierarchies, code, command, mask, covers),
+        lambda mask: Sandbox(hierarchies, code, command, mask, covers, cpus),
         lambda processes: make_kernel(options, processes),
         workload,
         parts,

@@ -59,6 +59,8 @@ class Sandbox(NamedTuple):
     """The signals that the command starts with blocked."""
     covers: Mapping[str, Directory] = {}
     """What the command sees at these paths instead of what is there."""
+    cpus: frozenset[int] = frozenset()
+    """The CPUs that the command runs on; empty for those that the front has."""
 
 
 def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
@@ -92,6 +94,8 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
 
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
     parent = os.getppid()
+    if sandbox.cpus:
+        os.sched_setaffinity(0, sandbox.cpus)
     unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
     _end_with(parent)
     front.sendall(b"u")

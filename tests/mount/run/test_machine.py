@@ -135,6 +135,12 @@ def test_a_smaller_machine_can_be_stated_too(sandboxed: Sandboxed) -> None:
     assert said(sandboxed("nproc; grep -c '^cpu[0-9]' /proc/stat", cpus="1")).split() == ["1", "1"]
 
 
+def test_the_command_runs_on_no_more_cpus_than_stated(sandboxed: Sandboxed) -> None:
+    script = f"'{sys.executable}' -c 'import ctypes; print(ctypes.CDLL(None).sched_getcpu())'"
+    first = min(os.sched_getaffinity(0))
+    assert {printed(sandboxed, script, cpus="1", **{"numa-nodes": "1"})[0] for _ in range(3)} == {str(first)}
+
+
 def test_the_covers_are_in_no_table_of_mounts(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, "grep -cE 'system/(cpu|node)|bus/(cpu|node)' /proc/self/mountinfo; true") == ["0"]
 
