@@ -24,6 +24,8 @@ _ON_THE_WAY = (
     "7.2 throttles tasks on their way to user mode: of groups below a quota, those with less weight get more than their"
     " share; the model knows no difference"
 )
+_GIVES_WAY = "each time that the busy task wakes, it has the CPU 3 ms later; the model's idle group gives way at once"
+_FIRST = "a group that is no longer throttled has more than its share at first, and its quota is used up earlier"
 _SAMPLED = "nice_usec is sampled at ticks, at which 7.2 often has the other task; cpu.stat's usage agrees"
 
 #: By the kernel ("" for all), the scenario, and the number as `Compared.what` has it ("" for any).
@@ -44,6 +46,9 @@ GAPS: Mapping[tuple[str, str, str], str] = {
     ("", "tree-2-07", ""): _TURNS,
     ("", "tree-2-09", "c/a/b/cpu.stat usage_usec"): _PLACED,
     ("", "tree-2-11", ""): _PLACED,
+    ("6.1", "idle-free", "busy/cpu.stat usage_usec"): _GIVES_WAY,
+    ("6.1", "io-bytes", "app/io.pressure some.total"): _LATENCY,
+    ("6.1", "quota-beside", "limited/cpu.stat throttled_usec"): _FIRST,
     ("7.2", "cpus-pinned", ""): _TURNS,
     ("7.2", "quota-nested", "outer/a/cpu.stat usage_usec"): _ON_THE_WAY,
     ("7.2", "tree-2-06", ""): _TURNS,
