@@ -279,8 +279,6 @@ class World:
                 self._begin_next_phase(process)
 
     def _begin_next_phase(self, process: Process) -> None:
-        if self._changed:
-            self._gather()
         process.number += 1
         if process.number == len(process.workload.phases):
             process.number = 0
@@ -290,6 +288,8 @@ class World:
                 self._exit(process)
                 self._end(process)
                 return
+        if self._changed:
+            self._gather()
         for resource in self.resources:
             resource.begin(process)
             if self._processes.get(process.pid) is not process:
