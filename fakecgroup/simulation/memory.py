@@ -192,7 +192,8 @@ class MemoryResource:
 
     def _show(self, holding: Holding) -> None:
         """Bring the charges of a process up to date."""
-        self._charges.start(holding.process.pid, holding.cgroup)
+        if holding.pages:
+            self._charges.start(holding.process.pid, holding.cgroup)
         self._charges.look(holding.process.pid)
 
     def _counters(self, holding: Holding) -> tuple[Memory, ...]:
