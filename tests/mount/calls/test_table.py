@@ -11,7 +11,7 @@ import pytest
 
 from fakecgroup import outside
 from fakecgroup_mount import calls
-from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS
+from fakecgroup_mount.calls.table import REFUSED_CALLS, TRAPPED_CALLS, trapped
 
 SAME_PAGE = {"prlimit64": "prlimit"}  # the man page that has the call
 
@@ -49,3 +49,17 @@ def test_no_call_is_both_answered_and_refused() -> None:
 def test_the_rooms_docstring_names_each_of_its_modules(room: ModuleType) -> None:
     modules = {path.stem for path in Path(str(room.__file__)).parent.glob("*.py")} - {"__init__"}
     assert modules - set(re.findall(r"\w+", room.__doc__ or "")) == set()
+
+
+@pytest.mark.parametrize(
+    ("parts", "calls"),
+    [
+        ((), set()),
+        (("cpus",), {"sched_setaffinity", "sched_getaffinity"}),
+        (("memory",), {"sysinfo"}),
+        (("cpus", "memory"), {"sched_setaffinity", "sched_getaffinity", "sysinfo"}),
+    ],
+)
+def test_what_tells_of_the_machine_is_trapped_only_for_another_one(parts: tuple[str, ...], calls: set[str]) -> None:
+    of_the_machine = {"sched_setaffinity", "sched_getaffinity", "sysinfo"}
+    assert trapped(frozenset(parts)).keys() & of_the_machine == calls
