@@ -4,6 +4,7 @@
 
     open.py               open(2), openat(2), openat2(2)
     getdents64.py         getdents64(2)
+    stat.py               stat(2), lstat(2), newfstatat(2), statx(2)
     statfs.py             statfs(2), fstatfs(2)
     name_to_handle_at.py  name_to_handle_at(2)
     fork.py               fork(2), vfork(2), clone(2)

@@ -16,7 +16,8 @@ from fakecgroup_mount.calls.path_lookup import lookup
 from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, statfs_type
 
-_OF_TASK = re.compile(rb"^((?:.*?/)?)([0-9]{7,8})(?:/task/\2)?/(\w+)$")
+_OF_TASK = re.compile(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?/(\w+)$")
+_AT_TASK = re.compile(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?(?:/(\w+))?/*$")
 _RESOURCES = (b"cpu", b"memory", b"io")
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 NAMES_OF_TASK = frozenset((*FILES, b"cgroup", b"cpuset"))
@@ -46,13 +47,28 @@ class SimulatedFiles:
         found = _OF_TASK.match(path) if self.begun else None
         if found is None or int(found[2]) < FIRST_SIMULATED or found[3] not in NAMES_OF_TASK:
             return None
-        held = lookup(tid, fd, found[1] or b".")
-        try:
-            at = os.fstat(held)
-            is_root = at.st_ino == _PROC_ROOT_INO and statfs_type(held) == PROC_SUPER_MAGIC
-            return (found[3], int(found[2])) if is_root and at.st_dev == os.stat("/proc").st_dev else None
-        finally:
-            os.close(held)
+        return (found[3], int(found[2])) if _is_proc(tid, fd, found[1]) else None
+
+    @staticmethod
+    def may_be_of_task(path: bytes) -> bool:
+        """Whether a path ends as that of a simulated process's directory or file does."""
+        found = _AT_TASK.match(path)
+        return found is not None and int(found[2]) >= FIRST_SIMULATED and found[3] in (None, *NAMES_OF_TASK)
+
+    def find_any(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int, int] | None:
+        """As `find`, of the directory too, whose name is empty; with the file's number, 0 for the directory.
+
+        None for a process that is gone.
+        """
+        found = _AT_TASK.match(path)
+        if found is None or not _is_proc(tid, fd, found[1]):
+            return None
+        pid, name = int(found[2]), found[3] or b""
+        with self._tree.lock:
+            self._time.catch_up()
+            if self._processes.find(pid) is None:
+                return None
+        return name, pid, sorted(NAMES_OF_TASK).index(name) + 1 if name else 0
 
     def text_of_task(self, name: bytes, pid: int) -> bytes:
         """The text of a file of /proc/PID. Raises FileNotFoundError for a process that is gone."""
@@ -85,3 +101,14 @@ class SimulatedFiles:
             self._time.catch_up()
             unified = kernel.hierarchies[-1]
             return pressure(unified, name.decode().rpartition("/")[2]).encode() if unified.dfl else None
+
+
+def _is_proc(tid: int, fd: int, path: bytes) -> bool:
+    """Whether a path leads a thread to the /proc of our own pid namespace. Raises OSError."""
+    held = lookup(tid, fd, path or b".")
+    try:
+        at = os.fstat(held)
+        ours = at.st_ino == _PROC_ROOT_INO and statfs_type(held) == PROC_SUPER_MAGIC
+        return ours and at.st_dev == os.stat("/proc").st_dev
+    finally:
+        os.close(held)

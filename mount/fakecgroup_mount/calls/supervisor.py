@@ -28,6 +28,7 @@ from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
 from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
+from fakecgroup_mount.calls.stat import StatCalls
 from fakecgroup_mount.calls.statfs import StatfsCalls
 from fakecgroup_mount.calls.sysinfo import SysinfoCall
 from fakecgroup_mount.calls.told_affinities import ToldAffinities, real_cpus
@@ -60,6 +61,7 @@ def handlers(
     told = ToldAffinities(real_cpus(tree.kernel.machine, parts), tree.kernel.machine.cpus)
     affinities = SchedAffinityCalls(tree, told)
     simulated_files = SimulatedFiles(tree, *simulated)
+    stats = StatCalls(simulated_files, first)
     machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(os.sched_getaffinity(0)))
     mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}, machine.texts)
     threading.Thread(target=mountinfo.serve, daemon=True).start()
@@ -76,6 +78,10 @@ def handlers(
         "open": opens.open,
         "openat": opens.openat,
         "openat2": opens.openat2,
+        "stat": stats.stat,
+        "lstat": stats.lstat,
+        "newfstatat": stats.newfstatat,
+        "statx": stats.statx,
         "getdents64": Getdents64Call(tree, simulated[0]).getdents64,
         "fork": forks.fork,
         "vfork": forks.fork,

@@ -26,6 +26,7 @@ _FS_TYPE = "The type of a cgroup file system. A copy of a file of `/proc` is of 
 _PROC = "A file of `/proc` that tells of cgroups, mounts or limits is opened as a copy of its text at that moment."
 _FORK = "`EAGAIN` where `pids.max` is reached. The child is known before it runs."
 _EXIT = "What the thread has used is read before it is gone."
+_STAT = "The directory of a simulated process in `/proc`, and its files, are there."
 _SIGNAL = "A simulated process ends, stops or goes on."
 _MOUNT = "A mount of `cgroup`, `cgroup2` or `cpuset` shows the tree, from the root of the caller's cgroup namespace on."
 _LOCKS = "A program has an `RLIMIT_LOCKS` of its own. The kernel's marks the cgroup that children start in."
@@ -63,6 +64,10 @@ TRAPPED_CALLS = {
     "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY)),
     "openat2": TrappedCall("open", _PROC),
     "getdents64": TrappedCall("getdents64", "A list of `/proc` has simulated processes too.", part=WORKLOAD),
+    "stat": TrappedCall("stat", _STAT, part=WORKLOAD),  # not on arm64
+    "lstat": TrappedCall("stat", _STAT, part=WORKLOAD),  # not on arm64
+    "newfstatat": TrappedCall("stat", _STAT, part=WORKLOAD),
+    "statx": TrappedCall("stat", _STAT, part=WORKLOAD),
     "statfs": TrappedCall("statfs", _FS_TYPE),
     "fstatfs": TrappedCall("statfs", _FS_TYPE),
     "name_to_handle_at": TrappedCall("name_to_handle_at", "The handle of a cgroup holds its id, as kernfs gives it."),

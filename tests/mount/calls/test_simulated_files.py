@@ -70,6 +70,28 @@ def test_a_process_that_is_not_there_has_no_files(inside: Inside) -> None:
     assert inside("cat /proc/9999999/stat 2>&1 || true").endswith("No such file or directory\n")
 
 
+def test_its_directory_and_files_have_attributes(inside: Inside) -> None:
+    script = "cd /proc; for f in /proc/$P $P/stat $P/task/$P/; do stat -c '%F %u %g' $f; done; [ -d $P ] && echo there"
+    assert inside(script).splitlines() == ["directory 0 0", "regular empty file 0 0", "directory 0 0", "there"]
+
+
+def test_a_program_may_ask_for_them_in_each_way(inside: Inside) -> None:
+    program = (
+        "import os, sys; at = os.open('/proc', os.O_RDONLY); p = sys.argv[1]; "
+        "same = os.stat('/proc/' + p).st_ino == os.lstat(p, dir_fd=at).st_ino; "
+        "print(same, os.stat(p + '/stat', dir_fd=at).st_ino != os.stat('/proc/' + p).st_ino)"
+    )
+    assert inside(f'python3 -c "{program}" $P') == "True True\n"
+
+
+def test_a_process_that_is_gone_has_no_attributes(inside: Inside) -> None:
+    assert "No such file" in inside("kill $P; stat /proc/$P 2>&1 || true")
+
+
+def test_a_file_that_it_does_not_have_has_no_attributes(inside: Inside) -> None:
+    assert "No such file" in inside("stat /proc/$P/maps 2>&1 || true")
+
+
 def test_a_list_of_proc_has_it_once_behind_the_real_processes(inside: Inside) -> None:
     program = (
         "import os, sys; at = os.open('/proc', os.O_RDONLY); first = os.listdir(at); "
