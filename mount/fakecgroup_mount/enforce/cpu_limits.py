@@ -15,7 +15,8 @@ from fakecgroup.effects.bandwidth import Group
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.enforce.quota import Quota
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.usage import cpu_clock, parent_of
+from fakecgroup_mount.host.tasks import parent_and_tracer
+from fakecgroup_mount.host.usage import cpu_clock
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +110,8 @@ class CpuLimits:
 
     def _hold(self, one: _Limited) -> None:
         for tgid in one.run.keys() - one.held:
-            if tgid not in self._spared and parent_of(tgid) != os.getpid():
+            parent, tracer = parent_and_tracer(tgid)
+            if tgid not in self._spared and parent != os.getpid() and not tracer:  # a tracer would see the signal
                 one.held.add(tgid)
                 self._processes.hold(tgid, one)
 
@@ -156,6 +158,7 @@ class CpuLimits:
                 self._hold(one)
                 for tgid in astray:
                     self._processes.hold_again(tgid)
+                    self._processes.hold(tgid, one)
         elif one.held and not group.throttled:
             with self._lock:
                 self._let_go(one, set(one.held))

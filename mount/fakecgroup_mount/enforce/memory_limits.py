@@ -35,6 +35,7 @@ from fakecgroup_mount.host.usage import parent_of
 log = logging.getLogger(__name__)
 
 _HZ = 250
+_SPARING = 3  # times the duration of a quick look until the next
 _MUCH = 1 << 20  # bytes
 _DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
 
@@ -177,7 +178,9 @@ class MemoryLimits:
             if one.asleep or most - one.surplus > one.high:
                 self._slow_down(one, most - one.surplus, now)
             room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
-            one.due = min(now + next_look(room), one.precise if suspect else now + LONGEST)
+            due = min(now + next_look(room), one.precise if suspect else now + LONGEST)
+            began, now = now, time.monotonic()
+            one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
         return max(0.0, min((one.due for one in self._limited), default=now + LONGEST) - time.monotonic())
 
     def _at_most(self, one: _Limited) -> int:

@@ -15,6 +15,7 @@ PF_NO_SETAFFINITY = 0x04000000
 FLAGS, START = 6, 19  # in the result of `stat_of`: the 9th and 22nd field of proc_pid_stat(5)
 _KTHREADD = 2
 _PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s+([0-9a-f]+)", re.M)
+_RELATIVES = re.compile(rb"^(PPid|TracerPid):\s+(\d+)", re.M)
 _STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _GONE = ("Z", "X", "")  # states of a zombie, a dead task, and no task
 
@@ -90,6 +91,12 @@ def pending_stops(tgid: int) -> list[signal.Signals]:
     masks = [int(mask, 16) for mask in _PENDING.findall(status)]
     stops = _STOPS if b"\nState:\tT" in status else _STOPS[1:]
     return [number for number in stops if any(mask >> (number - 1) & 1 for mask in masks)]
+
+
+def parent_and_tracer(tgid: int) -> tuple[int, int]:
+    """The parent of a process, and who traces it (ptrace(2)); 0 for nobody."""
+    found = {name: int(pid) for name, pid in _RELATIVES.findall(text_of(f"/proc/{tgid}/status"))}
+    return found.get(b"PPid", 0), found.get(b"TracerPid", 0)
 
 
 def leader(tid: int) -> int:
