@@ -1,4 +1,7 @@
-"""Agents that watch memory pressure and kill, beside the simulated processes of memory_pressure.yaml."""
+"""Agents that watch memory and kill, beside simulated processes.
+
+earlyoom looks at all processes, the machine's own too, so it only says whom it would kill.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ..program import Program, Step
 _OOMD = Path("/usr/lib/systemd/systemd-oomd")
 _MANAGED = Path(__file__).with_name("managed_oom.py")
 _SCENARIO = Path(__file__).with_name("memory_pressure.yaml")
+_SHORTAGE = Path(__file__).with_name("memory_shortage.yaml")
 _SLICE = "/sys/fs/cgroup/app.slice"
 
 
@@ -38,10 +42,30 @@ def _systemd_oomd(layout: str) -> Sequence[Step]:
     ]
 
 
+def _earlyoom(layout: str) -> Sequence[Step]:
+    return [
+        Step(
+            "earlyoom --dryrun -m 10",
+            "under 10 % of the simulated machine's memory it would end the process with the most points in /proc",
+            """earlyoom --dryrun -m 10 -r 1 >log 2>&1 & agent=$!
+            until grep -q 'sending SIGTERM to process' log; do sleep 0.05; done; kill $agent
+            said=$(sed -n 's/^sending SIGTERM to process \\([0-9]*\\) .*/\\1/p' log | head -1)
+            [ "$said" = "$(cat /sys/fs/cgroup/hog/cgroup.procs)" ] && cat /proc/$said/comm || cat log""",
+            "hog",
+        ),
+    ]
+
+
 def _version() -> str:
     """Of Debian's package, as the program has it."""
     said = subprocess.run([_OOMD, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"\((\S+)\)", said)
+    return found[1] if found else ""
+
+
+def _earlyoom_version() -> str:
+    done = subprocess.run(["earlyoom", "-v"], capture_output=True, text=True, check=False)
+    found = re.search(r"earlyoom v?(\S+)", done.stdout + done.stderr)
     return found[1] if found else ""
 
 
@@ -55,5 +79,14 @@ PROGRAMS = (
         options=("--workload", str(_SCENARIO)),
         missing=lambda: "" if _OOMD.exists() else "not installed: systemd-oomd",
         version=_version,
+    ),
+    Program(
+        "earlyoom",
+        "earlyoom",
+        ("earlyoom",),
+        _earlyoom,
+        layouts=("v2",),
+        options=("--workload", str(_SHORTAGE)),
+        version=_earlyoom_version,
     ),
 )
