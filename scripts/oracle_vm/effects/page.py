@@ -17,8 +17,8 @@ words of [simulate](../guides/simulate.md), were played with real processes in b
 
 The kernels ran in QEMU without hardware virtualisation, with time counted in instructions (`-icount`): what else the
 host does changes nothing. A machine has the CPUs that a scenario says, one or two. Two of them run in turns of a few
-ms, so that figures on two CPUs spread more than on a machine that has them. 5.10 and 6.1 hang in such a machine, and have
-figures of one CPU only.
+ms, so that figures on two CPUs spread more than on a machine that has them. 5.10 and 6.1 hang in such a machine:
+they have figures of one CPU only.
 
 | rule | the model agrees if its number |
 |---|---|
