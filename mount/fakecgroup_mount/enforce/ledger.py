@@ -7,7 +7,7 @@ program. Where two counts differ the lesser is certain.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 
 from fakecgroup_mount.enforce.footprint import Footprint
@@ -15,10 +15,14 @@ from fakecgroup_mount.enforce.footprint import Footprint
 
 @dataclass(slots=True)
 class _Entry:
-    """A process: its program, and the bytes that it had when it came into each cgroup that it is in."""
+    """A process: its program, and the bytes that it had when it came into each cgroup that it is in.
+
+    `most` is the most that was, by program: a child may have been forked before its parent has freed it.
+    """
 
     image: object
     before: dict[Hashable, int] = field(default_factory=dict)
+    most: dict[object, dict[Hashable, int]] = field(default_factory=dict)
 
 
 class Ledger:
@@ -31,19 +35,22 @@ class Ledger:
         return tgid in self._entries
 
     def begin(self, tgid: int, image: object, maker: int | None) -> None:
-        """Notes a new process. `maker` is the parent of one that was forked in the cgroup that it is in."""
-        inherited: Mapping[Hashable, int] = {}
+        """Notes a new process. `maker` is the parent of one that was forked in the cgroup that it is in.
+
+        What a program has that its parent never ran is not known to be charged.
+        """
         parent = None if maker is None else self._entries.get(maker)
-        if parent is not None:
-            same = image is None or parent.image == image
-            inherited = parent.before if same else dict.fromkeys(parent.before, 0)
+        inherited = parent.most.get(image, {}) if parent is not None else {}
         self._entries[tgid] = _Entry(image, dict(inherited))
 
     def place(self, tgid: int, cgroups: Collection[Hashable], stayed: Collection[Hashable], anon: int) -> None:
         """Notes the cgroups that a process is in, and above, with `anon` bytes. It has `stayed` in some of them."""
         entry = self._entries[tgid]
         had = entry.before
-        entry.before = {one: min(had[one], anon) if one in had and one in stayed else anon for one in cgroups}
+        entry.before = {one: had[one] if one in had and one in stayed else anon for one in cgroups}
+        most = entry.most.setdefault(entry.image, {})
+        for one, bytes_before in entry.before.items():
+            most[one] = max(most.get(one, 0), bytes_before)
 
     def keep(self, tgids: Collection[int]) -> None:
         """Forgets all other processes."""
@@ -56,6 +63,7 @@ class Ledger:
         if image != entry.image and image is not None:
             entry.image = image
             entry.before = dict.fromkeys(entry.before, 0)
+            entry.most[image] = dict(entry.before)
 
     def before(self, tgid: int, cgroup: Hashable) -> int | None:
         """Bytes that a process had when it came into a cgroup; None if it is not there."""

@@ -89,7 +89,7 @@ class MemoryLimits:
         self._spared = {*UNKILLABLE, os.getpid(), *spared}
         self._ledger = Ledger()
         self.idle = True
-        """No cgroup has a limit."""
+        """No cgroup has a limit or a process."""
         self._limited: list[_Limited] = []
         self._seen: dict[int, int] = {}  # pid -> how many of its charges the ledger knows
         self._dying: dict[int, float] = {}  # pid -> monotonic time until which it is waited for
@@ -113,6 +113,7 @@ class MemoryLimits:
             for tid, tgid in cgroup.tasks.items():
                 if tid == tgid and not is_simulated(tgid):
                     placed[tgid] = cgroup
+                    self.idle = False  # its children are to be seen soon after they start
         self._ledger.keep(placed)
         self._seen = {tgid: seen for tgid, seen in self._seen.items() if tgid in placed}
         known = {one.css: one for one in self._limited}

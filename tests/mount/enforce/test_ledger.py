@@ -51,10 +51,24 @@ def test_a_child_inherits_what_its_parent_had_before(ledger: Ledger) -> None:
     assert ledger.certain(8, "a", seen(60)) == 30 * MIB
 
 
-def test_a_child_that_executes_another_program_inherits_nothing(ledger: Ledger) -> None:
-    ledger.begin(8, "python", 7)
+def test_a_child_inherits_what_its_parent_has_freed_since(ledger: Ledger) -> None:
+    ledger.certain(7, "a", seen(1))
+    ledger.begin(8, "sh", 7)
     ledger.place(8, ["a"], ["a"], 60 * MIB)
-    assert ledger.certain(8, "a", seen(60, image="python")) == 60 * MIB
+    assert ledger.certain(8, "a", seen(60)) == 30 * MIB
+
+
+def test_a_child_inherits_what_its_parent_had_in_another_program(ledger: Ledger) -> None:
+    ledger.renew(7, "python")
+    ledger.begin(8, "sh", 7)
+    ledger.place(8, ["a"], ["a"], 60 * MIB)
+    assert ledger.certain(8, "a", seen(60)) == 30 * MIB
+
+
+def test_of_a_program_that_was_not_seen_before_only_what_it_grows_by_is_certain(ledger: Ledger) -> None:
+    ledger.begin(8, "python", 7)
+    ledger.place(8, ["a"], ["a"], 10 * MIB)
+    assert ledger.certain(8, "a", seen(60, image="python")) == 50 * MIB
 
 
 def test_a_process_that_left_and_came_back_begins_anew(ledger: Ledger) -> None:
