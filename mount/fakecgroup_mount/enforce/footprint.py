@@ -43,10 +43,13 @@ def parent_and_image(tgid: int) -> tuple[int, object]:
 
 
 def footprint(tgid: int) -> Footprint | None:
-    """A precise look, which takes 8 ms for each GiB in small pages; None if it is gone or may not be read."""
+    """A precise look, which takes 8 ms for each GiB in small pages; None if it is gone, may not be read, or executes
+    another program meanwhile.
+    """
+    before = stat_of(tgid)
     found = {name: int(kib) * _KIB for name, kib in _ROLLUP.findall(text_of(f"/proc/{tgid}/smaps_rollup"))}
     stat = stat_of(tgid)
-    if b"Pss_Anon" not in found or not stat:
+    if b"Pss_Anon" not in found or not stat or not before or image_of(before) != image_of(stat):
         return None
     given_up = found.get(b"LazyFree", 0)
     anon, share = (max(0, found.get(name, 0) - given_up) for name in (b"Anonymous", b"Pss_Anon"))
