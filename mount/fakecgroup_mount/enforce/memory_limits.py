@@ -236,6 +236,9 @@ class MemoryLimits:
             css = one.css
             if css.cgroup.dead or _limit(css) != one.limit:
                 return False
+            if self._have_moved(one):
+                self.gather()
+                return True
             victims = self._killer.victims(css.cgroup)
             if not victims:
                 return False
@@ -252,6 +255,13 @@ class MemoryLimits:
             release_memory(pidfd)
             os.close(pidfd)
         return True
+
+    def _have_moved(self, one: _Limited) -> bool:
+        """True if some of the processes may have been elsewhere since they were gathered: that is counted anew."""
+        members, charges = one.css.cgroup.processes(), one.css.cgroup.hierarchy.membership.memory
+        return any(
+            tgid not in members or len(charges.charged_places(tgid)) > self._seen.get(tgid, 0) for tgid in one.tgids
+        )
 
     def _let_wait(self, one: _Limited) -> None:
         """Stops those that have grown, until there is room, or the OOM killer may work (mem_cgroup_oom)."""
