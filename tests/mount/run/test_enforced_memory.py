@@ -12,7 +12,7 @@ BEGIN = """
 set -e; cd /sys/fs/cgroup; echo +memory >cgroup.subtree_control; mkdir a; echo 64M >a/memory.max
 into() { sh -c 'echo $$ >'$1'/cgroup.procs; shift; exec "$@"' sh "$@"; }
 """
-GROW = f"{PYTHON} 'x = bytearray(200 << 20)'"
+GROW = f"{PYTHON} 'import time; x = bytearray(200 << 20); time.sleep(2)'"
 EVENTS = "echo $(cat a/memory.events)"
 WAIT = """
 import time; x = bytearray({mib} << 20); print(end="ready", flush=True); time.sleep({seconds})
