@@ -83,7 +83,7 @@ def test_the_answers_of_a_learnt_kernel_are_compared(pytester: pytest.Pytester) 
 
 
 def test_the_gaps_of_a_learnt_kernel_are_expected_failures(pytester: pytest.Pytester) -> None:
-    options = ("--cgroup-kernel=debian-6.16-cloud-amd64.kernel", "--cgroup-family=kernel_memory")
+    options = ("--cgroup-kernel=debian-6.16-cloud-amd64.kernel", "--cgroup-family=io")
     outcomes = pytester.runpytest_inprocess(*SUITE[:2], *options).parseoutcomes()
     assert outcomes["xfailed"] > 0
     assert "failed" not in outcomes
