@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from errno import EINVAL, ENODATA, ENOENT, ENOSYS, ENOTTY, EPROTO, ERANGE
+from errno import EINVAL, ENODATA, ENOENT, ENOSYS, ENOTTY, ENXIO, EPROTO, ERANGE
 from itertools import count
 from struct import Struct
 from typing import NoReturn
@@ -143,6 +143,7 @@ class Requests:
             (wire.LISTXATTR, self._listxattr),
             (wire.REMOVEXATTR, self._removexattr),
             (wire.POLL, self._poll),
+            (wire.LSEEK, self._lseek),
             (wire.COPY_FILE_RANGE, self._copy_file_range),
             (wire.IOCTL, self._ioctl),
             (wire.INIT, self._init),
@@ -178,7 +179,7 @@ class Requests:
         )
 
     def _unknown(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        """ENOSYS: the kernel module does without this request. FSYNC then succeeds, SEEK_DATA uses the size."""
+        """ENOSYS: the kernel module does without this request. FSYNC then succeeds."""
         return wire.OUT_HEADER.pack(_OUT, -ENOSYS, unique)
 
     def _no_reply(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
@@ -434,6 +435,13 @@ class Requests:
         if self._waiting and file.inode in self._waiting:
             self._waiting[file.inode].pop(handle, None)
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
+
+    def _lseek(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+        """ENXIO for SEEK_DATA and SEEK_HOLE: a file of size 0 has neither (generic_file_llseek_size).
+
+        The kernel module asks for these two alone. By itself it would answer from the size that it has cached.
+        """
+        return wire.OUT_HEADER.pack(_OUT, -ENXIO, unique)
 
     def _copy_file_range(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         """Copies no bytes, as files have the size 0."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from errno import EIO, ENOENT, ENOSYS, EPROTO
+from errno import EIO, ENOENT, ENOSYS, ENXIO, EPROTO
 from itertools import count
 
 import pytest
@@ -143,9 +143,13 @@ def test_a_bug_at_the_exit_of_a_process_is_logged_once(
     assert caplog.text.count("KeyError: 'a bug'") == 1
 
 
-@pytest.mark.parametrize("opcode", [wire.FSYNC, wire.LSEEK, 63])
+@pytest.mark.parametrize("opcode", [wire.FSYNC, 63])
 def test_an_operation_that_is_not_served_is_enosys(device: Device, opcode: int) -> None:
     assert device.ask(opcode) == (ENOSYS, b"")
+
+
+def test_a_file_has_neither_data_nor_a_hole_to_seek(device: Device) -> None:
+    assert device.ask(wire.LSEEK, device.lookup(b"cgroup.procs"), bytes(24)) == (ENXIO, b"")
 
 
 def test_lookup_says_a_size_to_read_and_getattr_0(device: Device) -> None:
