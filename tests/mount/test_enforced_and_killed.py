@@ -26,8 +26,8 @@ def processes() -> Iterator[HostProcesses]:
 
 @pytest.fixture
 def held(processes: HostProcesses, sleeper: Sleeper) -> subprocess.Popen[bytes]:
-    """A process that is stopped for two limits."""
-    process = sleeper()
+    """A process that is stopped for two limits. Its parent is in another process group, else SIGTSTP does nothing."""
+    process = sleeper(preexec_fn=os.setpgrp)
     processes.watch(process.pid)
     for why in ("one", "two"):
         processes.hold(process.pid, why)
