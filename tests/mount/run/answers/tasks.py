@@ -375,13 +375,15 @@ def many_threads(place: Place) -> Any:
 def end_of_the_parent(place: Place) -> Any:
     """A child that is to die with its parent (PR_SET_PDEATHSIG) leaves the cgroup empty."""
     libc.prctl(36, 1, 0, 0, 0)
+    ours, theirs = os.pipe()
     parent = os.fork()
     if parent == 0:
         place.enter()
         if os.fork() == 0:
             libc.prctl(1, signal.SIGKILL, 0, 0, 0)
+            os.write(theirs, b"+")
             time.sleep(PATIENCE)
-        time.sleep(0.05)
+        os.read(ours, 1)
         os._exit(0)
     os.waitpid(parent, 0)
     status = os.wait()[1]
