@@ -67,7 +67,8 @@ def test_one_that_others_have_stopped_is_not_continued(processes: HostProcesses,
 
 
 @needs_fuse
-def test_a_killed_daemon_leaves_everybody_running(mount: Mount) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_daemon_that_ends_leaves_everybody_running(mount: Mount, number: signal.Signals) -> None:
     tree = mount(enforce="cpu")
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
         try:
@@ -76,23 +77,7 @@ def test_a_killed_daemon_leaves_everybody_running(mount: Mount) -> None:
             (tree / "a" / "cpu.max").write_text("1000 1000000")
             (tree / "a" / "cgroup.procs").write_text(str(busy.pid))
             stopped = stops(busy.pid)
-            os.kill(daemon_of(tree), signal.SIGKILL)
-            assert (stopped, wait_until(lambda: state(busy.pid) == "R")) == (True, True)
-        finally:
-            busy.kill()
-
-
-@needs_fuse
-def test_an_ended_daemon_leaves_everybody_running(mount: Mount) -> None:
-    tree = mount(enforce="cpu")
-    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
-        try:
-            (tree / "cgroup.subtree_control").write_text("+cpu")
-            (tree / "a").mkdir()
-            (tree / "a" / "cpu.max").write_text("1000 1000000")
-            (tree / "a" / "cgroup.procs").write_text(str(busy.pid))
-            stopped = stops(busy.pid)
-            os.kill(daemon_of(tree), signal.SIGTERM)
+            os.kill(daemon_of(tree), number)
             assert (stopped, wait_until(lambda: state(busy.pid) == "R")) == (True, True)
         finally:
             busy.kill()

@@ -14,8 +14,8 @@ from fakecgroup.simulation.words import parse_duration
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 from fakecgroup_mount.tree_options import TREE_OPTIONS, add_tree_options
+from fakecgroup_mount.workload_options import read_text
 
-_BIGGEST = 4 << 20  # bytes
 _MOST_SAMPLES = 100_000
 _POINTS = 600  # of a line in a page
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.scenario
     if options.html is not None:
         _check_library()
-    text = _text(name)
+    text = read_text(name)
     machine = {option: getattr(options, option) for option in TREE_OPTIONS}
     try:
         scenario = read_scenario(text, "standard input" if name == "-" else shown(name))
@@ -73,20 +73,6 @@ def run(options: argparse.Namespace) -> int:
             if not one.holds:
                 print(f"fakecgroup simulate: {unmet(one)}", file=sys.stderr)
     return 0 if outcome.holds else 1
-
-
-def _text(name: str) -> str:
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(_BIGGEST + 1)
-        else:
-            with open(name, "rb") as file:
-                data = file.read(_BIGGEST + 1)
-        return data.decode()
-    except OSError as error:
-        raise MountError(f"{shown(name)}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise MountError(f"{shown(name)}: this is no text in UTF-8") from None
 
 
 def _check_library() -> None:
