@@ -16,15 +16,18 @@ _HIERARCHIES = (b"unified", b"systemd", b"pids", b"memory")  # one of them is th
 _PATIENCE = 30.0  # seconds for an answer, on a busy machine
 
 
-def ask(directory: str, command: str, arguments: dict[str, str]) -> dict[str, object]:
-    """The result of a command. Raises MountError, CommandError for what the daemon refuses."""
+def ask(directory: str, command: str, arguments: dict[str, str], file: int = -1) -> dict[str, object]:
+    """The result of a command. `file` is a descriptor that it needs.
+
+    Raises MountError, CommandError for what the daemon refuses.
+    """
     path = _socket_of(directory)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(path)
             try:
-                messages.send(connection, {"command": command, "arguments": arguments})
+                messages.send(connection, {"command": command, "arguments": arguments}, file)
             except BrokenPipeError:
                 pass  # it has answered before it has read: a stranger
             answer = messages.receive(connection)

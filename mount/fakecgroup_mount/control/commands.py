@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fakecgroup_mount.control import workloads
-from fakecgroup_mount.live.passing_time import PassingTime
+from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 
-Arguments = Mapping[str, str]
-"""What a command needs, by name."""
-
-Command = Callable[[PassingTime, Arguments], dict[str, object]]
+Command = Callable[[ControlledTree, Asked], dict[str, object]]
 """Does a command with the model's lock held; returns what to tell. Raises CommandError."""
 
 COMMANDS: Mapping[str, Command] = {

@@ -7,15 +7,16 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 
 from fakecgroup_mount.control import messages
 from fakecgroup_mount.control.commands import COMMANDS, Command
+from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
-from fakecgroup_mount.live.passing_time import PassingTime
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +29,9 @@ _CREDENTIALS = Struct("=iII")  # struct ucred: pid, uid, gid, as our user namesp
 class ControlServer:
     """The socket at `path`. Only this process's own uid is answered. `close` removes the socket."""
 
-    def __init__(self, path: Path, passing_time: PassingTime, commands: Mapping[str, Command] = COMMANDS) -> None:
+    def __init__(self, path: Path, tree: ControlledTree, commands: Mapping[str, Command] = COMMANDS) -> None:
         self.path = path
-        self._time = passing_time
+        self._tree = tree
         self._commands = commands
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         made = path.with_suffix(f".{os.getpid()}")  # nobody takes it for a stale one before it listens
@@ -70,7 +71,12 @@ class ControlServer:
         if uid != os.geteuid():
             return {"error": f"only the mounter of this tree (uid {os.geteuid()}) may control it", "status": 1}
         try:
-            return self._do(messages.receive(connection))
+            asked, file = messages.receive_with_file(connection)
+            try:
+                return self._do(asked, file)
+            finally:
+                if file >= 0:
+                    os.close(file)
         except messages.MessageError as error:
             return {"error": str(error), "status": 2}
         except CommandError as error:
@@ -83,7 +89,7 @@ class ControlServer:
             log.exception("a command")
             return {"error": "the daemon failed; see its log", "status": 1}
 
-    def _do(self, asked: dict[str, object]) -> dict[str, object]:
+    def _do(self, asked: dict[str, object], file: int) -> dict[str, object]:
         name, arguments = asked.get("command"), asked.get("arguments")
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
             raise CommandError("a command's arguments are texts", 2)
@@ -91,23 +97,31 @@ class ControlServer:
         if command is None:
             raise CommandError(f"this daemon knows no command {name!r}; it knows {', '.join(self._commands)}", 2)
         try:
-            with self._time.lock:
-                self._time.catch_up()
+            with self._tree.time.lock:
+                self._tree.time.catch_up()
                 try:
-                    return {"result": command(self._time, arguments)}
+                    return {"result": command(self._tree, Asked(arguments, file))}
                 finally:
-                    self._time.changed()
+                    self._tree.time.changed()
         except KeyError as error:
             raise CommandError(f"{name}: the argument {error} is missing", 2) from None
 
 
-def start(directory: Path | None, device: str, passing_time: PassingTime) -> ControlServer | None:
-    """Starts the server for the mount with a device number; None, with a line in the log, where it cannot be."""
-    if directory is None:
-        return None
+@contextmanager
+def controlled(directory: Path | None, device: str, tree: ControlledTree) -> Iterator[str | None]:
+    """Takes commands meanwhile for the mount with a device number; yields the socket's path.
+
+    None, with a line in the log, where no socket can be. `directory` is the `runtime_directory`.
+    """
+    control = None
+    if directory is not None:
+        try:
+            remove_stale(directory)
+            control = ControlServer(socket_of(directory, device), tree)
+        except (OSError, RuntimeError) as error:
+            log.warning("no commands are answered: %s", error)
     try:
-        remove_stale(directory)
-        return ControlServer(socket_of(directory, device), passing_time)
-    except (OSError, RuntimeError) as error:
-        log.warning("no commands are answered: %s", error)
-        return None
+        yield None if control is None else os.fspath(control.path)
+    finally:
+        if control is not None:
+            control.close()

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.hints import shown
 from fakecgroup_mount.live.passing_time import PassingTime
 
 
-def add(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, object]:
+def add(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """Begins a scenario, of which `text` is the YAML and `name` the file's name. Returns the names of its workloads."""
     from fakecgroup.scenario import ScenarioError, read_scenario  # these take a while to load
 
     try:
-        scenario = read_scenario(arguments["text"], arguments["name"])
+        scenario = read_scenario(asked.arguments["text"], asked.arguments["name"])
         left_out = [key for key in ("machine", "expect") if getattr(scenario, key)]
-        return {"added": time.add(scenario), "left_out": left_out}
+        return {"added": tree.time.add(scenario), "left_out": left_out}
     except ScenarioError as error:
         raise CommandError(str(error), 2) from None
 
 
-def list_all(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, object]:
+def list_all(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """All workloads, with the processes that are left of each."""
-    if time.scenarios is None:
+    if tree.time.scenarios is None:
         return {"workloads": []}
     return {
         "workloads": [
@@ -33,26 +32,27 @@ def list_all(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, objec
                 "state": "ended" if not one.pids else "paused" if one.paused else "runs",
                 "pids": one.pids,
             }
-            for one in time.scenarios.running()
+            for one in tree.time.scenarios.running()
         ]
     }
 
 
-def remove(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, object]:
+def remove(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """Ends the processes of the workload `name`."""
-    if time.scenarios is not None and _known(time, arguments["name"]):
-        time.scenarios.remove(arguments["name"])
+    name = asked.arguments["name"]
+    if tree.time.scenarios is not None and _known(tree.time, name):
+        tree.time.scenarios.remove(name)
     return {}
 
 
-def pause(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, object]:
+def pause(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """Stops the processes of the workload `name`."""
-    return _pause(time, arguments["name"], True)
+    return _pause(tree.time, asked.arguments["name"], True)
 
 
-def resume(time: PassingTime, arguments: Mapping[str, str]) -> dict[str, object]:
+def resume(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """Lets the processes of the workload `name` go on."""
-    return _pause(time, arguments["name"], False)
+    return _pause(tree.time, asked.arguments["name"], False)
 
 
 def _pause(time: PassingTime, name: str, paused: bool) -> dict[str, object]:

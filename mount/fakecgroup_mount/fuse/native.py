@@ -181,9 +181,9 @@ class Session:
         for opcode in _TIMED:
             self._handlers[opcode] = timed(self._handlers[opcode], after_changes if opcode in _CHANGING else None)
 
-    def tell_control_socket(self, path: str) -> None:
-        """Answers CONTROL_XATTR with the path of the control socket from now on."""
-        self._requests.control_socket = os.fsencode(path)
+    def tell_control_socket(self, path: str | None) -> None:
+        """Answers CONTROL_XATTR with the path of the control socket from now on; None for no socket."""
+        self._requests.control_socket = os.fsencode(path or "")
 
     def inode(self, ino: int) -> Inode | None:
         """The inode with this number, if the kernel module knows it. May be called from any thread."""

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses, Kernel, Processes
+from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
+from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
@@ -81,10 +83,12 @@ def _serve_native(
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
+    time = simulated_part(session, kernel, joined, workload)
     with (
-        simulated_part(session, kernel, joined, device_at(path) or "", workload, runtime_directory()),
         enforced(enforce, kernel, processes, session.lock, session.before_requests),
+        controlled(runtime_directory(), device_at(path) or "", ControlledTree(kernel, time)) as control,
     ):
+        session.tell_control_socket(control)
         collect_seldom()
         ready()
         session.serve()

@@ -22,7 +22,9 @@ from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, trapped
+from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
+from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
@@ -121,10 +123,12 @@ def serve(
     kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     spared = frozenset({front})
+    time = simulated_part(session, kernel, joined, workload)
     with (
-        simulated_part(session, kernel, joined, tree.device, workload, sockets) as time,
         enforced(enforce, kernel, processes, session.lock, session.before_requests, spared),
+        controlled(sockets, tree.device, ControlledTree(kernel, time)) as control,
     ):
+        session.tell_control_socket(control)
         collect_seldom()
         threading.Thread(target=session.serve, daemon=True).start()
         _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)

@@ -13,6 +13,7 @@ import pytest
 
 from fakecgroup import JoinedProcesses, Kernel, ProcessTable
 from fakecgroup_mount.control import messages
+from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.control.server import ControlServer
@@ -22,36 +23,60 @@ from ..conftest import OTHER_UID, needs_root
 
 
 @pytest.fixture
-def passing_time() -> PassingTime:
+def tree() -> ControlledTree:
     processes = JoinedProcesses(ProcessTable())
-    return PassingTime(Kernel(processes=processes), processes, threading.Lock(), lambda before, after: None, 1.0)
+    kernel = Kernel(processes=processes)
+    return ControlledTree(kernel, PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0))
 
 
 @pytest.fixture
-def server(public_directory: Callable[[], Path], passing_time: PassingTime) -> Iterator[ControlServer]:
-    """A server that anybody can reach, with one command."""
+def server(public_directory: Callable[[], Path], tree: ControlledTree) -> Iterator[ControlServer]:
+    """A server that anybody can reach, with three commands."""
 
-    def refuse(time: PassingTime, arguments: object) -> dict[str, object]:
+    def say(tree: ControlledTree, asked: Asked) -> dict[str, object]:
+        return {"said": asked.arguments["text"]}
+
+    def refuse(tree: ControlledTree, asked: Asked) -> dict[str, object]:
         raise CommandError("not today")
+
+    def read(tree: ControlledTree, asked: Asked) -> dict[str, object]:
+        return {"read": os.read(asked.file, 100).decode() if asked.file >= 0 else None}
 
     directory = public_directory() / "sockets"
     directory.mkdir()
-    commands = {"say": lambda time, arguments: {"said": arguments["text"]}, "refuse": refuse}
-    made = ControlServer(socket_of(directory, "0:1"), passing_time, commands)
+    made = ControlServer(socket_of(directory, "0:1"), tree, {"say": say, "refuse": refuse, "read": read})
     made.path.chmod(0o777)
     yield made
     made.close()
 
 
-def asked(path: Path, message: dict[str, object]) -> dict[str, object]:
+def asked(path: Path, message: dict[str, object], file: int = -1) -> dict[str, object]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(os.fspath(path))
-        messages.send(connection, message)
+        messages.send(connection, message, file)
         return messages.receive(connection)
 
 
 def test_a_command_is_done(server: ControlServer) -> None:
     assert asked(server.path, {"command": "say", "arguments": {"text": "x"}}) == {"result": {"said": "x"}}
+
+
+def test_a_command_gets_the_file_that_was_opened_for_it(server: ControlServer, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    with open(tmp_path / "file") as file:
+        assert asked(server.path, {"command": "read", "arguments": {}}, file.fileno()) == {
+            "result": {"read": "content"}
+        }
+    assert asked(server.path, {"command": "read", "arguments": {}}) == {"result": {"read": None}}
+
+
+def test_a_file_is_closed_after_its_command(server: ControlServer) -> None:
+    reading, writing = os.pipe()
+    for command in ("refuse", "say", "nix"):
+        asked(server.path, {"command": command, "arguments": {}}, writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        assert pipe.read() == b""  # nobody holds the other end
 
 
 def test_a_refusal_has_a_status(server: ControlServer) -> None:
@@ -61,8 +86,8 @@ def test_a_refusal_has_a_status(server: ControlServer) -> None:
 @pytest.mark.parametrize(
     ("message", "error"),
     [
-        ({"command": "nix", "arguments": {}}, "this daemon knows no command 'nix'; it knows say, refuse"),
-        ({"command": ["say"], "arguments": {}}, "this daemon knows no command ['say']; it knows say, refuse"),
+        ({"command": "nix", "arguments": {}}, "this daemon knows no command 'nix'; it knows say, refuse, read"),
+        ({"command": ["say"], "arguments": {}}, "this daemon knows no command ['say']; it knows say, refuse, read"),
         ({"command": "say"}, "a command's arguments are texts"),
         ({"command": "say", "arguments": {"text": 1}}, "a command's arguments are texts"),
         ({"command": "say", "arguments": {}}, "say: the argument 'text' is missing"),

@@ -1,0 +1,28 @@
+"""What the commands of `fakecgroup ctl` act on, and what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fakecgroup import Kernel
+from fakecgroup_mount.live.passing_time import PassingTime
+
+
+@dataclass(frozen=True)
+class ControlledTree:
+    """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`)."""
+
+    kernel: Kernel
+    time: PassingTime
+
+
+class Asked(NamedTuple):
+    """What a command is given: texts by name, and the descriptor of a file that the asker has opened.
+
+    `file` is -1 for none. It is closed after the command: who goes on with it takes a copy.
+    """
+
+    arguments: Mapping[str, str]
+    file: int = -1
