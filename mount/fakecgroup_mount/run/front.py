@@ -74,7 +74,7 @@ def run(
                     front.close()
                     enter(make_sandbox(mask), child, ours)
             try:
-                sandbox = _start(pid, front)
+                sandbox = _start(pid, front, ours)
             except BaseException:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
@@ -100,13 +100,15 @@ class _Started(NamedTuple):
         kill_namespace(self.namespace, self.connection.end)
 
 
-def _start(pid: int, front: socket.socket) -> _Started:
+def _start(pid: int, front: socket.socket, server: socket.socket) -> _Started:
     """Maps the ids of the child's user namespace and waits until the child has become the command.
 
     The listener stays open here too. Trapped calls fail with ENOSYS once it is closed everywhere; after the death of
-    the server they are to wait until they are killed. Raises MountError.
+    the server they are to wait until they are killed. Raises MountError, also if the server ends meanwhile: the child
+    may wait for its answer.
     """
     outer = connection = None
+    _await_word(front, server)
     said = front.recv(1)
     if said == b"u":
         outer = namespace_of(pid)
@@ -114,6 +116,7 @@ def _start(pid: int, front: socket.socket) -> _Started:
         front.sendall(b"+")
         said = b""
     while True:
+        _await_word(front, server)
         more, descriptors, _, _ = socket.recv_fds(front, 4096, 3)
         if not more:
             break
@@ -124,6 +127,18 @@ def _start(pid: int, front: socket.socket) -> _Started:
     if outer is None or connection is None or said:
         raise MountError(said.decode(errors="replace"))
     return _Started(outer, connection)
+
+
+def _await_word(front: socket.socket, server: socket.socket) -> None:
+    """Waits for a message of the child. Raises MountError if the server ends without one.
+
+    What the server sends is for the child, so only the end of the connection is looked for.
+    """
+    poller = select.poll()
+    poller.register(front, select.POLLIN)
+    poller.register(server, 0)
+    if front.fileno() not in dict(poller.poll()):
+        raise MountError(f"the daemon behind the tree has ended; see {daemon.log_path()}")
 
 
 def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenCommand) -> int:

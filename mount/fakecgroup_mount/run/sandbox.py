@@ -88,8 +88,14 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
         try:
             front.sendall(said.encode())
         finally:  # even if the front is gone
-            os._exit(1)
+            _end()
     os._exit(_execute(sandbox.command))
+
+
+def _end() -> NoReturn:
+    """Ends this process, even with its filter installed and nobody to answer: exit_group(2) would wait for ever."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("SIGKILL cannot be caught")
 
 
 def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> None:
@@ -115,14 +121,14 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
         if error.errno == ENOENT:
             why = f"the tree goes to {CGROUP_ROOT}, so that must be there"
         raise MountError(f"cannot mount at {error.filename}: {error.strerror}: {why}") from None
-    listener = install(sandbox.filter)
-    socket.send_fds(server, [b"+"], [listener])
     inner = UserAndMountNamespaces(os.getpid())
+    listener = install(sandbox.filter)  # from here on until the server listens, no call may be one that is trapped
     socket.send_fds(front, [LISTENER], [listener, *inner.descriptors])
+    socket.send_fds(server, [b"+"], [listener])
     inner.close()
     os.close(listener)
     if not server.recv(1):
-        os._exit(1)
+        raise ConnectionResetError
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)

@@ -183,7 +183,26 @@ def test_a_sandbox_that_nobody_waits_for_ends_at_once() -> None:
             os._exit(99)  # it would go on as a second front
     front.close()
     server.close()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("step", ["_joined", "_mounted", "handlers", "Listener.start", "_await_end"])
+def test_a_server_that_is_killed_while_the_command_starts_is_one_line(sandboxed: Sandboxed, step: str) -> None:
+    dies = f"""
+import os, signal, sys
+from fakecgroup_mount.cli.program import main
+from fakecgroup_mount.run import server
+def dies(*_): os.kill(os.getpid(), signal.SIGKILL)
+server.{step} = dies
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", dies, "run", "/no/such"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    said = done.stderr.splitlines()
+    if step == "_await_end":  # the command may have been told to start, and say that it is not there
+        said = said[-1:]
+    assert (done.returncode, len(said)) == (1, 1), done.stderr
+    assert said[0].startswith("fakecgroup run: the daemon behind the tree has ended")
 
 
 def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str], subprocess.Popen[str]]) -> None:
