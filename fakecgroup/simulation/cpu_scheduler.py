@@ -144,11 +144,12 @@ class Node(Part):
 class Lane:
     """Processes whose progress depends on each other: those below one quota; or one process without a quota."""
 
-    __slots__ = ("demands", "far", "serial", "tree")
+    __slots__ = ("demands", "far", "serial", "settled", "tree")
 
     def __init__(self, tree: BandwidthTree | Unlimited, demands: list[Demand]) -> None:
         self.tree = tree
         self.demands = demands
+        self.settled = -1  # up to when it was computed
         self.serial = 0  # of its event in the queue
         self.far = _FAR  # ns that are looked ahead; the farther, the longer nothing happens
 
@@ -469,6 +470,9 @@ class Scheduler:
 
     def _settle_lane(self, lane: Lane) -> None:
         now = self._now
+        if lane.settled == now:
+            return
+        lane.settled = now
         tree = lane.tree
         while tree.now < now:
             tree.advance(now)

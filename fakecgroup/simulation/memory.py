@@ -56,12 +56,14 @@ class MemoryResource:
         self._charges = self._hierarchy.membership.memory
         self._holdings: dict[int, Holding] = {}
         self._busy: dict[int, Holding] = {}  # those that grow, ask for memory, sleep or wait
+        self._blocked: set[int] = set()  # those that wait for room
         self._killer = OomKiller(world.machine, self._killable)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim = Reclaim(self._swap, recursive=recursive)
         self._homes: dict[Cgroup, list[Holding]] | None = None
         self._growers: dict[Memory | None, int] = {}  # processes that grow, by what they are charged to
         self._next: int | None = None  # when a limit is reached or a process goes on
+        self._settled = -1  # up to when all that is busy is charged
         world.table.memory_of = self._use_of
         self._hierarchy.membership.reclaimer = self
 
@@ -72,8 +74,7 @@ class MemoryResource:
         self._settle()
         alive = {process.pid for process in processes}
         for pid in [pid for pid in self._holdings if pid not in alive]:
-            del self._holdings[pid]
-            self._busy.pop(pid, None)
+            self._drop(pid)
         for process in processes:
             cgroup = self._hierarchy.cgroup_of(process.pid)
             holding = self._holdings.get(process.pid)
@@ -84,6 +85,7 @@ class MemoryResource:
                 holding.frozen = process.frozen
                 holding.since = max(self._world.now, holding.until)
         self._busy = dict(self._holdings)
+        self._settled = -1
         self._homes = None
         self._retry()
 
@@ -184,6 +186,9 @@ class MemoryResource:
     def _settle(self) -> None:
         """Charge what processes have grown up to now."""
         now = self._world.now
+        if now == self._settled:
+            return
+        self._settled = now
         for holding in self._busy.values():
             grows = now > holding.since and holding.growing(now)
             holding.settle(now)
@@ -387,27 +392,34 @@ class MemoryResource:
         victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
         self._homes = None
         for pid in victims:
-            self._holdings.pop(pid, None)
-            self._busy.pop(pid, None)
+            self._drop(pid)
             self._world.kill(pid)
         return bool(victims)
+
+    def _drop(self, pid: int) -> None:
+        self._holdings.pop(pid, None)
+        self._busy.pop(pid, None)
+        self._blocked.discard(pid)
 
     # -- processes that wait for room ---------------------------------------------------------------------
 
     def _block(self, holding: Holding, name: str) -> None:
         holding.blocked = name
+        self._blocked.add(holding.process.pid)
 
     def _unblock(self, holding: Holding) -> None:
         holding.blocked = None
+        self._blocked.discard(holding.process.pid)
         holding.since = self._world.now
         for css in self._counters(holding):
             css.waiting = tuple(pid for pid in css.waiting if pid != holding.process.pid)
 
     def _retry(self) -> None:
         """Let the processes try again that wait for room, where there is some or the OOM killer may work."""
-        for holding in list(self._holdings.values()):
-            if holding.blocked is None:
-                continue
+        for pid in sorted(self._blocked):
+            holding = self._holdings.get(pid)
+            if holding is None or holding.blocked is None:
+                continue  # an earlier one's room has killed it, or has let it go on
             limit = self._tightest(holding)
             may_kill = holding.blocked == "oom" and limit.css is not None and not limit.css.oom_kill_disable
             others = [one for one in self._busy.values() if one.rate and limit.css in (None, *self._counters(one))]
