@@ -301,7 +301,7 @@ class Kernel:
 
     def stat(self, path: str, caller: Caller = ROOT) -> Stat:
         """The attributes of the inode at `path`. A link is followed."""
-        return self.vfs.getattr(self.walk(path, caller))
+        return self.vfs.stat(self.walk(path, caller), caller)
 
     def mkdir(self, path: str, mode: int = 0o755, caller: Caller = ROOT) -> None:
         """Make a cgroup. Raises what `Vfs.mkdir` does; EEXIST for a path that ends in a dot."""

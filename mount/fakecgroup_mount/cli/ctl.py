@@ -37,6 +37,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         changing = verbs.add_parser(verb, help=does)
         changing.add_argument("name", metavar="NAME", help="as `workload list` shows it")
         changing.set_defaults(do=_change)
+    fault = subjects.add_parser("fault", help="rules that make operations fail, wait, or meet a change")
+    verbs = fault.add_subparsers(dest="verb", required=True, metavar="VERB")
+    adding = verbs.add_parser("add", help="add a rule; prints its id")
+    adding.add_argument("rule", metavar="RULE", help="such as 'write */memory.max = 1*error(EBUSY)->off'")
+    adding.add_argument(
+        "--any-errno", action="store_true", help="take an errno that this kernel gives for no such call"
+    )
+    adding.set_defaults(do=_add_fault)
+    listing = verbs.add_parser("list", help="show the rules, and how often each has fired")
+    listing.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    listing.set_defaults(do=_list_faults)
+    removing = verbs.add_parser("remove", help="take a rule back")
+    removing.add_argument("id", metavar="ID", help="as `fault list` shows it")
+    removing.set_defaults(do=lambda options: ask(options.dir, "fault remove", {"id": options.id}))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -78,6 +92,26 @@ def _list(options: argparse.Namespace) -> None:
         for one in workloads
     ]
     for line in table.lines([_HEAD, *rows], _COLOURS, sys.stdout):
+        print(line)
+
+
+def _add_fault(options: argparse.Namespace) -> None:
+    arguments = {"text": options.rule, "any_errno": "yes" if options.any_errno else "no"}
+    print(ask(options.dir, "fault add", arguments)["id"])
+
+
+def _list_faults(options: argparse.Namespace) -> None:
+    told = ask(options.dir, "fault list", {})
+    if options.output == "json":
+        print(json.dumps({"version": 1, **told}, indent=2))
+        return
+    rules = told["rules"]
+    assert isinstance(rules, list)
+    if not rules:
+        print("no rules are here")
+        return
+    rows = [(str(one["id"]), str(one["fired"]), shown(one["rule"])) for one in rules]
+    for line in table.lines([("ID", "FIRED", "RULE"), *rows], {}, sys.stdout):
         print(line)
 
 

@@ -13,6 +13,7 @@ from typing import NoReturn, TextIO
 
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fault_options import add_fault_options, read_faults
 from fakecgroup_mount.fuse.daemons import daemon_of
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
@@ -125,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
     add_tree_options(mounting)
     add_workload_options(mounting)
     add_enforce_option(mounting)
+    add_fault_options(mounting)
     group = mounting.add_argument_group("the mount")
     group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
     group.add_argument(
@@ -195,11 +197,11 @@ def parser() -> argparse.ArgumentParser:
     simulating.fill = _fill_simulate
     controlling = commands.add_parser(
         "ctl",
-        help="change the simulated processes of a tree that is mounted",
-        description="Asks the daemon behind a tree to do something: to add the workloads of a scenario, list them, "
-        "remove them, stop them or let them go on. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
+        help="change what happens in a tree that is mounted",
+        description="Asks the daemon behind a tree to do something: with the workloads of simulated processes, or with "
+        "the rules of faults. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
         "Only the tree's mounter may ask, and under `run` the sandbox's root.",
-        epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario.",
+        epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario or rule.",
     )
     controlling.fill = _fill_ctl
     conformance = commands.add_parser(
@@ -276,8 +278,11 @@ def _mount(options: argparse.Namespace) -> int:
             raise ValueError("--workload: simulated processes take --transport native")
         if options.enforce and options.transport == "fusepy":
             raise ValueError("--enforce: limits on real processes take --transport native")
+        if options.faults is not None and options.transport == "fusepy":
+            raise ValueError("--faults: rules take --transport native")
         workload = read_workload(options)
         kernel = make_kernel(options)
+        faults = read_faults(options, make_kernel(options))
     except ValueError as error:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
         return 2
@@ -296,6 +301,7 @@ def _mount(options: argparse.Namespace) -> int:
             ready=ready,
             workload=workload,
             enforce=options.enforce,
+            faults=faults,
         )
 
     if options.foreground:

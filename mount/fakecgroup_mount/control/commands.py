@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fakecgroup_mount.control import workloads
+from fakecgroup_mount.control import faults, workloads
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 
 Command = Callable[[ControlledTree, Asked], dict[str, object]]
 """Does a command with the model's lock held; returns what to tell. Raises CommandError."""
+
+BEFORE: Mapping[str, Callable[[ControlledTree], None]] = {"fault add": faults.load_errnos}
+"""What a command needs that takes long: it is done first, without the lock."""
 
 COMMANDS: Mapping[str, Command] = {
     "workload add": workloads.add,
@@ -16,4 +19,7 @@ COMMANDS: Mapping[str, Command] = {
     "workload remove": workloads.remove,
     "workload pause": workloads.pause,
     "workload resume": workloads.resume,
+    "fault add": faults.add,
+    "fault list": faults.list_all,
+    "fault remove": faults.remove,
 }

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakecgroup import Kernel
 from fakecgroup_mount.live.passing_time import PassingTime
+
+if TYPE_CHECKING:
+    from fakecgroup.faults import Faults
+
+
+class Injection(Protocol):
+    """The faults of a tree: `faults` are its rules, `begun` whether there ever was one."""
+
+    begun: bool
+
+    @property
+    def faults(self) -> Faults: ...
 
 
 @dataclass(frozen=True)
@@ -16,6 +28,7 @@ class ControlledTree:
 
     kernel: Kernel
     time: PassingTime
+    injection: Injection
 
 
 class Asked(NamedTuple):

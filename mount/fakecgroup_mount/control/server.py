@@ -13,7 +13,7 @@ from pathlib import Path
 from struct import Struct
 
 from fakecgroup_mount.control import messages
-from fakecgroup_mount.control.commands import COMMANDS, Command
+from fakecgroup_mount.control.commands import BEFORE, COMMANDS, Command
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
@@ -97,6 +97,8 @@ class ControlServer:
         if command is None:
             raise CommandError(f"this daemon knows no command {name!r}; it knows {', '.join(self._commands)}", 2)
         try:
+            if (before := BEFORE.get(str(name))) is not None:
+                before(self._tree)
             with self._tree.time.lock:
                 self._tree.time.catch_up()
                 try:

@@ -69,6 +69,7 @@ class Session:
         self.cgroup_root_of: Callable[[int], Cgroup | None] = lambda tid: None
         """The root of a thread's cgroup namespace, or None for the initial one. A plain mount knows of no others."""
         self._fd = fd
+        self._takes_late: Callable[[bytes], bool] | None = None
         self._kernel = kernel
         self._ids = ids
         self._processes = processes
@@ -140,6 +141,8 @@ class Session:
                 log.exception("opcode %d, node %d", opcode, node_id)
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
             if reply is not None:
+                if self._takes_late is not None and self._takes_late(reply):
+                    continue
                 if copied and opcode in _CHANGING:
                     invalidator.reply(copied.values(), pid, reply)
                     continue
@@ -180,6 +183,18 @@ class Session:
 
         for opcode in _TIMED:
             self._handlers[opcode] = timed(self._handlers[opcode], after_changes if opcode in _CHANGING else None)
+
+    def adopt_vfs(self, takes_late: Callable[[bytes], bool]) -> None:
+        """From now on uses the model's system calls as they are now, and asks `takes_late` about each reply.
+
+        Replies for which it is true are sent by whoever took them, with `send`. The caller holds the lock.
+        """
+        self._requests.adopt_vfs()
+        self._takes_late = takes_late
+
+    def send(self, reply: bytes) -> None:
+        """Sends a reply from another thread. Raises OSError where nobody waits for it any more."""
+        os.write(self._fd, reply)
 
     def tell_control_socket(self, path: str | None) -> None:
         """Answers CONTROL_XATTR with the path of the control socket from now on; None for no socket."""

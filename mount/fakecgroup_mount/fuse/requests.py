@@ -108,6 +108,10 @@ class Requests:
         self._listings: dict[int, Listing | None] = {}  # by directory handle; None until the first READDIR
         self._truncated: set[int] = set()  # handles opened with O_TRUNC while others have the file open
 
+    def adopt_vfs(self) -> None:
+        """Takes the model's system calls as they are now."""
+        self._vfs = self._kernel.vfs
+
     def handlers(self) -> list[Handler]:
         """The handler for each opcode."""
         table: list[Handler] = [self._unknown] * wire.OPCODES
@@ -258,7 +262,7 @@ class Requests:
 
     def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         inode = self._nodes[node_id].inode
-        stat = self._vfs.getattr(inode)
+        stat = self._vfs.stat(inode, caller)
         if isinstance(inode, CgroupFile):
             if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # lseek(2) with SEEK_END
                 self.invalidator.enlarge_later(node_id)

@@ -16,7 +16,9 @@ from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
 from fakecgroup_mount.fuse import fusepy
+from fakecgroup_mount.fuse.fault_injection import injected
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.simulated_part import simulated_part
@@ -43,12 +45,15 @@ def serve(
     ready: Callable[[], None],
     workload: WorkloadOptions = NO_WORKLOAD,
     enforce: frozenset[str] = frozenset(),
+    faults: FaultOptions = NO_FAULTS,
 ) -> None:
     """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
     `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's.
-    `enforce` are controllers whose limits act on real processes. Over fusepy there is no workload, no control
-    socket, and nothing is enforced. Raises MountError if it cannot be mounted.
+    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail. Over
+    fusepy there is no workload, no control socket, no fault, and nothing is enforced.
+
+    Raises MountError if it cannot be mounted.
     """
     allow_all_descriptors()
     ids = IdMap(os.geteuid(), os.getegid())
@@ -63,7 +68,7 @@ def serve(
         if transport == "fusepy":
             _serve_fusepy(path, kernel, ids, processes, everyone, ready)
         else:
-            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce)
+            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce, faults)
     finally:
         processes.release()
 
@@ -78,15 +83,17 @@ def _serve_native(
     joined: JoinedProcesses,
     workload: WorkloadOptions,
     enforce: frozenset[str],
+    faults: FaultOptions,
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
     time = simulated_part(session, kernel, joined, workload)
+    injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests),
-        controlled(runtime_directory(), device_at(path) or "", ControlledTree(kernel, time)) as control,
+        controlled(runtime_directory(), device_at(path) or "", ControlledTree(kernel, time, injection)) as control,
     ):
         session.tell_control_socket(control)
         collect_seldom()

@@ -34,6 +34,7 @@ Of the server and of the daemon behind a mount:
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
+    LateReplies._serve         sends replies that a rule of faults delays, once there was one
     Enforcement._enforce       looks at real processes, stops and kills, with --enforce
 
 Of the server alone:
@@ -76,6 +77,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     Session.lock                       the model and the processes, always the last (`MountedTree.lock` is the same)
      |- DelayedNotifier._changed       a condition on Session.lock itself
      |- PassingTime._changed           likewise
+     |- LateReplies._changed           replies that wait for their time, for a moment
      '- Enforcement._changed           wakes the thread that enforces limits, for a moment
 
 Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a thread with `Session.lock` must not

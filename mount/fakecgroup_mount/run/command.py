@@ -13,6 +13,7 @@ from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
 from fakecgroup_mount.calls.told_affinities import real_cpus
 from fakecgroup_mount.enforce.options import add_enforce_option
+from fakecgroup_mount.fault_options import add_fault_options, read_faults
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
@@ -33,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_tree_options(parser)
     add_workload_options(parser)
     add_enforce_option(parser)
+    add_fault_options(parser)
     parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
@@ -46,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         workload = read_workload(options)
         kernel = make_kernel(options)
+        faults = read_faults(options, make_kernel(options))
         shown = shown_machine(options, kernel.machine)
     except ValueError as error:
         print(f"fakecgroup run: {error}", file=sys.stderr)
@@ -63,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
         workload,
         parts,
         options.enforce,
+        faults,
     )
 
 

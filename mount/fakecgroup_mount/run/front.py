@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
 from fakecgroup_mount.fuse.daemons import is_stopped
 from fakecgroup_mount.host import daemon
 from fakecgroup_mount.host.shortage import explained
@@ -40,10 +41,12 @@ def run(
     workload: WorkloadOptions,
     parts: frozenset[str] = frozenset(),
     enforce: frozenset[str] = frozenset(),
+    faults: FaultOptions = NO_FAULTS,
 ) -> int:
     """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
-    Processes that the command has left running are killed. `enforce` are controllers whose limits act on processes.
+    Processes that the command has left running are killed. `enforce` are controllers whose limits act on processes,
+    `faults` are rules that make requests fail.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -60,6 +63,7 @@ def run(
                     workload=workload,
                     parts=parts,
                     enforce=enforce,
+                    faults=faults,
                 ),
                 keep=theirs.fileno(),
             )

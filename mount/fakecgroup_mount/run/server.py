@@ -26,6 +26,8 @@ from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import enforced
+from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
+from fakecgroup_mount.fuse.fault_injection import injected
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.fuse.simulated_part import simulated_part
@@ -91,12 +93,13 @@ def serve(
     workload: WorkloadOptions,
     parts: frozenset[str],
     enforce: frozenset[str] = frozenset(),
+    faults: FaultOptions = NO_FAULTS,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
     `parts` of the stated machine differ from the real one.
-    `enforce` are controllers whose limits act on real processes.
+    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -124,9 +127,10 @@ def serve(
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     spared = frozenset({front})
     time = simulated_part(session, kernel, joined, workload)
+    injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests, spared),
-        controlled(sockets, tree.device, ControlledTree(kernel, time)) as control,
+        controlled(sockets, tree.device, ControlledTree(kernel, time, injection)) as control,
     ):
         session.tell_control_socket(control)
         collect_seldom()

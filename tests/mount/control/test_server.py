@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import JoinedProcesses, Kernel, ProcessTable
+from fakecgroup.faults import Faults
 from fakecgroup_mount.control import messages
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
@@ -22,11 +23,23 @@ from fakecgroup_mount.live.passing_time import PassingTime
 from ..conftest import OTHER_UID, needs_root
 
 
+class Unused:
+    """The faults of a tree that has none."""
+
+    begun = False
+
+    @property
+    def faults(self) -> Faults:
+        raise AssertionError("nobody asked for faults")
+
+
 @pytest.fixture
 def tree() -> ControlledTree:
     processes = JoinedProcesses(ProcessTable())
     kernel = Kernel(processes=processes)
-    return ControlledTree(kernel, PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0))
+    return ControlledTree(
+        kernel, PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0), Unused()
+    )
 
 
 @pytest.fixture
