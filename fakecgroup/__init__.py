@@ -15,6 +15,7 @@ from .credentials.capability import Capability, Privileges
 from .kernel import Kernel
 from .kernel_fs import KernelFs
 from .machine.personality import personalities
+from .simulation.kill import Kill
 from .simulation.workload import Workload
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
@@ -34,6 +35,7 @@ __all__ = [
     "JoinedProcesses",
     "Kernel",
     "KernelFs",
+    "Kill",
     "MemoryUse",
     "OpenFile",
     "Privileges",

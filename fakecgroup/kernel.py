@@ -30,7 +30,7 @@ from .machine.personality import choose
 from .outside.proc_files import places
 from .outside.simulated_tasks import SimulatedTask
 from .refuse import refuse
-from .simulation.clock import VirtualClock
+from .simulation.clock import VirtualClock, to_ns
 from .simulation.kill import Kill
 from .simulation.workload import Workload
 from .simulation.world import World
@@ -59,7 +59,6 @@ _V1_HIERARCHIES = (
 
 
 PATH_MAX = 4096
-_MOST_SECONDS = 3_200_000_000  # 100 years
 _DOTS = ("", ".", "..")
 
 
@@ -473,9 +472,7 @@ class Kernel:
         From the first call of this or of `spawn` on, time passes in no other way. Raises ValueError for negative
         times, and TypeError if `processes` is no `ProcessTable` and no `JoinedProcesses`.
         """
-        if not 0 <= seconds <= _MOST_SECONDS:
-            raise ValueError(f"seconds: {seconds!r} is no time that can pass: 0 to {_MOST_SECONDS:,}")
-        self.advance_ns(round(seconds * 1_000_000_000))
+        self.advance_ns(to_ns(seconds))
 
     def advance_ns(self, time: int) -> None:
         """As `advance`, with a time in ns."""

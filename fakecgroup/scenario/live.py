@@ -34,7 +34,8 @@ class Running:
 class LiveScenarios:
     """The simulated part of a tree. `clock` gives real ns; `speed` is virtual seconds per real second.
 
-    If virtual time takes too long to compute, it goes slower than asked for. `on_refused` gets a line for each write of
+    If virtual time takes too long to compute, it goes slower than asked for. With speed 0 it passes in `advance` alone.
+    `on_refused` gets a line for each write of
     `at:` that the kernel refuses.
     """
 
@@ -74,10 +75,7 @@ class LiveScenarios:
         `expect`, `machine` and `seed` are left out. Raises ScenarioError for what the kernel refuses; then no process
         is left of it.
         """
-        if self._pace is None:
-            self._kernel.advance_ns(0)
-            self._pace = Pace(self._speed, self._clock())
-        self.catch_up()
+        self._begin()
         for setup in scenario.cgroups:
             self._stage.make(setup)
         added: list[str] = []
@@ -94,6 +92,23 @@ class LiveScenarios:
             heappush(self._due, (self.time + at.time, next(self._order), at))
         self._advance(0)
         return added
+
+    def spawn(self, placed: Placed) -> list[int]:
+        """Start a workload now; returns the pids of its processes. Raises what `Kernel.spawn` does."""
+        self._begin()
+        pids = self._kernel.spawn([f"/{path}" for path in placed.cgroups], placed.workload)
+        name = self._free_name(placed)
+        self._running[name] = Running(name, placed, pids)
+        self._advance(0)
+        return pids
+
+    def _begin(self) -> Pace:
+        """Let time pass from now on, if it does not yet; it has passed until now when this returns."""
+        if self._pace is None:
+            self._kernel.advance_ns(0)
+            self._pace = Pace(self._speed, self._clock())
+        self.catch_up()
+        return self._pace
 
     def _free_name(self, placed: Placed) -> str:
         wanted = placed.workload.name or placed.cgroups[0].rpartition("/")[2]
@@ -138,7 +153,7 @@ class LiveScenarios:
         while self.time < due:
             begun = self._clock()
             if begun - now > _BUDGET:
-                self._pace.give_up(begun, self.time)
+                self._pace.go_on(begun, self.time)  # what else is due will never happen
                 break
             self._advance(min(due - self.time, self._step))
             took = self._clock() - begun
@@ -149,6 +164,12 @@ class LiveScenarios:
         if self._processes.stirred or at_once:
             self._advance(0)
         self._often = min(_SELDOM, max(_OFTEN, _SPARING * (self._clock() - now)))
+
+    def advance(self, time: int) -> None:
+        """Let ns of virtual time pass now, however long that takes to compute."""
+        pace = self._begin()
+        self._advance(time)
+        pace.go_on(self._clock(), self.time)
 
     def _advance(self, time: int) -> None:
         until = self.time + time
@@ -177,4 +198,5 @@ class LiveScenarios:
         times = ([self._due[0][0]] if self._due else []) + ([] if event is None else [self.time + event])
         if not times:
             return None
-        return max(_RARELY, self._pace.until(self._clock(), min(times)))
+        left = self._pace.until(self._clock(), min(times))
+        return None if left is None else max(_RARELY, left)

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+_MOST_SECONDS = 3_200_000_000  # 100 years
+MOST_NS = _MOST_SECONDS * 1_000_000_000
+
+
+def to_ns(seconds: float) -> int:
+    """A time that passes, in ns. Raises ValueError for a negative one, and one of more than 100 years."""
+    if not 0 <= seconds <= _MOST_SECONDS:
+        raise ValueError(f"seconds: {seconds!r} is no time that can pass: 0 to {_MOST_SECONDS:,}")
+    return round(seconds * 1_000_000_000)
+
 
 class VirtualClock:
     """Gives ns. It follows `clock` until `start` is called, and is virtual from then on."""

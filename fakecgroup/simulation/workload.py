@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .phase import read_phases, read_value
 from .words import parse_count, parse_duration
@@ -39,6 +40,18 @@ class Workload:
         loop: int | str = 1,
         restart: str = "never",
     ) -> None:
+        self.words: dict[str, Any] = {
+            "phases": _plain(phases),
+            "name": name,
+            "instances": str(instances),
+            "threads": None if threads is None else str(threads),
+            "nice": str(nice),
+            "oom_score_adj": str(oom_score_adj),
+            "delay": str(delay),
+            "loop": str(loop),
+            "restart": restart,
+        }
+        """The arguments that make the same workload again, as texts, lists and mappings."""
         self.name = name
         self.instances = read_value("instances", instances, _count(0, _MOST_INSTANCES))
         self.phases = read_phases(phases)
@@ -55,6 +68,14 @@ class Workload:
             raise ValueError("loop: forever, but no phase takes any time")
         if most > self.threads:
             raise ValueError(f"threads: {self.threads} cannot use {most:g} CPUs")
+
+
+def _plain(words: object) -> object:
+    if isinstance(words, Mapping):
+        return {str(key): _plain(value) for key, value in words.items()}
+    if isinstance(words, Sequence) and not isinstance(words, (str, bytes)):
+        return [_plain(item) for item in words]
+    return str(words)
 
 
 def _count(least: int, most: int) -> Callable[[str], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -92,8 +93,10 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         parser.set_defaults(**dict.fromkeys(TREE_OPTIONS))
 
 
-def make_kernel(options: argparse.Namespace, processes: Processes | None = None) -> Kernel:
-    """The model for parsed options. Raises ValueError for a kernel version without this layout."""
+def make_kernel(
+    options: argparse.Namespace, processes: Processes | None = None, *, clock: Callable[[], int] = time.time_ns
+) -> Kernel:
+    """The model for parsed options. `clock` gives ns. Raises ValueError for a kernel version without this layout."""
     return Kernel(
         layout=options.layout,
         kernel=options.kernel,
@@ -105,6 +108,7 @@ def make_kernel(options: argparse.Namespace, processes: Processes | None = None)
         block_devices=options.block_devices,
         mount_options=options.mount_options,
         processes=processes,
+        clock=clock,
         seed=getattr(options, "seed", 0),
     )
 

@@ -23,7 +23,7 @@ _FASTEST = 1_000_000.0
 
 
 class WorkloadOptions(NamedTuple):
-    """What the tree lives with: a scenario to begin with, and virtual seconds per real second."""
+    """What the tree lives with: a scenario to begin with, and virtual seconds per real second, 0 for none."""
 
     scenario: Scenario | None = None
     speed: float = 1.0

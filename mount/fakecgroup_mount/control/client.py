@@ -21,10 +21,21 @@ def ask(directory: str, command: str, arguments: dict[str, str], file: int = -1)
 
     Raises MountError, CommandError for what the daemon refuses.
     """
-    path = _socket_of(directory)
+    return ask_at(_socket_of(directory), directory, command, arguments, file)
+
+
+def ask_at(
+    path: str,
+    directory: str,
+    command: str,
+    arguments: dict[str, str],
+    file: int = -1,
+    patience: float | None = _PATIENCE,
+) -> dict[str, object]:
+    """As `ask`, at the control socket `path` of a directory. The daemon may take `patience` seconds; None for any."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_PATIENCE)
+            connection.settimeout(patience)
             connection.connect(path)
             try:
                 messages.send(connection, {"command": command, "arguments": arguments}, file)

@@ -1,7 +1,15 @@
-"""`ctl DIR workload ...`: simulated processes of a mounted tree are added, listed, removed, paused and resumed."""
+"""`ctl DIR workload ...`: simulated processes of a mounted tree are added, listed, removed, paused and resumed.
+
+The pytest plugin spawns them, lets time pass, and asks who was killed.
+"""
 
 from __future__ import annotations
 
+import json
+
+from fakecgroup import Workload
+from fakecgroup.simulation.clock import MOST_NS
+from fakecgroup.simulation.words import parse_count
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.hints import shown
@@ -53,6 +61,42 @@ def pause(tree: ControlledTree, asked: Asked) -> dict[str, object]:
 def resume(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     """Lets the processes of the workload `name` go on."""
     return _pause(tree.time, asked.arguments["name"], False)
+
+
+def spawn(tree: ControlledTree, asked: Asked) -> dict[str, object]:
+    """Starts the workload of which `words` has the words (`Workload.words`), in the cgroups of the list `cgroups`.
+
+    Both are JSON. Returns the `pids`, or what `Kernel.spawn` raises: an `errno`, or what is `wrong`.
+    """
+    from fakecgroup.scenario.scenario import Placed
+
+    try:
+        cgroups, words = json.loads(asked.arguments["cgroups"]), json.loads(asked.arguments["words"])
+        workload = Workload(**words)
+        paths = tuple(str(path).strip("/") for path in cgroups)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"this is no workload: {error}", 2) from None
+    try:
+        return {"pids": tree.time.spawn(Placed(paths, workload, ""))}
+    except OSError as error:
+        return {"errno": error.errno}
+    except ValueError as error:
+        return {"wrong": str(error)}
+
+
+def advance(tree: ControlledTree, asked: Asked) -> dict[str, object]:
+    """Lets `ns` of virtual time pass now."""
+    try:
+        time = parse_count(asked.arguments["ns"], 0, MOST_NS)
+    except ValueError as error:
+        raise CommandError(f"ns: {error}", 2) from None
+    tree.time.advance(time)
+    return {}
+
+
+def kills(tree: ControlledTree, asked: Asked) -> dict[str, object]:
+    """The simulated processes that were killed: a list of the fields of each `Kill`."""
+    return {"kills": [list(kill) for kill in tree.kernel.kills]}
 
 
 def _pause(time: PassingTime, name: str, paused: bool) -> dict[str, object]:

@@ -13,6 +13,7 @@ from fakecgroup import JoinedProcesses, Kernel
 if TYPE_CHECKING:
     from fakecgroup.scenario import Scenario
     from fakecgroup.scenario.live import LiveScenarios
+    from fakecgroup.scenario.scenario import Placed
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +24,8 @@ _AGAIN = 1.0  # seconds until the next attempt after a failure
 class PassingTime:
     """Time passes before each request, and in a thread of its own for events that come between two requests.
 
-    The thread starts with the first scenario. `lock` is the model's lock. `listen` gets what is to be called before
-    requests, and after those that change the tree (`Session.before_requests`).
+    The thread starts with the first scenario or workload. `lock` is the model's lock. `listen` gets what is to be
+    called before requests, and after those that change the tree (`Session.before_requests`).
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class PassingTime:
     ) -> None:
         self.lock = lock
         self.scenarios: LiveScenarios | None = None
-        """None before the first scenario."""
+        """None before the first scenario or workload."""
         self._kernel = kernel
         self._processes = processes
         self._speed = speed
@@ -47,6 +48,26 @@ class PassingTime:
 
     def add(self, scenario: Scenario) -> list[str]:
         """`LiveScenarios.add`. The caller holds the lock. Raises ScenarioError, RuntimeError without a thread."""
+        try:
+            return self._begun().add(scenario)
+        finally:
+            self.changed()
+
+    def spawn(self, placed: Placed) -> list[int]:
+        """`LiveScenarios.spawn`. The caller holds the lock. Raises what `Kernel.spawn` does, RuntimeError as `add`."""
+        try:
+            return self._begun().spawn(placed)
+        finally:
+            self.changed()
+
+    def advance(self, time: int) -> None:
+        """`LiveScenarios.advance`. The caller holds the lock. Raises RuntimeError as `add`."""
+        try:
+            self._begun().advance(time)
+        finally:
+            self.changed()
+
+    def _begun(self) -> LiveScenarios:
         if self.scenarios is None:
             from fakecgroup.scenario.live import LiveScenarios  # takes a while to load
 
@@ -54,10 +75,7 @@ class PassingTime:
             threading.Thread(target=self._pass, args=(scenarios,), daemon=True).start()
             self._listen(self.catch_up, self.changed)
             self.scenarios = scenarios
-        try:
-            return self.scenarios.add(scenario)
-        finally:
-            self.changed()
+        return self.scenarios
 
     def watch(self, watcher: Callable[[], None]) -> None:
         """Calls `watcher` with the lock held each time that time has passed."""

@@ -10,6 +10,7 @@ import pytest
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.testing.options import read
+from fakecgroup_mount.testing.tree import CgroupTree
 from fakecgroup_mount.testing.trees import Trees
 
 REQUIRE = "FAKECGROUP_REQUIRE"
@@ -23,14 +24,14 @@ class CgroupfsFactory:
         self._trees = trees
         self._mounted: set[Path] = set()
 
-    def mount(self, **options: object) -> Path:
-        """Mounts a tree; returns its mount point. The options are the marker's, without lists.
+    def mount(self, **options: object) -> CgroupTree:
+        """Mounts a tree, and returns it. The options are the marker's, without lists.
 
         Raises ValueError for wrong options. Skips or fails the test if nothing can be mounted, as `cgroupfs` does.
         """
         return self.mount_as(read(options))
 
-    def mount_as(self, options: argparse.Namespace) -> Path:
+    def mount_as(self, options: argparse.Namespace) -> CgroupTree:
         """`mount` with options of the fixture `cgroupfs_options`."""
         try:
             tree = self._trees.mount(options)

@@ -14,10 +14,10 @@ import pytest
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from fakecgroup import Kernel
     from fakecgroup_mount.testing.factory import CgroupfsFactory
+    from fakecgroup_mount.testing.tree import CgroupTree
 
 _MARKER = "cgroupfs"
 _VARIANT = "_cgroupfs_variant"
@@ -44,11 +44,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[Path]:
-    """The mount point of a cgroup tree, new for each test. @pytest.mark.cgroupfs says which tree.
+def cgroupfs(cgroupfs_options: Namespace, cgroupfs_factory: CgroupfsFactory) -> Iterator[CgroupTree]:
+    """The mount point of a cgroup tree, a Path, new for each test. @pytest.mark.cgroupfs says which tree.
 
     If nothing can be mounted, the test is skipped, or fails if FAKECGROUP_REQUIRE is set. Processes that are left in
-    the cgroups are thawed and live on. The test fails if the tree's daemon fails.
+    the cgroups are thawed and live on. The test fails if the tree's daemon fails. `spawn` starts simulated processes,
+    for which time passes in `advance` alone.
     """
     tree = cgroupfs_factory.mount_as(cgroupfs_options)
     yield tree
@@ -70,9 +71,10 @@ def cgroupfs_factory() -> Iterator[CgroupfsFactory]:
 @pytest.fixture
 def cgroup_kernel(cgroupfs_options: Namespace) -> Kernel:
     """A `fakecgroup.Kernel`: the same tree without a mount, and with only the processes that the test gives it."""
+    from fakecgroup_mount.testing.standing_clock import standing_clock
     from fakecgroup_mount.tree_options import make_kernel
 
-    return make_kernel(cgroupfs_options)
+    return make_kernel(cgroupfs_options, clock=standing_clock())
 
 
 @pytest.fixture

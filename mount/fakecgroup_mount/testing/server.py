@@ -29,7 +29,9 @@ from fakecgroup_mount.fuse.serve import serve
 from fakecgroup_mount.host.logs import log_to
 from fakecgroup_mount.host.mountinfo import mounts
 from fakecgroup_mount.seccomp import syscalls
+from fakecgroup_mount.testing.standing_clock import standing_clock
 from fakecgroup_mount.tree_options import make_kernel
+from fakecgroup_mount.workload_options import WorkloadOptions
 
 MOUNTED, REFUSED, FAILED = "mounted", "refused", "failed"
 
@@ -136,7 +138,14 @@ def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
         log_to(_log_of(path))
         syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() == server:
-            serve(path, "native", partial(make_kernel, options), allow_other=False, ready=lambda: say(_READY))
+            serve(
+                path,
+                "native",
+                partial(make_kernel, options, clock=standing_clock()),
+                allow_other=False,
+                ready=lambda: say(_READY),
+                workload=WorkloadOptions(speed=0),
+            )
     except MountError as error:
         if writing >= 0:
             say(str(error).removeprefix(f"{path}: ").encode())  # so that the message is the same for each tree

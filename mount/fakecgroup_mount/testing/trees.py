@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.testing.tree import CgroupTree
 
 _PATIENCE = 20  # seconds to unmount all trees
 
@@ -37,8 +38,8 @@ class Trees:
             self._server.wait()
         self._stderr.close()
 
-    def mount(self, options: argparse.Namespace) -> Path:
-        """Mounts a tree; returns its mount point. Raises MountError if the machine forbids it, RuntimeError for
+    def mount(self, options: argparse.Namespace) -> CgroupTree:
+        """Mounts a tree, and returns it. Raises MountError if the machine forbids it, RuntimeError for
         a bug.
         """
         if self._server is None:
@@ -48,7 +49,7 @@ class Trees:
             raise MountError(said)
         if outcome == "failed":
             raise RuntimeError(said)
-        return Path(said)
+        return CgroupTree(said)
 
     def take_down(self, path: Path) -> str:
         """Unmounts the tree at `path`, even if it is in use. Returns the daemon's complaints; "" without any."""

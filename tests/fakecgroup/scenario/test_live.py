@@ -170,3 +170,21 @@ def test_real_processes_are_not_counted_as_killed_or_charged(live: Live) -> None
     live.kernel.write("/app/cgroup.kill", "1")
     live.scenarios.catch_up()
     assert live.kernel.killed() == 2
+
+
+def test_time_may_be_let_pass_at_once_and_then_goes_on_from_there(live: Live) -> None:
+    live.add(BUSY)
+    live.scenarios.advance(60 * SECOND)
+    assert live.numbers("/app/cpu.stat")["nr_periods"] == pytest.approx(600, abs=1)
+    live.wait(10)
+    assert live.numbers("/app/cpu.stat")["nr_periods"] == pytest.approx(700, abs=1)
+
+
+def test_with_speed_0_time_passes_in_no_other_way() -> None:
+    live = Live(speed=0)
+    live.add(BUSY)
+    live.wait(100)
+    assert live.scenarios.next_call() is None
+    assert live.numbers("/app/cpu.stat")["usage_usec"] == 0
+    live.scenarios.advance(10 * SECOND)
+    assert live.numbers("/app/cpu.stat")["usage_usec"] == pytest.approx(5_000_000, rel=0.02)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fakecgroup import Workload
@@ -19,6 +21,13 @@ def test_cpu_carries_over_to_later_phases() -> None:
         Phase(None, 35_000_000, 1.0),
     )
     assert workload.threads == 2
+
+
+def test_its_words_make_the_same_workload_again() -> None:
+    phases = ({"for": 10, "cpu": 0.5, "memory": {"grow": "1Mi/s"}, "hugetlb": {"2Mi": "4Mi"}}, {"run": "35ms"})
+    workload = Workload(phases, name="w", instances=2, threads=3, nice=-5, delay=1.5, loop="forever", restart="always")
+    again = Workload(**json.loads(json.dumps(workload.words)))
+    assert vars(again) == vars(workload)
 
 
 @pytest.mark.parametrize(
