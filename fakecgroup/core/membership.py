@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .css import Css
     from .file_context import FileContext
     from .hierarchy import Hierarchy
-    from .reclaimer import Reclaimer
+    from .reclaimer import Enforcer, Reclaimer
 
 # Seconds between two looks at what processes use: while one runs, while none does, while a listener waits.
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
@@ -33,7 +33,8 @@ class Membership:
         self.css_sets = CssSets(processes)
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes)
-        self.reclaimer: Reclaimer | None = None  # of simulated processes
+        self.reclaimer: Reclaimer | None = None  # of simulated processes, and of real ones whose limits are enforced
+        self.enforcer: Enforcer | None = None  # of limits on the memory of real processes
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
         self.writes = 0  # to interface files: limits or places of tasks may have changed

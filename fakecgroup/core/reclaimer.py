@@ -1,4 +1,4 @@
-"""Who takes memory from processes, for files that ask for it."""
+"""Who takes memory from processes, and whom limits act on, for files that ask for it."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ class Reclaimer(Protocol):
 
     def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
         """Reclaim pages in a cgroup and below. Returns how many were found."""
+
+
+class Enforcer(Protocol):
+    """Who makes limits of memory act on real processes."""
+
+    def settle(self, cgroup: Cgroup) -> None:
+        """Let limits act on what real processes in a cgroup have by now, which is counted already.
+
+        It is called before a file tells of it.
+        """

@@ -59,7 +59,7 @@ class MemoryResource:
         self._blocked: set[int] = set()  # those that wait for room
         self._killer = OomKiller(world.machine, self._killable)
         recursive = "memory_recursiveprot" in self._hierarchy.options
-        self._reclaim = Reclaim(self._swap, recursive=recursive)
+        self._reclaim: Reclaim[Holding] = Reclaim(self._swap, recursive=recursive)
         self._homes: dict[Cgroup, list[Holding]] | None = None
         self._growers: dict[Memory | None, int] = {}  # processes that grow, by what they are charged to
         self._next: int | None = None  # when a limit is reached or a process goes on
@@ -351,7 +351,7 @@ class MemoryResource:
         holding.until = holding.since = holding.wakes + ahead
 
     @staticmethod
-    def _read_on(holding: Holding, got: Reclaimed) -> None:
+    def _read_on(holding: Holding, got: Reclaimed[Holding]) -> None:
         """Let a process that reads a file drop those pages again for which there is no room, all of which are cold."""
         passed = min(holding.asks.get("file", 0), holding.asked - got.pages)
         if passed <= 0 or holding.share < 1:
@@ -368,7 +368,7 @@ class MemoryResource:
 
     # -- reclaim and kills -------------------------------------------------------------------------------
 
-    def _free(self, top: Cgroup, pages: int, *, may_swap: bool = True) -> Reclaimed:
+    def _free(self, top: Cgroup, pages: int, *, may_swap: bool = True) -> Reclaimed[Holding]:
         got = self._reclaim.free(top, self._by_home(), pages, may_swap=may_swap and self._swap > 0)
         for holding in got.holdings:
             self._show(holding)

@@ -136,7 +136,7 @@ class Pressure:
         if not changes:
             return
         changes.sort()
-        stalls = self._stalls(log.cgroup, "cpu", changes[0][0])
+        stalls = stalls_of(log.cgroup, "cpu", changes[0][0])
         if not log.stalls:
             return
         active = waits = used = shares = 0
@@ -167,7 +167,7 @@ class Pressure:
         merged = [(time, waiting, weighted, 0) for time, waiting, weighted in changes]
         merged += [(time, 0, 0, active) for time, active, *_ in log.changes]
         merged.sort()
-        stalls = self._stalls(log.cgroup, name, changes[0][0])
+        stalls = stalls_of(log.cgroup, name, changes[0][0])
         waiting = weighted = active = 0
         last = merged[0][0]
         for time, more_waiting, more_weighted, more_active in merged:
@@ -179,12 +179,13 @@ class Pressure:
             weighted += more_weighted
             active += more_active
 
-    @staticmethod
-    def _stalls(cgroup: Cgroup, name: str, first: int) -> Stalls:
-        stalls = cgroup.stalls.get(name)
-        if stalls is None:
-            every = interval(_HZ)
-            made = cgroup.atime  # the averages are updated each so often from then on (psi_group_init)
-            stalls = Stalls(first - (first - made) % every, every)
-            cgroup.stalls = {**cgroup.stalls, name: stalls}
-        return stalls
+
+def stalls_of(cgroup: Cgroup, name: str, first: int) -> Stalls:
+    """The stalls of a cgroup for a resource, which are counted from the time `first` on if there were none."""
+    stalls = cgroup.stalls.get(name)
+    if stalls is None:
+        every = interval(_HZ)
+        made = cgroup.atime  # the averages are updated each so often from then on (psi_group_init)
+        stalls = Stalls(first - (first - made) % every, every)
+        cgroup.stalls = {**cgroup.stalls, name: stalls}
+    return stalls

@@ -7,9 +7,9 @@ memory.min. On v1 the machine takes from those over their soft limit first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from ..core.cftype import PAGE_SIZE
@@ -17,19 +17,31 @@ from ..effects.protection import effective_protection
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
-    from .holding import Holding
 
 #: Bytes per second that reclaim frees by dropping pages of files, and by writing to swap.
 FILE_RATE, SWAP_RATE = 1 << 30, 200 << 20
 
 
+class Reclaimable(Protocol):
+    """The pages of a process: `cold` is the part of `file` that can be dropped, `swap` what was moved out of `anon`."""
+
+    anon: int
+    swap: int
+    file: int
+    cold: int
+
+
+_Held = TypeVar("_Held", bound=Reclaimable)
+
+
 @dataclass(slots=True)
-class Reclaimed:
-    """Pages that reclaim has freed, from whom."""
+class Reclaimed(Generic[_Held]):
+    """Pages that reclaim has freed, from whom. `out` has those in swap by the cgroup that had them."""
 
     file: int = 0
     swap: int = 0
-    holdings: dict[Holding, None] = field(default_factory=dict)
+    out: dict[Cgroup, int] = field(default_factory=dict)
+    holdings: dict[_Held, None] = field(default_factory=dict)
 
     @property
     def pages(self) -> int:
@@ -42,11 +54,11 @@ class Reclaimed:
 
 
 @dataclass(slots=True)
-class _Source:
+class _Source(Generic[_Held]):
     """A cgroup with processes: pages of it that are in use and protected, and those that can be taken."""
 
     cgroup: Cgroup
-    holdings: list[Holding]
+    holdings: Sequence[_Held]
     usage: int
     low: int
     min: int
@@ -55,16 +67,18 @@ class _Source:
         return max(0, self.usage - protection)
 
 
-class Reclaim:
-    """Reclaims pages of simulated processes on a machine with `swap` pages of swap."""
+class Reclaim(Generic[_Held]):
+    """Reclaims pages of processes on a machine with `swap` pages of swap."""
 
     def __init__(self, swap: int, *, recursive: bool) -> None:
         self._swap = swap
         self._recursive = recursive  # the mount option memory_recursiveprot
 
-    def free(self, cgroup: Cgroup, homes: Mapping[Cgroup, list[Holding]], pages: int, *, may_swap: bool) -> Reclaimed:
+    def free(
+        self, cgroup: Cgroup, homes: Mapping[Cgroup, Sequence[_Held]], pages: int, *, may_swap: bool
+    ) -> Reclaimed[_Held]:
         """Take pages from processes in a cgroup and below. `homes` has all that there are, by where they are."""
-        got = Reclaimed()
+        got: Reclaimed[_Held] = Reclaimed()
         room = max(0, self._swap - sum(one.swap for its in homes.values() for one in its)) if may_swap else 0
         sources = self._sources(cgroup, homes)
         if cgroup.parent is None and not cgroup.hierarchy.dfl:
@@ -75,10 +89,10 @@ class Reclaim:
             if left <= 0:
                 break
             most = [one.unprotected(its) for one, its in zip(sources, protections, strict=True)]
-            can = [min(most[n], self._can(one, room - got.swap)) for n, one in enumerate(sources)]
+            can = [min(most[n], self._can(one, got, room - got.swap)) for n, one in enumerate(sources)]
             parts = _parts(left, can)
             if sum(can) < left:
-                self._note_swap_events(sources, room - got.swap)
+                self._note_swap_events(sources, got, room - got.swap)
             before = [one.usage for one in sources]
             self._take(sources, parts, got, room)
             for source, was in zip(sources, before, strict=True):
@@ -87,7 +101,7 @@ class Reclaim:
                     css.note_event("low")
         return got
 
-    def _sources(self, top: Cgroup, homes: Mapping[Cgroup, list[Holding]]) -> list[_Source]:
+    def _sources(self, top: Cgroup, homes: Mapping[Cgroup, Sequence[_Held]]) -> list[_Source[_Held]]:
         protected = _Protections(top, recursive=self._recursive)
         return [
             _Source(cgroup, its, _usage(cgroup), protected.of(cgroup, "low"), protected.of(cgroup, "min"))
@@ -95,26 +109,26 @@ class Reclaim:
             if (its := homes.get(cgroup))
         ]
 
-    def _can(self, source: _Source, room: int) -> int:
+    def _can(self, source: _Source[_Held], got: Reclaimed[_Held], room: int) -> int:
         """Pages of a cgroup's processes that can be dropped or swapped out."""
         return sum(one.cold for one in source.holdings) + min(
-            sum(one.anon for one in source.holdings), max(0, room), _swap_room(source.cgroup)
+            sum(one.anon for one in source.holdings), max(0, room), _swap_room(source.cgroup, got.out)
         )
 
-    def _note_swap_events(self, sources: list[_Source], room: int) -> None:
+    def _note_swap_events(self, sources: list[_Source[_Held]], got: Reclaimed[_Held], room: int) -> None:
         """Count that swap ran out in the middle. Newer kernels look before they try (seen on 5.10, 6.1, 6.12, 7.2)."""
         for source in sources:
             css = source.cgroup.effective_css("memory")
             if not isinstance(css, Memory) or not css.on_dfl:
                 continue
-            anon, most = sum(one.anon for one in source.holdings), _swap_room(source.cgroup)
+            anon, most = sum(one.anon for one in source.holdings), _swap_room(source.cgroup, got.out)
             if 0 < most < min(anon, room) and not css.kernel.at_least(6, 12):
                 css.note_swap_event("max")
                 css.note_swap_event("fail")
             elif 0 < room < min(anon, most) and not css.kernel.at_least(7, 2):
                 css.note_swap_event("fail")
 
-    def _take(self, sources: list[_Source], parts: list[int], got: Reclaimed, room: int) -> None:
+    def _take(self, sources: list[_Source[_Held]], parts: list[int], got: Reclaimed[_Held], room: int) -> None:
         for source, part in zip(sources, parts, strict=True):
             drop = min(part, sum(one.cold for one in source.holdings))
             for holding, pages in zip(
@@ -125,7 +139,7 @@ class Reclaim:
                 got.file += pages
                 if pages:
                     got.holdings[holding] = None
-            out = min(part - drop, room - got.swap, _swap_room(source.cgroup))
+            out = min(part - drop, room - got.swap, _swap_room(source.cgroup, got.out))
             out = max(0, min(out, sum(one.anon for one in source.holdings)))
             for holding, pages in zip(source.holdings, _parts(out, [one.anon for one in source.holdings]), strict=True):
                 holding.anon -= pages
@@ -134,6 +148,8 @@ class Reclaim:
                 if pages:
                     got.holdings[holding] = None
             source.usage -= drop + out
+            if out:
+                got.out[source.cgroup] = got.out.get(source.cgroup, 0) + out
             if drop + out:
                 for above in source.cgroup.lineage():
                     above.reclaimed += drop + out
@@ -181,17 +197,21 @@ def _usage(cgroup: Cgroup) -> int:
     return css.pages if isinstance(css, Memory) else cgroup.memory.total // PAGE_SIZE
 
 
-def _swap_room(cgroup: Cgroup) -> int:
-    """Pages that a cgroup may still have in swap."""
+def _swap_room(cgroup: Cgroup, out: Mapping[Cgroup, int]) -> int:
+    """Pages that a cgroup may still have in swap, after those that have just gone `out`."""
     css = cgroup.effective_css("memory")
     if not isinstance(css, Memory):
         return PAGE_COUNTER_MAX
     if not css.on_dfl:
         return PAGE_COUNTER_MAX if css.swappiness else 0
-    return max(0, min((above.swap_max - above.swap_pages for above in css.counters()), default=PAGE_COUNTER_MAX))
+    room = PAGE_COUNTER_MAX
+    for above in css.counters():
+        gone = sum(pages for source, pages in out.items() if above.cgroup in source.lineage())
+        room = min(room, above.swap_max - above.swap_pages - gone)
+    return max(0, room)
 
 
-def _over_soft_limit(sources: list[_Source]) -> Iterator[tuple[_Source, int]]:
+def _over_soft_limit(sources: list[_Source[_Held]]) -> Iterator[tuple[_Source[_Held], int]]:
     """The cgroups over their soft limit with the pages that they are over, the greatest first."""
     over = []
     for source in sources:

@@ -142,7 +142,15 @@ class OpenFile(FileContext):
         if self.namespace is inode.cgroup and not row.delegatable:
             raise refuse(EPERM)
         text = data.partition(b"\0")[0].decode("latin-1")
-        inode.cgroup.hierarchy.membership.writes += 1
+        try:
+            self._handle(text, caller)
+        finally:
+            inode.cgroup.hierarchy.membership.writes += 1
+        return len(data)
+
+    def _handle(self, text: str, caller: Caller) -> None:
+        """Give a value to the file's writer. Raises EINVAL if it has none."""
+        inode, row = self.inode, self.inode.row
         if row.write is not None:
             row.write(inode.subject, text)
         elif row.write_u64 is not None:
@@ -153,7 +161,6 @@ class OpenFile(FileContext):
             row.write_of(inode.subject, text, self, caller)
         else:
             raise refuse(EINVAL)
-        return len(data)
 
     @property
     def file(self) -> CgroupFile:

@@ -150,7 +150,14 @@ class Memory(Css):
         if self.parent is None:
             return self.cgroup.hierarchy.processes.machine_memory()
         self.cgroup.hierarchy.membership.count_memory(self.cgroup)
+        self.settle()
         return self.last_used
+
+    def settle(self) -> None:
+        """Let limits act on what real processes have by now, where they are enforced."""
+        enforcer = self.cgroup.hierarchy.membership.enforcer
+        if enforcer is not None:
+            enforcer.settle(self.cgroup)
 
     def used_here(self) -> MemoryUse:
         """Memory of the processes here now, without the groups below; in the root, of the whole machine."""
@@ -210,12 +217,19 @@ class Memory(Css):
         return self.usage + -(-held // PAGE_SIZE)
 
     def memory_changed(self, spike: int) -> None:
-        """Update the peaks, and signal thresholds that are crossed."""
+        """Update the peaks, and signal thresholds that are crossed.
+
+        Where limits are enforced on real processes, what they have touched beyond a limit before they were stopped
+        does not count.
+        """
         if self.parent is None:
             return
         kernel = self.last_used.kernel + self.usage * PAGE_SIZE
         usage = self.last_used.total + self.usage * PAGE_SIZE
         swap = self.last_used.swap
+        if self.cgroup.hierarchy.membership.enforcer is not None:
+            most = self.max * PAGE_SIZE
+            usage, spike = min(usage, most), max(0, min(usage + spike, most) - min(usage, most))
         marks = (("memory.", usage + spike), ("memory.memsw.", usage + swap + spike), ("memory.kmem.", kernel))
         for prefix, value in marks:
             if value > self.watermark.get(prefix, 0):

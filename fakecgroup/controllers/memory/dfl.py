@@ -146,14 +146,17 @@ def _events(css: Memory, counts: Mapping[str, int]) -> str:
 
 
 def show_events(css: Memory) -> str:
+    css.settle()
     return _events(css, css.events)
 
 
 def show_events_local(css: Memory) -> str:
+    css.settle()
     return _events(css, css.events_local)
 
 
 def show_swap_events(css: Memory) -> str:
+    css.settle()
     return "".join(f"{name} {css.swap_events.get(name, 0)}\n" for name in ("high", "max", "fail"))
 
 

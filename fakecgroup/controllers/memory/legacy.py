@@ -100,6 +100,7 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
         css.watermark = {**css.watermark, prefix: read(css)}
 
     def read_failcnt(css: Memory) -> int:
+        css.settle()
         return css.failcnt.get(prefix, 0)
 
     def reset_failcnt(css: Memory, text: str) -> None:
@@ -198,6 +199,7 @@ def write_swappiness(css: Memory, value: int) -> None:
 
 
 def show_oom_control(css: Memory) -> str:
+    css.settle()
     kills = css.events_local.get("oom_kill", 0)
     return f"oom_kill_disable {int(css.oom_kill_disable)}\nunder_oom {int(css.is_under_oom)}\noom_kill {kills}\n"
 

@@ -1,100 +1,85 @@
-"""memory.max, and v1's memory.limit_in_bytes, of real processes: who is over it, and the OOM killer's choice is killed.
+"""Limits on the memory of real processes: who is over one has pages taken, is slowed down, waits, or is killed.
 
 Looks are quick while a cgroup is far from its limit. Near it they are precise: only what is certainly charged counts
 (`ledger`). What else may be charged is left alone, and logged once.
+
+A thread looks when a cgroup may be over a limit. So does who reads a file that tells of memory, so that nobody sees
+what no kernel would show.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 
 from fakecgroup import Kernel
 from fakecgroup.controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from fakecgroup.core.cftype import PAGE_SIZE
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
-from fakecgroup.effects.charge import CHARGE_BATCH, MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES
+from fakecgroup.core.reclaimer import Reclaimer
+from fakecgroup.effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch
 from fakecgroup.effects.high_delay import overage, sleep
-from fakecgroup.simulation.oom_killer import UNKILLABLE, Candidate, OomKiller
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.footprint import Footprint
 from fakecgroup_mount.enforce.ledger import Ledger
-from fakecgroup_mount.enforce.looks import LONGEST, SPARING, margin, next_look
-from fakecgroup_mount.enforce.mrelease import release_memory
+from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_above
+from fakecgroup_mount.enforce.looks import FASTEST, LONGEST, SPARING, margin, next_look
+from fakecgroup_mount.enforce.paging import Paging
+from fakecgroup_mount.enforce.stalled import Stalled
+from fakecgroup_mount.enforce.victims import Victims
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shared_memory import shares_memory
-from fakecgroup_mount.host.usage import parent_of
 
 log = logging.getLogger(__name__)
 
 _HZ = 250
 _SPARING = 3  # times the duration of a quick look until the next
 _MUCH = 1 << 20  # bytes
-_DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
-
-
-_NONE = 1 << 63  # bytes
-
-
-@dataclass(slots=True, eq=False)
-class _Limited:
-    """A cgroup with a limit: bytes, its processes, and when it is to be looked at next."""
-
-    css: Memory
-    limit: int = _NONE
-    high: int = _NONE
-    tgids: list[int] = field(default_factory=list)
-    due: float = 0.0  # monotonic
-    precise: float = 0.0  # the next precise look, as pages that are shared become private
-    enough: int = 0  # bytes by a quick look that take a precise one before
-    had: dict[int, int] = field(default_factory=dict)  # bytes of each process at the last quick look
-    grown: dict[int, int] = field(default_factory=dict)  # since the one before
-    lowered: bool = False  # it was over the limit when that was written
-    doubted: bool = False  # the log says that what is uncertain was left alone
-
-    held: set[int] = field(default_factory=set)  # stopped until there is room, as the OOM killer is disabled
-    asleep: dict[int, float] = field(default_factory=dict)  # stopped for memory.high, until a monotonic time
-    surplus: int = 0  # bytes that a quick look counts too much
-
-    def take(self, limit: int, high: int) -> None:
-        """Begins a new list of processes; the limits may have been written."""
-        self.tgids = []
-        self.due = 0.0
-        self.high, raised = high, high > self.high
-        if raised:
-            self.asleep = dict.fromkeys(self.asleep, 0.0)
-        if limit != self.limit:
-            self.lowered, self.limit, self.precise, self.enough, self.doubted = limit < self.limit, limit, 0.0, 0, False
+_PAGING = 0.01  # seconds between two reclaims of a cgroup that grows
 
 
 class MemoryLimits:
     """Looks at the processes of `kernel`'s limited cgroups. `lock` is the model's.
 
-    `spared` are pids that are never killed, beside init, this process and its children.
+    `spared` are pids that are never killed, beside init, this process and its children. It is the `Enforcer` and the
+    `Reclaimer` of the hierarchy.
     """
 
     def __init__(
         self, kernel: Kernel, processes: HostProcesses, lock: threading.Lock, spared: frozenset[int] = frozenset()
     ) -> None:
-        self._kernel = kernel
         self._processes = processes
         self._lock = lock
-        self._spared = {*UNKILLABLE, os.getpid(), *spared}
+        self._looking = threading.Lock()  # taken after the model's, by who looks
         self._ledger = Ledger()
         self.idle = True
         """No cgroup has a limit or a process."""
-        self._limited: list[_Limited] = []
+        self._limited: list[LimitedCgroup] = []
+        self._near: dict[Cgroup, list[LimitedCgroup]] = {}  # those above and below a cgroup, and its own
         self._seen: dict[int, int] = {}  # pid -> how many of its charges the ledger knows
-        self._dying: dict[int, float] = {}  # pid -> monotonic time until which it is waited for
-        self._killer = OomKiller(kernel.machine, self._candidate)
+        self._writes = -1  # to the tree's files, when the processes were gathered
+        self._acting = False  # what is counted meanwhile asks to settle again
+        self._victims = Victims(kernel, processes, spared)
+        self._stalled = Stalled(kernel, "memory")
+        self._simulated: Reclaimer | None = None  # of simulated processes
         self._hierarchy: Hierarchy | None = next((one for one in kernel.hierarchies if one.counts_memory), None)
+        if self._hierarchy is not None:
+            self._paging = Paging(self._hierarchy, processes, processes.taken)
+            self._batch = charge_batch(self._hierarchy.personality.version)
+            self._hierarchy.membership.enforcer = self
+            self._join()
+
+    def _join(self) -> None:
+        """Becomes the reclaimer of all processes. That of simulated ones may have come meanwhile."""
+        assert self._hierarchy is not None
+        membership = self._hierarchy.membership
+        if membership.reclaimer is not self:
+            self._simulated, membership.reclaimer = membership.reclaimer, self
 
     # -- who is where, with the lock held ------------------------------------------------------------------
 
@@ -102,11 +87,16 @@ class MemoryLimits:
         """Takes limits and processes as they are now. The caller holds the lock."""
         if self._hierarchy is None:
             return
+        self._join()
         self._hierarchy.membership.adopt_forked()
-        root = self._hierarchy.root
+        with self._looking:
+            self._gather(self._hierarchy)
+
+    def _gather(self, hierarchy: Hierarchy) -> None:
+        self._writes = hierarchy.membership.writes
         placed: dict[int, Cgroup] = {}
         self.idle = True
-        for cgroup in root.descendants():
+        for cgroup in hierarchy.root.descendants():
             css = cgroup.csses.get("memory")
             if isinstance(css, Memory) and min(css.max, css.high) != PAGE_COUNTER_MAX:
                 self.idle = False
@@ -117,25 +107,28 @@ class MemoryLimits:
         self._ledger.keep(placed)
         self._seen = {tgid: seen for tgid, seen in self._seen.items() if tgid in placed}
         known = {one.css: one for one in self._limited}
-        limited: dict[Memory, _Limited] = {}
+        limited: dict[Memory, LimitedCgroup] = {}
         for tgid, cgroup in sorted(placed.items()):
-            self._enter(tgid, cgroup)
-            for css in _limits_above(cgroup):
+            self._enter(hierarchy, tgid, cgroup)
+            for css in limits_above(cgroup):
                 one = limited.get(css)
                 if one is None:
-                    one = limited[css] = known.get(css) or _Limited(css)
-                    one.take(_limit(css), _high(css))
+                    one = limited[css] = known.get(css) or LimitedCgroup(css)
+                    one.take()
                 one.tgids.append(tgid)
         for css, one in known.items():
             members = set(one.tgids) if css in limited else set()
             for tgid in (one.held | one.asleep.keys()) - members:
                 self._let_go(one, tgid)
         self._limited = sorted(limited.values(), key=lambda one: -sum(1 for _ in one.css.cgroup.lineage()))
+        self._near = {}
+        for one in self._limited:
+            for cgroup in (*one.css.cgroup.lineage(), *one.css.cgroup.descendants()):
+                self._near.setdefault(cgroup, []).append(one)
 
-    def _enter(self, tgid: int, cgroup: Cgroup) -> None:
+    def _enter(self, hierarchy: Hierarchy, tgid: int, cgroup: Cgroup) -> None:
         """Tells the ledger where a process is."""
-        assert self._hierarchy is not None
-        places = self._hierarchy.membership.memory.charged_places(tgid)
+        places = hierarchy.membership.memory.charged_places(tgid)
         anon = footprint.anon_bytes(tgid)
         if tgid not in self._ledger:
             parent, image = footprint.parent_and_image(tgid)
@@ -146,45 +139,122 @@ class MemoryLimits:
         stayed = [above for above in lineage if all(above in place.lineage() for place in since)]
         self._ledger.place(tgid, lineage, stayed, anon)
 
-    def _let_go(self, one: _Limited, tgid: int) -> None:
+    def _let_go(self, one: LimitedCgroup, tgid: int) -> None:
         """Lets a process go on. The lock is held."""
+        if tgid in one.held:
+            self._paging.give(tgid)
         one.held.discard(tgid)
         one.asleep.pop(tgid, None)
         for why in (one, (one, "high")):
             self._processes.let_go(tgid, why)
         one.css.waiting = tuple(one.held)
+        if not any(tgid in other.held or tgid in other.asleep for other in self._limited):
+            self._stalled.end(tgid)
 
     def release(self) -> None:
         """Lets everybody go on. The caller holds the lock."""
-        for one in self._limited:
-            for tgid in one.held | one.asleep.keys():
-                self._let_go(one, tgid)
+        with self._looking:
+            for one in self._limited:
+                for tgid in one.held | one.asleep.keys():
+                    self._let_go(one, tgid)
+
+    # -- what the files ask, with the lock held ------------------------------------------------------------
+
+    def settle(self, cgroup: Cgroup) -> None:
+        """`Enforcer.settle`."""
+        if self._acting or self._hierarchy is None:
+            return
+        if self._hierarchy.membership.writes != self._writes:
+            self.gather()
+        self._stalled.settle()
+        with self._acts():
+            for one in self._near.get(cgroup, ()):
+                self._settle(one)
+
+    @contextmanager
+    def _acts(self) -> Iterator[None]:
+        self._acting = True
+        try:
+            yield
+        finally:
+            self._acting = False
+
+    def _settle(self, one: LimitedCgroup) -> None:
+        if time.monotonic() >= one.sure:
+            with self._looking:
+                if self._judge(one):
+                    self._act(one)
+        if one.css.pages > min(one.css.max, one.css.high):
+            self._paging.fit(one.css)
+            for tgid in one.held:
+                self._paging.refuse(tgid, one.css)
+
+    def fit(self, cgroup: Cgroup) -> None:
+        """`Reclaimer.fit`."""
+        if self._simulated is not None:
+            self._simulated.fit(cgroup)
+        css = cgroup.csses.get("memory")
+        if isinstance(css, Memory) and css.bytes_used() > min(css.max, css.high) * PAGE_SIZE:
+            self.gather()
+            self.settle(cgroup)
+
+    def held(self, cgroup: Cgroup) -> int:
+        """`Reclaimer.held`."""
+        if self._simulated is not None:
+            return self._simulated.held(cgroup)
+        css = cgroup.csses.get("memory")
+        return css.pages if isinstance(css, Memory) else 0
+
+    def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
+        """`Reclaimer.reclaim`."""
+        assert self._hierarchy is not None
+        found = 0 if self._simulated is None else self._simulated.reclaim(cgroup, pages, may_swap=may_swap)
+        self._hierarchy.membership.count_memory(cgroup)
+        return found + self._paging.take(cgroup, pages - found, may_swap=may_swap).pages
 
     # -- looks, without the lock ---------------------------------------------------------------------------
 
     def look(self) -> float:
-        """Looks at what is due, and kills. Returns the seconds until the next look."""
-        now = time.monotonic()
-        self._bury(now)
+        """Looks at what is due, and acts. Returns the seconds until the next look."""
+        self._victims.bury()
         for one in self._limited:
-            if one.due > now:
+            if one.due > time.monotonic():
                 continue
-            most = self._at_most(one)
-            room = max(one.limit, one.enough) - most
-            one.lowered = one.lowered and room < 0
-            suspect = most > min(one.limit, one.high) or bool(one.held)
-            if room < 0 or (suspect and one.precise <= now):
-                self._look_closely(one, most)
-                room = max(one.limit, one.enough) - most
-            if one.asleep or most - one.surplus > one.high:
-                self._slow_down(one, most - one.surplus, now)
-            room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
-            due = min(now + next_look(room), one.precise if suspect else now + LONGEST)
-            began, now = now, time.monotonic()
-            one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
-        return max(0.0, min((one.due for one in self._limited), default=now + LONGEST) - time.monotonic())
+            with self._looking:
+                to_act, looks = self._judge(one), one.looks
+            if to_act:
+                with self._lock, self._looking, self._acts():
+                    if one.looks == looks:  # nobody has looked, and acted, meanwhile
+                        self._act(one)
+        soonest = min((one.due for one in self._limited), default=None)
+        return LONGEST if soonest is None else max(0.0, soonest - time.monotonic())
 
-    def _at_most(self, one: _Limited) -> int:
+    def _judge(self, one: LimitedCgroup) -> bool:
+        """Looks at a cgroup. Returns whether there is something to do. `_looking` is held."""
+        began = time.monotonic()
+        one.looks += 1
+        one.certain = None
+        one.most = most = self._at_most(one)
+        room = max(one.limit, one.enough) - most
+        one.lowered = one.lowered and room < 0
+        suspect = most > min(one.limit, one.high) or bool(one.held)
+        if room < 0 or (suspect and one.precise <= began):
+            self._look_closely(one, began)
+            room = max(one.limit, one.enough) - most
+        slow = bool(one.asleep) or most - one.surplus > one.high
+        page = most > one.size and most > one.fitted + margin(one.size)
+        room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
+        if not page:
+            room = min(room, max(0, max(one.size, one.fitted) - most))
+        due = min(began + next_look(room), one.precise if suspect else began + LONGEST)
+        now = time.monotonic()
+        one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
+        if page:
+            one.due = max(one.due, now + _PAGING)
+        one.sure = began + max(0, room) / FASTEST
+        return one.certain is not None or slow or page
+
+    def _at_most(self, one: LimitedCgroup) -> int:
         """Bytes that may be charged, by quick looks."""
         cgroup = one.css.cgroup
         total = one.css.usage * PAGE_SIZE
@@ -199,147 +269,122 @@ class MemoryLimits:
         one.grown = {tgid: anon - had.get(tgid, 0) for tgid, anon in one.had.items()}
         return total
 
-    def _look_closely(self, one: _Limited, most: int) -> None:
-        began = time.monotonic()
-        if any(tgid in self._dying for tgid in one.tgids):
+    def _look_closely(self, one: LimitedCgroup, began: float) -> None:
+        if self._victims.are_dying(one.tgids):
             return
         found = dict(_distinct(one.tgids))
         cgroup = one.css.cgroup
         total = one.css.usage * PAGE_SIZE
         total += sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
+        one.certain = total
+        one.surplus = one.most - total
         room = one.limit + margin(one.limit) - total
-        one.surplus = most - total
-        waits = one.css.oom_kill_disable and not one.css.on_dfl
-        if one.held and (room >= 0 or not waits):
-            with self._lock:
-                for tgid in list(one.held):
-                    self._let_go(one, tgid)
-        if room < 0 and waits:
-            self._let_wait(one)
-            one.enough, one.precise = most, began + LONGEST / 2
-            return
-        if room < 0 and not self._out_of_memory(one):
-            one.enough, one.precise = _NONE, began + LONGEST
-            return
         if room >= 0 and not one.doubted and sum(what.share for what in found.values()) > one.limit + margin(one.limit):
             one.doubted = True
             log.warning("%s is left alone: of its memory only %d bytes are certainly charged there", cgroup.path, total)
         now = time.monotonic()
-        one.enough = most + max(0, room)
+        one.enough = one.most + max(0, room)
         one.precise = now + max(next_look(room), SPARING * (now - began))
 
-    # -- out of memory -------------------------------------------------------------------------------------
+    # -- what follows, with both locks held ----------------------------------------------------------------
 
-    def _out_of_memory(self, one: _Limited) -> bool:
+    def _act(self, one: LimitedCgroup) -> None:
+        """Does what the last look asks for."""
+        if not one.is_current:
+            return
+        if one.certain is not None:
+            over = one.certain > one.limit + margin(one.limit)
+            if one.held and not (over and one.waits_for_room):
+                for tgid in list(one.held):
+                    self._let_go(one, tgid)
+            if over and one.waits_for_room:
+                self._let_wait(one)
+                one.enough, one.precise = one.most, time.monotonic() + LONGEST / 2
+            elif over and not self._out_of_memory(one):
+                one.enough, one.precise = NONE, time.monotonic() + LONGEST
+        if one.most > one.size and one.most > one.fitted:
+            one.fitted = one.most
+            one.css.used()
+            self._paging.fit(one.css)
+        if one.asleep or one.most - one.surplus > one.high:
+            self._slow_down(one)
+
+    def _out_of_memory(self, one: LimitedCgroup) -> bool:
         """Kills whom the OOM killer chooses; False if that is nobody."""
-        with self._lock:
-            css = one.css
-            if css.cgroup.dead or _limit(css) != one.limit:
-                return False
-            if self._have_moved(one):
-                self.gather()
-                return True
-            victims = self._killer.victims(css.cgroup)
-            if not victims:
-                return False
-            grower = max(one.grown, key=one.grown.__getitem__, default=0)
-            if not one.lowered:  # memory_max_write counts no `max`, and its first `oom` was counted
-                count = MAX_BEFORE_KILL + (MAX_OF_VICTIM if grower in victims else 0)
-                css.note_event("max", count)
-                css.note_failure("memory.", count + 1)
-                css.note_oom()
-                css.note_full()
+        css = one.css
+        if self._have_moved(one):
+            self._writes = -1  # they are gathered before the next look
+            one.tgids = []
+            return True
+        victims = self._victims.choose(css.cgroup)
+        if not victims:
+            return False
+        css.used()
+        if one.lowered:  # memory_max_write counts no `max`
+            css.note_event("oom")
             one.lowered = False
-            released = [self._kill(tgid) for tgid in victims]
-        for pidfd in released:
-            release_memory(pidfd)
-            os.close(pidfd)
+        else:
+            grower = max(one.grown, key=one.grown.__getitem__, default=0)
+            count = MAX_BEFORE_KILL + (MAX_OF_VICTIM if grower in victims else 0)
+            css.note_event("max", count)
+            css.note_failure("memory.", count + 1)
+            css.note_oom()
+            css.note_full()
+        self._paging.fit(css)
+        for tgid in victims:
+            self._victims.kill(tgid)
+        self._paging.refuse(victims[-1], css)
         return True
 
-    def _have_moved(self, one: _Limited) -> bool:
+    def _have_moved(self, one: LimitedCgroup) -> bool:
         """True if some of the processes may have been elsewhere since they were gathered: that is counted anew."""
         members, charges = one.css.cgroup.processes(), one.css.cgroup.hierarchy.membership.memory
         return any(
             tgid not in members or len(charges.charged_places(tgid)) > self._seen.get(tgid, 0) for tgid in one.tgids
         )
 
-    def _let_wait(self, one: _Limited) -> None:
+    def _let_wait(self, one: LimitedCgroup) -> None:
         """Stops those that have grown, until there is room, or the OOM killer may work (mem_cgroup_oom)."""
         css = one.css
-        growing = {tgid for tgid, more in one.grown.items() if more > 0} - one.held
-        with self._lock:
-            for tgid in growing:
-                if self._candidate(tgid) is not None:
-                    one.held.add(tgid)
-                    self._processes.hold(tgid, one)
-                    css.note_event("max", MAX_BEFORE_KILL)
-                    css.note_failure("memory.", MAX_BEFORE_KILL + 1)
-                    css.note_event("oom")
-                    css.note_full()
-                    css.signal_oom()
-            css.waiting = tuple(one.held)
+        css.used()
+        self._paging.fit(css)
+        for tgid in {tgid for tgid, more in one.grown.items() if more > 0} - one.held:
+            if self._victims.candidate(tgid) is not None:
+                one.held.add(tgid)
+                self._processes.hold(tgid, one)
+                self._stalled.begin(tgid)
+                self._paging.refuse(tgid, css)
+                css.note_event("max", MAX_BEFORE_KILL)
+                css.note_failure("memory.", MAX_BEFORE_KILL + 1)
+                css.note_event("oom")
+                css.note_full()
+                css.signal_oom()
+        css.waiting = tuple(one.held)
 
-    def _slow_down(self, one: _Limited, usage: int, now: float) -> None:
+    def _slow_down(self, one: LimitedCgroup) -> None:
         """Stops those that have grown over memory.high for as long as a kernel has them sleep, batch by batch."""
-        css = one.css
-        over = overage(usage // PAGE_SIZE, one.high // PAGE_SIZE)
-        jiffies = sleep(CHARGE_BATCH, over, 0, _HZ)
-        with self._lock:
-            for tgid in [tgid for tgid, until in one.asleep.items() if until <= now]:
-                one.asleep.pop(tgid)
-                self._processes.let_go(tgid, (one, "high"))
-            for tgid, more in one.grown.items():
-                batches = more // PAGE_SIZE // CHARGE_BATCH
-                if over and batches > 0 and tgid not in one.asleep:
-                    css.note_event("high", batches * (1 + MAX_RECLAIM_RETRIES if jiffies else 1))
-                    if jiffies and self._candidate(tgid) is not None:
-                        one.asleep[tgid] = now + batches * jiffies / _HZ
-                        self._processes.hold(tgid, (one, "high"))
-
-    def _kill(self, tgid: int) -> int:
-        """Kills a process; returns a pidfd of it."""
-        pidfd = os.dup(self._processes.watched[tgid])
-        self._dying[tgid] = time.monotonic() + _DYING
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        return pidfd
-
-    def _bury(self, now: float) -> None:
-        """Forgets those that were killed and have given their memory back."""
-        for tgid in [tgid for tgid, until in self._dying.items() if until < now or not footprint.anon_bytes(tgid)]:
-            del self._dying[tgid]
-
-    def _candidate(self, tgid: int) -> Candidate | None:
-        """None for a process that is gone, that we may not signal, or whose pid may be another's by now."""
-        pidfd = self._processes.watched.get(tgid, -1)
-        if pidfd < 0 or tgid in self._spared or parent_of(tgid) == os.getpid():
-            return None
-        try:
-            signal.pidfd_send_signal(pidfd, 0)
-        except OSError:
-            return None
-        return footprint.candidate(tgid)
-
-
-def _limits_above(cgroup: Cgroup) -> Iterator[Memory]:
-    css = cgroup.effective_css("memory")
-    if isinstance(css, Memory):
-        for above in css.counters():
-            if min(above.max, above.high) != PAGE_COUNTER_MAX:
-                yield above
-
-
-def _limit(css: Memory) -> int:
-    """Bytes that can be charged before somebody is killed: what may be swapped out comes on top."""
-    if css.on_dfl:
-        swap = min(css.swap_max * PAGE_SIZE, css.machine.swap)
-    else:
-        swap = min((css.memsw_max - css.max) * PAGE_SIZE, css.machine.swap) if css.swappiness else 0
-    return _NONE if css.max == PAGE_COUNTER_MAX else css.max * PAGE_SIZE + max(0, swap)
-
-
-def _high(css: Memory) -> int:
-    """Bytes of memory.high, above which processes are slowed down."""
-    return _NONE if css.high == PAGE_COUNTER_MAX or not css.on_dfl else css.high * PAGE_SIZE
+        now, css, batch = time.monotonic(), one.css, self._batch * PAGE_SIZE
+        usage = one.most - one.surplus - css.last_used.swap
+        for tgid in [tgid for tgid, until in one.asleep.items() if until <= now]:
+            one.asleep.pop(tgid)
+            self._processes.let_go(tgid, (one, "high"))
+            self._stalled.end(tgid)
+        for tgid, more in one.grown.items():
+            over = min(more + one.uncounted.get(tgid, 0), usage - one.high)
+            if over <= 0:
+                one.uncounted.pop(tgid, None)
+                continue
+            batches, one.uncounted[tgid] = divmod(over, batch)
+            jiffies = 0
+            for number in reversed(range(batches)):
+                pages = (usage - number * batch) // PAGE_SIZE
+                some = sleep(self._batch, overage(pages, css.high), 0, _HZ, self._batch)
+                css.note_event("high", 1 + MAX_RECLAIM_RETRIES if some else 1)
+                jiffies += some
+            if jiffies and self._victims.candidate(tgid) is not None:
+                one.asleep[tgid] = max(now, one.asleep.get(tgid, 0.0)) + jiffies / _HZ
+                self._processes.hold(tgid, (one, "high"))
+                self._stalled.begin(tgid)
 
 
 def _distinct(tgids: Iterable[int]) -> Iterator[tuple[int, Footprint]]:

@@ -23,6 +23,7 @@ from fakecgroup_mount.host.freeze_watchdog import FreezeObserver
 from fakecgroup_mount.host.freezer import Freezer
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.shortage import is_shortage
+from fakecgroup_mount.host.taken_pages import TakenPages
 from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import Usage
 from fakecgroup_mount.host.watched_processes import WatchedProcesses
@@ -61,6 +62,8 @@ class HostProcesses:
         self._freezer = Freezer(self._watched, observer, never_frozen)
         self._forks = ForkFollower(self._watched, self.find, inside, listen_to_forks, listen_to_exits)
         self._usage = Usage()
+        self.taken = TakenPages()
+        """What a kernel that enforces limits would have taken from processes."""
 
     def find(self, tid: int) -> TaskInfo | None:
         """The thread `tid`; None if it is gone."""
@@ -109,6 +112,7 @@ class HostProcesses:
         self._untold.discard(tgid)
         self._forks.forget(tgid)
         self._freezer.forget(tgid)
+        self.taken.forget(tgid)
         self._watched.remove(tgid)
 
     def kill(self, tgid: int) -> None:
@@ -189,7 +193,7 @@ class HostProcesses:
         return usage.thread_cpu(tid)
 
     def memory(self, tgid: int) -> ProcessMemory:
-        return self._usage.memory(tgid)
+        return self.taken.left(tgid, self._usage.memory(tgid))
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         return usage.machine_cpu()

@@ -74,11 +74,12 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     FuseOpener._turn                   its holder waits for MountinfoFiles.serve, which takes CgroupNamespaces._lock
     ChildMarks._changed                children that are waited for; a waiter holds no lock
 
-    Session.lock                       the model and the processes, always the last (`MountedTree.lock` is the same)
+    Session.lock                       the model and the processes, above no others (`MountedTree.lock` is the same)
      |- DelayedNotifier._changed       a condition on Session.lock itself
      |- PassingTime._changed           likewise
      |- LateReplies._changed           replies that wait for their time, for a moment
-     '- Enforcement._changed           wakes the thread that enforces limits, for a moment
+     |- Enforcement._changed           wakes the thread that enforces limits, for a moment
+     '- MemoryLimits._looking          one look at a cgroup's processes, a precise one takes 8 ms for each GiB
 
 Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a thread with `Session.lock` must not
 

@@ -43,12 +43,13 @@ def test_the_process_with_the_higher_score_is_killed_though_the_other_grows(sand
     script = f"""{BEGIN} mkfifo /tmp/$$.ready
         into a sh -c 'echo 500 >/proc/self/oom_score_adj; exec "$@"' sh {sleep} >/tmp/$$.ready & scored=$!
         head -c 5 /tmp/$$.ready; rm /tmp/$$.ready; echo
-        into a {PYTHON} '{WAIT.format(mib=40, seconds=0)}'; echo; wait $scored || echo $?; {EVENTS}"""
+        into a {sleep} >/dev/null & other=$!
+        wait $scored || echo $?; {EVENTS}; kill -9 $other; wait $other || echo $?"""
     assert told(sandboxed(script, enforce="memory")) == [
-        "ready",
         "ready",
         "137",
         "low 0 high 0 max 18 oom 1 oom_kill 1 oom_group_kill 0",
+        "137",
     ]
 
 
@@ -133,6 +134,109 @@ def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -
     script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a
         echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
         sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
-        until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done; cut -d' ' -f3 /proc/$process/stat
+        until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
+        until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo T $(cat a/memory.usage_in_bytes)
         echo 300M >a/memory.limit_in_bytes; wait $process; echo; tail -2 a/memory.oom_control"""
-    assert told(sandboxed(script, enforce="memory", layout="v1")) == ["T", "ready", "under_oom 0", "oom_kill 0"]
+    assert told(sandboxed(script, enforce="memory", layout="v1")) == [
+        f"T {64 << 20}",
+        "ready",
+        "under_oom 0",
+        "oom_kill 0",
+    ]
+
+
+HOLD = """
+hold() {{ mkfifo /tmp/$$.ready
+    sh -c 'echo $$ >'$1'/cgroup.procs; exec "$@"' sh {python} '{program}' >/tmp/$$.ready & process=$!
+    head -c 5 /tmp/$$.ready >/dev/null; rm /tmp/$$.ready; }}
+"""
+
+
+def hold(mib: int) -> str:
+    """`hold CGROUP` starts $process there, which has so many MiB then."""
+    return HOLD.format(python=PYTHON, program=WAIT.format(mib=mib, seconds=60))
+
+
+def test_what_is_over_the_limit_is_in_swap_where_there_is_some(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN}{hold(50)} echo 30M >a/memory.max; hold a
+        cat a/memory.current; [ $(cat a/memory.swap.current) -gt $((18 << 20)) ] && echo swapped
+        [ $(cat a/memory.swap.peak) -ge $(cat a/memory.swap.current) ] && echo peak
+        {EVENTS} | sed 's/max [1-9][0-9]*/max many/'"""
+    assert told(sandboxed(script, enforce="memory", swap="64Mi")) == [
+        str(30 << 20),
+        "swapped",
+        "peak",
+        "low 0 high 0 max many oom 0 oom_kill 0 oom_group_kill 0",
+    ]
+
+
+def test_who_is_over_the_limit_and_swap_is_killed(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN} echo 30M >a/memory.max; echo 20M >a/memory.swap.max
+        into a {GROW} || echo status $?; cat a/memory.peak; [ $(cat a/memory.swap.peak) -gt $((19 << 20)) ] && echo full
+        grep -c -e 'oom 1' -e 'oom_kill 1' a/memory.events"""
+    assert told(sandboxed(script, enforce="memory", swap="64Mi")) == ["status 137", str(30 << 20), "full", "2"]
+
+
+def test_memory_is_reclaimed_as_far_as_there_is_swap(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN}{hold(40)} hold a
+        echo 10M >a/memory.reclaim && cat a/memory.swap.current; echo 4M >a/memory.swap.max
+        echo '1M swappiness=0' >a/memory.reclaim 2>/dev/null || echo files are few
+        echo 20M >a/memory.reclaim 2>/dev/null || echo no more; kill -9 $process"""
+    done = sandboxed(script, enforce="memory", swap="64Mi")
+    swapped, *rest = told(done)
+    assert 8 << 20 <= int(swapped) <= 10 << 20  # pages of files go first
+    assert rest[-1] == "no more"
+
+
+def test_nobody_reads_what_no_kernel_would_show(sandboxed: Sandboxed) -> None:
+    program = 'x = bytearray(200 << 20); print(open("a/memory.current").read(), flush=True)'
+    script = f"{BEGIN} into a {PYTHON} '{program}' || echo status $?; cat a/memory.peak"
+    assert told(sandboxed(script, enforce="memory")) == ["status 137", str(64 << 20)]
+
+
+def test_time_that_a_process_is_stopped_for_memory_is_pressure(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
+        total() {{ sed -n "s/$1.*total=//p" $2/memory.pressure; }}
+        until [ $(total full a) -gt 100000 ]; do sleep 0.01; done; echo full
+        some=$(total some a); [ $some -le $(total some .) ] && echo above; kill -9 $process"""
+    assert told(sandboxed(script, enforce="memory")) == ["full", "above"]
+
+
+def test_v1_refuses_a_limit_that_cannot_be_met(sandboxed: Sandboxed) -> None:
+    script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a;{hold(40)} hold a
+        echo 20M >a/memory.limit_in_bytes 2>/dev/null || echo refused; cat a/memory.limit_in_bytes
+        echo 60M >a/memory.limit_in_bytes && kill -9 $process && echo lives"""
+    for swap, answers in (
+        ("0", ["refused", str(((1 << 63) - 1) // 4096 * 4096)]),
+        ("64Mi", [str(20 << 20)]),
+    ):
+        done = sandboxed(script, enforce="memory", layout="v1", swap=swap)
+        assert told(done) == [*answers, "lives"]
+
+
+THRESHOLD = (
+    """
+import os, select, subprocess, sys
+os.chdir("/sys/fs/cgroup/memory"); os.mkdir("a")
+event, usage = os.eventfd(0), os.open("a/memory.usage_in_bytes", os.O_RDONLY)
+open("a/cgroup.event_control", "w").write("%d %d %d" % (event, usage, 40 << 20))
+grow = """
+    + repr(
+        'import os; open("a/cgroup.procs", "w").write(str(os.getpid()));'
+        "x = bytearray(60 << 20); print(end='.', flush=True); input(); del x; input()"
+    )
+    + """
+child = subprocess.Popen([sys.executable, "-S", "-E", "-c", grow], stdin=-1, stdout=-1, bufsize=0)
+child.stdout.read(1)
+for step in range(2):
+    select.select([event], [], [], 60)
+    print(os.eventfd_read(event))
+    child.stdin.write(b"\\n")
+"""
+)
+
+
+def test_v1_thresholds_are_told_of(sandboxed: Sandboxed) -> None:
+    done = sandboxed(f"'{sys.executable}' -S -E -", input=THRESHOLD, layout="v1", enforce="memory")
+    assert told(done) == ["1", "1"]

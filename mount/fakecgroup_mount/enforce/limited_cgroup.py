@@ -1,0 +1,97 @@
+"""A cgroup with a limit on memory: what it may have, and what a look at its processes has found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fakecgroup.controllers.memory.css import PAGE_COUNTER_MAX, Memory
+from fakecgroup.core.cftype import PAGE_SIZE
+from fakecgroup.core.cgroup import Cgroup
+
+NONE = 1 << 63  # bytes: no limit
+
+
+@dataclass(slots=True, eq=False)
+class LimitedCgroup:
+    """A cgroup with a limit. Amounts are bytes, times are monotonic seconds.
+
+    `size` is memory.max, `limit` what can be charged before somebody is killed: what may be swapped out comes on top.
+    Above `high` processes are slowed down.
+    """
+
+    css: Memory
+    size: int = NONE
+    limit: int = NONE
+    high: int = NONE
+    tgids: list[int] = field(default_factory=list)
+    due: float = 0.0  # when it is to be looked at next
+    sure: float = 0.0  # until then it cannot be over a limit
+    precise: float = 0.0  # when it is to be looked at precisely next, as pages that are shared become private
+    enough: int = 0  # what a quick look has to find before a precise one is worth it
+
+    looks: int = 0
+    most: int = 0  # what may be charged, by the last look
+    certain: int | None = None  # what is certainly charged, if the last look was a precise one
+    surplus: int = 0  # what a quick look counts too much, by the last precise one
+    had: dict[int, int] = field(default_factory=dict)  # of each process at the last look
+    grown: dict[int, int] = field(default_factory=dict)  # since the one before
+    fitted: int = 0  # what a quick look had found when pages were taken last
+    lowered: bool = False  # it was over the limit when that was written
+    doubted: bool = False  # the log says that what is uncertain was left alone
+
+    held: set[int] = field(default_factory=set)  # stopped until there is room, as the OOM killer is disabled
+    asleep: dict[int, float] = field(default_factory=dict)  # stopped for memory.high, until a time
+    uncounted: dict[int, int] = field(default_factory=dict)  # grown over memory.high, less than a batch
+
+    def take(self) -> None:
+        """Begins a new list of processes; the limits may have been written."""
+        self.tgids = []
+        self.due = self.sure = 0.0
+        limit, high = limit_of(self.css), high_of(self.css)
+        self.size, self.high, raised = size_of(self.css), high, high > self.high
+        if raised:
+            self.asleep = dict.fromkeys(self.asleep, 0.0)
+        if limit != self.limit:
+            self.lowered, self.limit, self.precise, self.enough, self.doubted = limit < self.limit, limit, 0.0, 0, False
+            self.fitted = 0
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the cgroup is there and its limit is as it was."""
+        return not self.css.cgroup.dead and limit_of(self.css) == self.limit and high_of(self.css) == self.high
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether nobody is killed: v1's oom_kill_disable."""
+        return self.css.oom_kill_disable and not self.css.on_dfl
+
+
+def limits_above(cgroup: Cgroup) -> Iterator[Memory]:
+    """The groups with a limit to which the processes of a cgroup are charged, the nearest first."""
+    css = cgroup.effective_css("memory")
+    if isinstance(css, Memory):
+        for above in css.counters():
+            if min(above.max, above.high) != PAGE_COUNTER_MAX:
+                yield above
+
+
+def size_of(css: Memory) -> int:
+    """Bytes of memory.max, or memory.limit_in_bytes."""
+    return NONE if css.max == PAGE_COUNTER_MAX else css.max * PAGE_SIZE
+
+
+def limit_of(css: Memory) -> int:
+    """Bytes that can be charged before somebody is killed: what may be swapped out comes on top."""
+    if css.max == PAGE_COUNTER_MAX:
+        return NONE
+    if css.on_dfl:
+        swap = min((above.swap_max for above in css.counters()), default=0) * PAGE_SIZE
+    else:
+        swap = (css.memsw_max - css.max) * PAGE_SIZE if css.swappiness else 0
+    return css.max * PAGE_SIZE + max(0, min(swap, css.machine.swap))
+
+
+def high_of(css: Memory) -> int:
+    """Bytes of memory.high, above which processes are slowed down."""
+    return NONE if css.high == PAGE_COUNTER_MAX or not css.on_dfl else css.high * PAGE_SIZE

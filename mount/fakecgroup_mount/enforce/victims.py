@@ -1,0 +1,67 @@
+"""Whom the OOM killer takes of real processes, and their end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Collection
+
+from fakecgroup import Kernel
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.simulation.oom_killer import UNKILLABLE, Candidate, OomKiller
+from fakecgroup_mount.enforce import footprint
+from fakecgroup_mount.enforce.mrelease import release_memory
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.usage import parent_of
+
+_DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
+
+
+class Victims:
+    """Chooses and kills. `spared` are pids that are never killed, beside init, this process and its children."""
+
+    def __init__(self, kernel: Kernel, processes: HostProcesses, spared: frozenset[int]) -> None:
+        self._processes = processes
+        self._spared = {*UNKILLABLE, os.getpid(), *spared}
+        self._killer = OomKiller(kernel.machine, self.candidate)
+        self._dying: dict[int, float] = {}  # pid -> monotonic time until which it is waited for
+        self._dead: list[int] = []  # pidfds of the killed whose memory is to be released
+
+    def choose(self, cgroup: Cgroup) -> list[int]:
+        """`OomKiller.victims`: whom to kill in a cgroup that is out of memory; none if nobody can be killed."""
+        return self._killer.victims(cgroup)
+
+    def candidate(self, tgid: int) -> Candidate | None:
+        """None for a process that is gone, that we may not signal, or whose pid may be another's by now."""
+        pidfd = self._processes.watched.get(tgid, -1)
+        if pidfd < 0 or tgid in self._spared or parent_of(tgid) == os.getpid():
+            return None
+        try:
+            signal.pidfd_send_signal(pidfd, 0)
+        except OSError:
+            return None
+        return footprint.candidate(tgid)
+
+    def kill(self, tgid: int) -> None:
+        """Kills a process of `choose`."""
+        pidfd = os.dup(self._processes.watched[tgid])
+        self._dead.append(pidfd)
+        self._dying[tgid] = time.monotonic() + _DYING
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+    def are_dying(self, tgids: Collection[int]) -> bool:
+        """Whether one of these was killed and still has memory."""
+        return bool(self._dying) and any(tgid in self._dying for tgid in tgids)
+
+    def bury(self) -> None:
+        """Frees the memory of those that were killed, and forgets those that have given it back."""
+        while self._dead:
+            pidfd = self._dead.pop()
+            release_memory(pidfd)
+            os.close(pidfd)
+        if self._dying:
+            now = time.monotonic()
+            for tgid, until in list(self._dying.items()):
+                if until < now or not footprint.anon_bytes(tgid):
+                    self._dying.pop(tgid, None)
