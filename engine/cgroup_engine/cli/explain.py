@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.node_and_pods import asks_apiserver, node_and_pods, node_of, pods_of_versions
 from cgroup_engine.cli.options import add_node_options, add_output, add_pods, count, oci_runtime, size, version
+from cgroup_engine.cli.written_file import write_file
 from cgroup_engine.errors import InputError
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.kubelet_version import NEWEST, OLDEST
@@ -32,7 +32,8 @@ EPILOG = (
     "  cgroup-engine explain --cpus 3 --memory 8Gi pods.yaml pod-burstable-1\n"
     "  cgroup-engine explain --config now.yaml --diff-config new.yaml --diff-kubelet-version 1.36 pods/\n"
     "  cgroup-engine explain --config now.yaml --diff-config featureGates.MemoryQoS=true pods/\n"
-    "  cgroup-engine explain --cpus 3 --memory 8Gi --svg node.svg pods.yaml"
+    "  cgroup-engine explain --cpus 3 --memory 8Gi --svg node.svg pods.yaml\n"
+    "  cgroup-engine explain --cpus 3 --memory 8Gi --html tree.html pods.yaml"
 )
 
 
@@ -65,6 +66,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--diff-memory", type=size, metavar="SIZE", help="show what this memory would change")
     command.add_argument("-v", "--verbose", action="store_true", help="with --diff-...: every changed value too")
     command.add_argument("--svg", metavar="FILE", help="write a picture of CPU and memory under load instead")
+    command.add_argument("--html", metavar="FILE", help="write a page with the tree and each value's reason instead")
     add_node_options(command)
     add_pods(command, "PODS|POD")
 
@@ -83,7 +85,11 @@ def run_command(options: argparse.Namespace) -> int:
     pod = _named(pods, name) if name is not None else None
     wanted = wanted_tree(node, pods)
     if options.svg is not None:
-        _write_picture(options.svg, picture(node, wanted, pod))
+        write_file(options.svg, picture(node, wanted, pod))
+    elif options.html is not None:
+        from cgroup_engine.views.tree_page import wanted_page
+
+        write_file(options.html, wanted_page(node, wanted))
     else:
         unfit = misfits(node, pods, wanted)
         print_explanation(printer, explained(node, wanted, pod, unfit), options.output)
@@ -120,13 +126,6 @@ def _difference(options: argparse.Namespace, paths: Sequence[str], name: str | N
     pod = _named(pods[0], name) if name is not None else None
     sides = (node, wanted_tree(node, pods[0])), (other, wanted_tree(other, pods[-1]))
     return difference(*sides, str(pod) if pod else None)
-
-
-def _write_picture(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as failed:
-        raise InputError(f"{path}: cannot be written: {failed.strerror}", path=path, errno=failed.errno) from None
 
 
 def _named(pods: Sequence[Pod], name: str) -> Pod:

@@ -7,6 +7,7 @@ import sys
 
 from cgroup_engine.cli.node_and_pods import node_and_pods
 from cgroup_engine.cli.options import add_node_options, add_pods
+from cgroup_engine.cli.written_file import write_file
 from cgroup_engine.errors import InputError
 
 EPILOG = (
@@ -62,7 +63,7 @@ def run_command(options: argparse.Namespace) -> int:
         node, pods, _text(options.usage), name, until=until, every=every, points=points, seed=options.seed
     )
     if options.html is not None:
-        _write_page(options.html, page_of(played))
+        write_file(options.html, page_of(played))
     if options.output == "table":
         print("\n".join(table(played)))
     else:
@@ -84,11 +85,3 @@ def _text(name: str) -> str:
         raise InputError(f"{name}: cannot be read: {failed.strerror}", path=name, errno=failed.errno) from None
     except UnicodeDecodeError:
         raise InputError(f"{name}: is no text in UTF-8", path=name) from None
-
-
-def _write_page(name: str, text: str) -> None:
-    try:
-        with open(name, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as failed:
-        raise InputError(f"{name}: cannot be written: {failed.strerror}", path=name, errno=failed.errno) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +12,9 @@ import pytest
 from fakecgroup.scenario import Outcome, play, read_scenario
 from fakecgroup.scenario.page import LibraryMissingError, page, plotly_js
 
+from ...chromium import drawn
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "scenarios" / "timeline.yaml"
-_CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --virtual-time-budget=20000 --dump-dom"
-).split()
 
 
 def _played() -> Outcome:
@@ -26,17 +22,8 @@ def _played() -> Outcome:
 
 
 def _drawn(outcome: Outcome, folder: Path) -> str:
-    """The document that a browser makes of a page, after its scripts have run."""
-    if _CHROMIUM is None:
-        pytest.skip("no chromium to look at the page with (as root: apt-get install chromium)")
-    file = folder / "page.html"
-    file.write_text(page(outcome, "a <title>", ["a summary"]))
-    command = [_CHROMIUM, *_FLAGS, f"--user-data-dir={folder / 'profile'}", file.as_uri()]
-    for _ in range(3):  # a browser that had no time to load the page prints nothing
-        document = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
-        if document:
-            break
-    return document
+    """The document that a browser makes of the page of an outcome."""
+    return drawn(page(outcome, "a <title>", ["a summary"]), folder)
 
 
 def _lines_in(document: str) -> int:
