@@ -77,7 +77,7 @@ def _node(node: Node) -> dict[str, Any]:
         "t": node.processes,
         "m": [_meter(meter) for meter in node.meters],
         "r": [_row(row) for row in node.rows],
-        "a": node.alarming + ([f"{differing} not as wanted"] if differing else []),
+        "a": ([f"{differing} not as wanted"] if differing else []) + node.alarming,
         "o": node.notes,
     }
     return {key: value for key, value in found.items() if value not in (None, [])}

@@ -18,6 +18,7 @@ PAGES = [
     "docs/tutorials/first-plan.md",
     "docs/guides/mount.md",
     "docs/guides/faults.md",
+    "docs/guides/view.md",
     "docs/guides/simulate.md",
     "docs/guides/pods.md",
     "docs/guides/conformance.md",
