@@ -59,6 +59,8 @@ class Membership:
         self.cpu.move(tgid, somewhere)
         if cgroup.hierarchy.counts_memory:
             css = cgroup.effective_css("memory")
+            if self.enforcer is not None:
+                self.enforcer.moves(tgid)
             self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
         self.look_within(_RUNNING)
 

@@ -29,3 +29,6 @@ class Enforcer(Protocol):
 
         It is called before a file tells of it.
         """
+
+    def moves(self, tgid: int) -> None:
+        """Note what a process has, which is about to be in another cgroup."""

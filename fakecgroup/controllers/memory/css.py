@@ -148,6 +148,7 @@ class Memory(Css):
     def used(self) -> MemoryUse:
         """Memory of the processes here and below now; in the root, of the whole machine."""
         if self.parent is None:
+            self.settle()
             return self.cgroup.hierarchy.processes.machine_memory()
         self.cgroup.hierarchy.membership.count_memory(self.cgroup)
         self.settle()

@@ -40,6 +40,7 @@ from fakecgroup.conformance.target import UnsupportedError
 from fakecgroup_mount.conformance.agent import Agent
 
 _PATIENCE = 3.0  # seconds for one operation
+_SETTLING = 0.2  # seconds for a process to stop running
 _CLOSED = 1 << 30  # no descriptor has this number
 _NAMED = re.compile(rb"\$([A-Za-z0-9_]{1,31})")  # a process, a thread, a handle
 _CAPABILITIES = struct.Struct("=IIIIII")  # two struct __user_cap_data_struct: effective, permitted, inheritable
@@ -215,6 +216,7 @@ class _Worker:
         self._helpers: dict[str, Connection] = {}
         self._late: dict[str, int] = {}  # helper -> number of late answers to skip
         self._handles: dict[str, int] = {}
+        self._allocated: list[mmap.mmap] = []
 
     def run(self) -> None:
         """Serves until the connection is closed.  Never returns."""
@@ -274,6 +276,7 @@ class _Worker:
                     break
                 self._late[who] -= 1
         except (EOFError, BrokenPipeError, ConnectionResetError):
+            self._until_dead(self._names[who])  # its files are closed before
             return ("KILLED", None)
         self._names.update({name: pid for pid, name in pids.items()})
         if kind == "unsupported":
@@ -657,12 +660,21 @@ class _Worker:
             time.sleep(0.001)
 
     def _op_state(self, name: str) -> str:
-        return _state(self._names[name])
+        """A process that has answered, or was killed, may still be on its way to where it stays."""
+        deadline = time.monotonic() + _SETTLING
+        while (state := _state(self._names[name])) == "R" and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return state
 
     def _op_alloc(self, size: int) -> None:
-        memory = mmap.mmap(-1, size)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         for at in range(0, size, 4096):
             memory[at] = 1
+        self._allocated.append(memory)
+        for directory, _, _ in os.walk(self._root):  # a tree counts memory, and enforces limits, when somebody reads
+            for name in ("memory.current", "memory.usage_in_bytes"):
+                with contextlib.suppress(FileNotFoundError), open(f"{directory}/{name}", "rb") as file:
+                    file.read()
 
     def _op_releases(self, count: int, what: str) -> list[str]:
         return self._agent.runs(count, what)

@@ -26,11 +26,14 @@ _IO_COST = ("io.cost.qos", "io.cost.model")
 
 
 class MountTarget(DirectoryTarget):
-    """A mount of ``fakecgroup mount``.  Without ``as_root``, operations that need root are left out."""
+    """A mount of ``fakecgroup mount``.  Without ``as_root``, operations that need root are left out, and what processes
+    allocate unless it ``enforces_memory``.
+    """
 
-    def __init__(self, root: str, *, as_root: bool = True) -> None:
+    def __init__(self, root: str, *, as_root: bool = True, enforces_memory: bool = False) -> None:
         super().__init__(root)
         self._as_root = as_root
+        self._enforces_memory = enforces_memory
 
     def start(self, case: Case) -> None:
         super().start(case)
@@ -54,8 +57,8 @@ class MountTarget(DirectoryTarget):
             return (reason, needs_root.ends(op))
         while op[0] == "in":
             op = op[2:]
-        if op[0] == "alloc":
-            return ("memory of real processes is not limited", True)
+        if op[0] == "alloc" and not self._enforces_memory:
+            return ("memory of real processes is limited by fakecgroup mount --enforce memory", True)
         if self._io_cost_set and op[0] in ("read", "write", "open"):
             path = next(os.fsdecode(value) for kind, value in arguments(op) if kind == "path")
             if path.endswith((*_IO_COST, "io.stat")):

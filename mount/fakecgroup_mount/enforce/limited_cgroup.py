@@ -16,13 +16,12 @@ NONE = 1 << 63  # bytes: no limit
 class LimitedCgroup:
     """A cgroup with a limit. Amounts are bytes, times are monotonic seconds.
 
-    `size` is memory.max, `limit` what can be charged before somebody is killed: what may be swapped out comes on top.
-    Above `high` processes are slowed down.
+    `size` is memory.max, `swap` what may be moved out, and above `high` processes are slowed down.
     """
 
     css: Memory
     size: int = NONE
-    limit: int = NONE
+    swap: int = 0
     high: int = NONE
     tgids: list[int] = field(default_factory=list)
     due: float = 0.0  # when it is to be looked at next
@@ -35,9 +34,10 @@ class LimitedCgroup:
     certain: int | None = None  # what is certainly charged, if the last look was a precise one
     surplus: int = 0  # what a quick look counts too much, by the last precise one
     had: dict[int, int] = field(default_factory=dict)  # of each process at the last look
-    grown: dict[int, int] = field(default_factory=dict)  # since the one before
+    grown: dict[int, int] = field(default_factory=dict)  # since something was done for the last time
+    to_act: bool = False  # the last look has found something to do
     fitted: int = 0  # what a quick look had found when pages were taken last
-    lowered: bool = False  # it was over the limit when that was written
+    lowered: bool = False  # it is over a limit that was written since
     doubted: bool = False  # the log says that what is uncertain was left alone
 
     held: set[int] = field(default_factory=set)  # stopped until there is room, as the OOM killer is disabled
@@ -48,18 +48,31 @@ class LimitedCgroup:
         """Begins a new list of processes; the limits may have been written."""
         self.tgids = []
         self.due = self.sure = 0.0
-        limit, high = limit_of(self.css), high_of(self.css)
-        self.size, self.high, raised = size_of(self.css), high, high > self.high
-        if raised:
+        if self.is_current:
+            return
+        high = high_of(self.css)
+        if high > self.high:
             self.asleep = dict.fromkeys(self.asleep, 0.0)
-        if limit != self.limit:
-            self.lowered, self.limit, self.precise, self.enough, self.doubted = limit < self.limit, limit, 0.0, 0, False
-            self.fitted = 0
+        self.size, self.swap, self.high = size_of(self.css), swap_of(self.css), high
+        self.precise, self.enough, self.fitted, self.doubted = 0.0, 0, 0, False
 
     @property
     def is_current(self) -> bool:
-        """Whether the cgroup is there and its limit is as it was."""
-        return not self.css.cgroup.dead and limit_of(self.css) == self.limit and high_of(self.css) == self.high
+        """Whether the cgroup is there and its limits are as they were."""
+        written = size_of(self.css), swap_of(self.css), high_of(self.css)
+        return not self.css.cgroup.dead and written == (self.size, self.swap, self.high)
+
+    @property
+    def limit(self) -> int:
+        """What can be charged before somebody is killed. What is in swap stays there when its limit is lowered."""
+        return NONE if self.size == NONE else self.size + max(self.swap, self.css.last_used.swap)
+
+    @property
+    def full(self) -> str:
+        """Which counter refuses when somebody is killed, by the beginning of its files' v1 names."""
+        if not self.css.on_dfl and self.css.memsw_max * PAGE_SIZE <= self.size + self.swap:
+            return "memory.memsw."
+        return "memory."
 
     @property
     def waits_for_room(self) -> bool:
@@ -81,15 +94,13 @@ def size_of(css: Memory) -> int:
     return NONE if css.max == PAGE_COUNTER_MAX else css.max * PAGE_SIZE
 
 
-def limit_of(css: Memory) -> int:
-    """Bytes that can be charged before somebody is killed: what may be swapped out comes on top."""
-    if css.max == PAGE_COUNTER_MAX:
-        return NONE
+def swap_of(css: Memory) -> int:
+    """Bytes of a cgroup that may be moved to swap."""
     if css.on_dfl:
         swap = min((above.swap_max for above in css.counters()), default=0) * PAGE_SIZE
     else:
         swap = (css.memsw_max - css.max) * PAGE_SIZE if css.swappiness else 0
-    return css.max * PAGE_SIZE + max(0, min(swap, css.machine.swap))
+    return max(0, min(swap, css.machine.swap))
 
 
 def high_of(css: Memory) -> int:

@@ -28,7 +28,7 @@ from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.footprint import Footprint
 from fakecgroup_mount.enforce.ledger import Ledger
 from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_above
-from fakecgroup_mount.enforce.looks import FASTEST, LONGEST, SPARING, margin, next_look
+from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SPARING, margin, next_look
 from fakecgroup_mount.enforce.paging import Paging
 from fakecgroup_mount.enforce.stalled import Stalled
 from fakecgroup_mount.enforce.victims import Victims
@@ -62,6 +62,7 @@ class MemoryLimits:
         self._limited: list[LimitedCgroup] = []
         self._near: dict[Cgroup, list[LimitedCgroup]] = {}  # those above and below a cgroup, and its own
         self._seen: dict[int, int] = {}  # pid -> how many of its charges the ledger knows
+        self._moved: dict[int, int] = {}  # pid -> bytes at its last move, since the processes were gathered
         self._writes = -1  # to the tree's files, when the processes were gathered
         self._acting = False  # what is counted meanwhile asks to settle again
         self._victims = Victims(kernel, processes, spared)
@@ -105,6 +106,7 @@ class MemoryLimits:
                     placed[tgid] = cgroup
                     self.idle = False  # its children are to be seen soon after they start
         self._ledger.keep(placed)
+        self._moved = {tgid: anon for tgid, anon in self._moved.items() if tgid in placed}
         self._seen = {tgid: seen for tgid, seen in self._seen.items() if tgid in placed}
         known = {one.css: one for one in self._limited}
         limited: dict[Memory, LimitedCgroup] = {}
@@ -117,8 +119,9 @@ class MemoryLimits:
                     one.take()
                 one.tgids.append(tgid)
         for css, one in known.items():
-            members = set(one.tgids) if css in limited else set()
-            for tgid in (one.held | one.asleep.keys()) - members:
+            if css not in limited:
+                one.tgids = []  # somebody may be about to look at it
+            for tgid in (one.held | one.asleep.keys()) - set(one.tgids):
                 self._let_go(one, tgid)
         self._limited = sorted(limited.values(), key=lambda one: -sum(1 for _ in one.css.cgroup.lineage()))
         self._near = {}
@@ -129,7 +132,7 @@ class MemoryLimits:
     def _enter(self, hierarchy: Hierarchy, tgid: int, cgroup: Cgroup) -> None:
         """Tells the ledger where a process is."""
         places = hierarchy.membership.memory.charged_places(tgid)
-        anon = footprint.anon_bytes(tgid)
+        anon = min(footprint.anon_bytes(tgid), self._moved.pop(tgid, NONE))
         if tgid not in self._ledger:
             parent, image = footprint.parent_and_image(tgid)
             self._ledger.begin(tgid, image, parent if len(places) == 1 else None)
@@ -171,6 +174,10 @@ class MemoryLimits:
             for one in self._near.get(cgroup, ()):
                 self._settle(one)
 
+    def moves(self, tgid: int) -> None:
+        """`Enforcer.moves`."""
+        self._moved[tgid] = footprint.anon_bytes(tgid)
+
     @contextmanager
     def _acts(self) -> Iterator[None]:
         self._acting = True
@@ -193,9 +200,18 @@ class MemoryLimits:
         """`Reclaimer.fit`."""
         if self._simulated is not None:
             self._simulated.fit(cgroup)
+        assert self._hierarchy is not None
         css = cgroup.csses.get("memory")
-        if isinstance(css, Memory) and css.bytes_used() > min(css.max, css.high) * PAGE_SIZE:
+        if not isinstance(css, Memory):
+            return
+        self._hierarchy.membership.count_memory(cgroup)
+        if css.pages > min(css.max, css.high):
+            self._paging.shrink(css)
             self.gather()
+            for one in self._near.get(cgroup, ()):
+                if one.css is css:
+                    one.lowered = True
+                    one.had = {tgid: footprint.anon_bytes(tgid) for tgid in one.tgids}
             self.settle(cgroup)
 
     def held(self, cgroup: Cgroup) -> int:
@@ -251,8 +267,9 @@ class MemoryLimits:
         one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
         if page:
             one.due = max(one.due, now + _PAGING)
-        one.sure = began + max(0, room) / FASTEST
-        return one.certain is not None or slow or page
+        one.sure = began + max(0, room) / FASTEST_OF_ALL
+        one.to_act = one.certain is not None or slow or page
+        return one.to_act
 
     def _at_most(self, one: LimitedCgroup) -> int:
         """Bytes that may be charged, by quick looks."""
@@ -265,8 +282,11 @@ class MemoryLimits:
             anon = footprint.anon_bytes(tgid)
             one.had[tgid] = anon
             before = self._ledger.before(tgid, cgroup)
-            total += 0 if before is None else max(0, anon - before)
-        one.grown = {tgid: anon - had.get(tgid, 0) for tgid, anon in one.had.items()}
+            if before is not None:
+                total += max(0, anon - before)
+                had.setdefault(tgid, before)
+        grown = one.grown if one.to_act else {}
+        one.grown = {tgid: grown.get(tgid, 0) + anon - had.get(tgid, anon) for tgid, anon in one.had.items()}
         return total
 
     def _look_closely(self, one: LimitedCgroup, began: float) -> None:
@@ -290,6 +310,7 @@ class MemoryLimits:
 
     def _act(self, one: LimitedCgroup) -> None:
         """Does what the last look asks for."""
+        one.to_act = False
         if not one.is_current:
             return
         if one.certain is not None:
@@ -327,7 +348,7 @@ class MemoryLimits:
             grower = max(one.grown, key=one.grown.__getitem__, default=0)
             count = MAX_BEFORE_KILL + (MAX_OF_VICTIM if grower in victims else 0)
             css.note_event("max", count)
-            css.note_failure("memory.", count + 1)
+            css.note_failure(one.full, count + 1)
             css.note_oom()
             css.note_full()
         self._paging.fit(css)
@@ -355,7 +376,7 @@ class MemoryLimits:
                 self._stalled.begin(tgid)
                 self._paging.refuse(tgid, css)
                 css.note_event("max", MAX_BEFORE_KILL)
-                css.note_failure("memory.", MAX_BEFORE_KILL + 1)
+                css.note_failure(one.full, MAX_BEFORE_KILL + 1)
                 css.note_event("oom")
                 css.note_full()
                 css.signal_oom()

@@ -44,15 +44,29 @@ class Paging:
 
         Pages of files are not counted: others may have been charged for them.
         """
-        if css.pages > css.high and css.on_dfl:
-            swapped = self.take(css.cgroup, css.pages - css.high).swap
-            if swapped:
-                css.note_event("high", -(-swapped // self._batch))
-        if css.pages > css.max:
-            rounds = rounds_of_reclaim(self.take(css.cgroup, css.pages - css.max).swap)
-            if rounds:
-                css.note_event("max", rounds)
-                css.note_failure("memory.", rounds)
+        swapped = self._shrink(css, css.high)
+        if swapped:
+            css.note_event("high", -(-swapped // self._batch))
+        rounds = rounds_of_reclaim(self._shrink(css, css.max))
+        if rounds:
+            css.note_event("max", rounds)
+            css.note_failure("memory.", rounds)
+
+    def shrink(self, css: Memory) -> None:
+        """Reclaims what a cgroup has over a limit that was written, which counts nothing (memory_max_write)."""
+        self._shrink(css, css.high)
+        self._shrink(css, css.max)
+
+    def _shrink(self, css: Memory, limit: int) -> int:
+        """Reclaims what is over a limit in pages. Returns how many went to swap."""
+        over = css.pages - limit
+        if over <= 0:
+            return 0
+        if css.on_dfl:
+            return self.take(css.cgroup, over).swap
+        room = max(0, min(above.memsw_max - above.swap_pages - above.max for above in css.counters()))
+        dropped = self.take(css.cgroup, over, may_swap=False).pages
+        return self.take(css.cgroup, min(over - dropped, room)).swap
 
     def take(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> Reclaimed[_Pages]:
         """Reclaims pages in a cgroup and below."""

@@ -15,7 +15,7 @@ import pytest
 
 from fakecgroup.conformance import recording
 from fakecgroup.conformance.known_gaps import MOUNT
-from fakecgroup.conformance.recording import PLAIN, SWAP, Recording
+from fakecgroup.conformance.recording import MACHINES, PLAIN, SWAP, Recording
 from fakecgroup.conformance.replay import replay
 from fakecgroup_mount.conformance.target_mount import MountTarget
 
@@ -39,13 +39,13 @@ def load(layout: str, kernel: str, machine: str) -> Recording:
 @pytest.fixture
 def tree(fuse: None, root: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A mounted tree on the machine of the recordings, open to all users."""
-    layout, kernel, swap = request.param
+    layout, kernel, swap, *enforced = request.param
     directory = Path("/tmp") / f"fcg-conformance-{os.getpid()}-{time.monotonic_ns()}"
     directory.mkdir(mode=0o755)
     machine = ["--cpus", "4", "--numa-nodes", "2", "--memory", "1Gi", "--block-devices", "259:0,259:1"]
     machine += ["--swap", "64Mi"] if swap == SWAP else []
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    options = ["--layout", layout, "--kernel", kernel, *machine]
+    options = ["--layout", layout, "--kernel", kernel, *machine, *(f"--enforce={names}" for names in enforced)]
     subprocess.run(
         [*COMMAND, "mount", directory, *options], check=True, timeout=30, env=environment, capture_output=True
     )
@@ -87,6 +87,18 @@ def test_a_gap_is_closed(layout: str, kernel: str, machine: str, name: str, tree
     target = MountTarget(str(tree))
     (one,) = (one for one in load(layout, kernel, machine).cases if one.case.name == name)
     assert replay(one, target).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("layout", "kernel", "machine", "tree"),
+    [(*tree, machine, (*tree, machine, "memory")) for tree in (("v2", "6.12"), ("v1", "6.1")) for machine in MACHINES],
+    indirect=["tree"],
+)
+def test_limits_act_on_what_processes_allocate(layout: str, kernel: str, machine: str, tree: Path) -> None:
+    target = MountTarget(str(tree), enforces_memory=True)
+    cases = [one for one in load(layout, kernel, machine).cases if any("alloc" in op for op in one.case.ops)]
+    differences = [str(difference) for one in cases for difference in replay(one, target).differences]
+    assert (len(cases) > 4, differences) == (True, []), "\n".join(differences)
 
 
 @pytest.mark.parametrize(
