@@ -13,6 +13,7 @@
     kill.py               kill(2), tkill(2), tgkill(2)
     pidfd.py              pidfd_open(2), pidfd_send_signal(2)
     rt_sigaction.py       rt_sigaction(2)
+    ptrace.py             ptrace(2)
     prlimit.py            prlimit(2), setrlimit(2), getrlimit(2)
     unshare.py            unshare(2)
     mount.py              mount(2), umount2(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses
 from fakecgroup_mount.calls.bpf import BpfCall
@@ -25,6 +26,7 @@ from fakecgroup_mount.calls.open import OpenCalls
 from fakecgroup_mount.calls.pidfd import PidfdCalls
 from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.calls.proc_files import ProcFiles
+from fakecgroup_mount.calls.ptrace import PtraceCall
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
 from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
@@ -47,12 +49,13 @@ def handlers(
     files: tuple[int, int, str],
     simulated: tuple[JoinedProcesses, PassingTime],
     parts: frozenset[str],
+    let_go_for_debugger: Callable[[int], None],
 ) -> dict[int, Handler]:
     """The handler of each trapped system call, by its number on this processor.
 
     `first` is the process that becomes the command, `home` its mount namespace. `files` are the first arguments of
     `MountinfoFiles`, `simulated` has the tree's simulated processes and their time. `parts` of the stated machine
-    differ from the real one.
+    differ from the real one. `let_go_for_debugger` lets a process go on that is held for a limit.
     """
     namespaces = CgroupNamespaces(tree, first)
     tree.use_namespaces(namespaces.root_to_delegate)
@@ -100,6 +103,7 @@ def handlers(
         "tgkill": kills.tgkill,
         "pidfd_open": pidfds.pidfd_open,
         "pidfd_send_signal": pidfds.pidfd_send_signal,
+        "ptrace": PtraceCall(let_go_for_debugger).ptrace,
         "prlimit64": limits.prlimit64,
         "setrlimit": limits.setrlimit,
         "getrlimit": limits.getrlimit,

@@ -11,6 +11,7 @@ from errno import ENOSYS, ENOTTY
 from typing import NamedTuple
 
 from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup_mount.calls.ptrace import ATTACH, SEIZE, TRACEME
 from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.seccomp.filter import Condition, Refusal, When
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, MNT_FORCE
@@ -89,6 +90,11 @@ TRAPPED_CALLS = {
         "pidfd", "A descriptor that can be polled for the end of a simulated process.", _SIMULATED
     ),
     "pidfd_send_signal": TrappedCall("pidfd", _SIGNAL, part=WORKLOAD),
+    "ptrace": TrappedCall(
+        "ptrace",
+        "A process that is held for a limit goes on before another process traces it.",
+        (When(0, TRACEME), When(0, ATTACH), When(0, SEIZE)),
+    ),
     "rt_sigaction": TrappedCall(
         "rt_sigaction",
         "A handler of SIGCHLD gets `SA_RESTART`: without it trapped calls would fail with EINTR.",

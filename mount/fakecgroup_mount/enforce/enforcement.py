@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.looks import SHORTEST
@@ -15,14 +15,18 @@ from fakecgroup_mount.enforce.short_slice import ask_for_short_slice
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.tasks import newest_pid
 
+if TYPE_CHECKING:
+    from fakecgroup_mount.enforce.cpu_limits import CpuLimits
+
 log = logging.getLogger(__name__)
 
 _AGAIN = 1.0  # seconds until the next attempt after a failure
-_SPARING = 20  # times the duration of `gather` until the next
+_SPARING = 50  # times the duration of `gather` until the next
+_PATIENCE = 1.0  # seconds for the thread to let a process go on
 
 
 class _Limits(Protocol):
-    """The limits of one controller."""
+    """The limits of one controller. All methods are called by the thread that enforces."""
 
     idle: bool
 
@@ -32,31 +36,48 @@ class _Limits(Protocol):
 
 
 class Enforcement:
-    """Enforces the limits of some controllers in a thread of its own. `lock` is the model's lock."""
+    """Enforces the limits of some controllers in a thread of its own. `lock` is the model's lock.
+
+    `listen` gets what is to be called before requests, and after those that change the tree
+    (`Session.before_requests`). `spared` are never touched, as the daemon and its children.
+    """
 
     def __init__(
         self,
-        names: frozenset[str],
         kernel: Kernel,
         processes: HostProcesses,
         lock: threading.Lock,
+        listen: Callable[[Callable[[], None], Callable[[], None]], None],
         spared: frozenset[int] = frozenset(),
     ) -> None:
-        from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
-        from fakecgroup_mount.enforce.memory_limits import MemoryLimits
-
+        self.names: frozenset[str] = frozenset()
+        """The controllers whose limits are enforced."""
+        self._kernel = kernel
+        self._processes = processes
         self._lock = lock
-        self._limits: list[_Limits] = []
-        if "memory" in names:
-            self._limits.append(MemoryLimits(kernel, processes, lock, spared))
-        if "cpu" in names:
-            self._limits.append(CpuLimits(kernel, processes, lock, spared))
+        self._listen = listen
+        self._spared = spared
+        self._limits: dict[str, _Limits] = {}  # those that the thread has begun to enforce
+        self._cpu: CpuLimits | None = None
+        self._debugged: list[tuple[int, threading.Event]] = []  # who is to be let go for a debugger
         self._stirred = True
         self._changed = threading.Condition()
         self._ending = False
         self._newest = 0
-        self._thread = threading.Thread(target=self._enforce, daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+
+    def enforce(self, names: frozenset[str]) -> None:
+        """Enforces the limits of these controllers from now on, and lets go on whoever is held for others.
+
+        Does not wait for it. The caller holds the model's lock. Raises RuntimeError if no thread can be started.
+        """
+        if names and self._thread is None:
+            thread = threading.Thread(target=self._enforce, daemon=True)
+            thread.start()
+            self._thread = thread
+            self._listen(lambda: None, self.stir)
+        self.names = names
+        self.stir()
 
     def stir(self) -> None:
         """Notes that limits or cgroups may have changed. Does not wait."""
@@ -64,50 +85,102 @@ class Enforcement:
             self._stirred = True
             self._changed.notify()
 
+    def let_go_for_debugger(self, tgid: int) -> None:
+        """Lets a process go on that is about to be traced by another, and does not hold it for a while. Waits for it.
+
+        The caller holds no lock.
+        """
+        done = threading.Event()
+        with self._changed:
+            if self._cpu is None:
+                return
+            self._debugged.append((tgid, done))
+            self._changed.notify()
+        done.wait(_PATIENCE)
+
     def end(self) -> None:
-        """Ends the thread, and lets everybody go on."""
+        """Ends the thread, and lets everybody go on. The caller holds no lock."""
         with self._changed:
             self._ending = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _enforce(self) -> None:
         ask_for_short_slice()
         earliest = 0.0  # of the next `gather`
         while True:
-            now = time.monotonic()
+            left = _AGAIN
             try:
-                if now >= earliest and self._has_changed():
+                self._begin_and_end()
+                now = time.monotonic()
+                if self._limits and now >= earliest and self._has_changed():
                     with self._lock:
-                        for limits in self._limits:
+                        for limits in self._limits.values():
                             limits.gather()
                     took = time.monotonic() - now
                     earliest = now + took + max(SHORTEST, _SPARING * took)
-                left = min(limits.look() for limits in self._limits)
+                self._let_debugged_go()
+                left = min((limits.look() for limits in self._limits.values()), default=_AGAIN)
             except Exception:
                 log.exception("limits are not enforced for a moment")
-                self._release()
-                left = _AGAIN
+                self._release(self._limits.values())
             with self._changed:
-                if not self._ending:
-                    if self._stirred:
-                        left = min(left, max(0.0, earliest - time.monotonic()))
-                    elif self._idle:
-                        left = _AGAIN
-                    self._changed.wait(max(left, SHORTEST / 4))
+                if not (self._ending or self._debugged or self.names != self._limits.keys()):
+                    self._changed.wait(self._pause(left, earliest))
                 if not self._ending:
                     continue
-            self._release()
+            self._release(self._limits.values())
             return
+
+    def _pause(self, left: float, earliest: float) -> float:
+        """Seconds until the thread goes on, if it has to look again after `left` and gathers at the `earliest`."""
+        if not self._limits:
+            return threading.TIMEOUT_MAX
+        if self._stirred:
+            left = min(left, max(0.0, earliest - time.monotonic()))
+        elif self._idle:
+            left = _AGAIN
+        return max(left, SHORTEST / 4)
+
+    def _begin_and_end(self) -> None:
+        """Begins with the controllers that are in `names` now, and ends with those that are not."""
+        names = self.names
+        for name in names - self._limits.keys():
+            self._limits[name] = self._begin(name)
+        ended = [self._limits.pop(name) for name in self._limits.keys() - names]
+        if "cpu" not in names:
+            self._cpu = None
+        self._release(ended)
+
+    def _begin(self, name: str) -> _Limits:
+        from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
+        from fakecgroup_mount.enforce.memory_limits import MemoryLimits
+
+        if name == "memory":
+            return MemoryLimits(self._kernel, self._processes, self._lock, self._spared)
+        self._cpu = CpuLimits(self._kernel, self._processes, self._lock, self._spared)
+        return self._cpu
+
+    def _let_debugged_go(self) -> None:
+        with self._changed:
+            debugged, self._debugged = self._debugged, []
+        for tgid, done in debugged:
+            if self._cpu is None or self._cpu.spare(tgid):
+                done.set()
+            else:  # it has not stopped yet
+                with self._changed:
+                    self._debugged.append((tgid, done))
 
     @property
     def _idle(self) -> bool:
-        return all(limits.idle for limits in self._limits)
+        return all(limits.idle for limits in self._limits.values())
 
-    def _release(self) -> None:
-        with self._lock:
-            for limits in self._limits:
-                limits.release()
+    def _release(self, limits: Collection[_Limits]) -> None:
+        if limits:
+            with self._lock:
+                for one in limits:
+                    one.release()
 
     def _has_changed(self) -> bool:
         """Whether there was a request that changes the tree, or a new process, since the last call."""
@@ -127,19 +200,12 @@ def enforced(
     lock: threading.Lock,
     listen: Callable[[Callable[[], None], Callable[[], None]], None],
     spared: frozenset[int] = frozenset(),
-) -> Iterator[None]:
-    """Enforces the limits of these controllers meanwhile.
-
-    `listen` gets what is to be called before requests, and after those that change the tree
-    (`Session.before_requests`).
-    """
-    if not names:
-        yield
-        return
-    enforcement = Enforcement(names, kernel, processes, lock, spared)
+) -> Iterator[Enforcement]:
+    """Enforces the limits of these controllers meanwhile. The arguments are those of `Enforcement`."""
+    enforcement = Enforcement(kernel, processes, lock, listen, spared)
     with lock:
-        listen(lambda: None, enforcement.stir)
+        enforcement.enforce(names)
     try:
-        yield
+        yield enforcement
     finally:
         enforcement.end()

@@ -6,11 +6,9 @@ that it evens out. Times are ns.
 
 from __future__ import annotations
 
-import math
-
 from fakecgroup.effects.bandwidth import Group
 
-SHORTEST, IDLE = 1_000_000, 20_000_000  # ns between two looks: near the end of the runtime, and at most
+SHORTEST = 1_000_000  # ns between two looks near the end of the runtime
 _MOST_DEBT = 100  # periods
 
 
@@ -23,14 +21,18 @@ class Quota:
         self._since = 0  # of the last look
         self._rate = 1.0  # CPUs that were used at the same time
 
-    def limit(self, quota: int, period: int, burst: int) -> None:
-        """Takes a limit. A new one gives a quota at once, and lets everybody go on (tg_set_cfs_bandwidth)."""
+    def limit(self, quota: int, period: int, burst: int) -> bool:
+        """Takes a limit. A new one gives a quota at once, and lets everybody go on (tg_set_cfs_bandwidth).
+
+        Returns whether it is new.
+        """
         group = self.group
         if (group.quota, group.period, group.burst) == (quota, period, burst):
-            return
+            return False
         group.runtime = group.snapshot = float(quota + burst)
         group.quota, group.period, group.burst = quota, period, burst
         group.throttled = False
+        return True
 
     def correct(self, used: int) -> None:
         """Takes ns that looks have missed; negative if they counted too much."""
@@ -56,13 +58,17 @@ class Quota:
             group.expire()
         if group.active and not group.throttled and group.runtime <= 0:
             group.throttled = True
-            group.queues = min(self._cpus, max(1, busy, math.ceil(used / passed - 0.5)))
+            group.queues = 0
 
-    def next_look(self, now: int) -> int:
-        """ns until the next look."""
+    def hold(self, threads: int) -> None:
+        """Takes how many threads wait for the next period."""
+        self.group.queues = min(self._cpus, threads)
+
+    def next_look(self, now: int) -> int | None:
+        """ns until the next look at the latest; None if nobody runs."""
         group = self.group
         if not group.active:
-            return min(IDLE, max(SHORTEST, int(group.quota / 2 / self._cpus)))
+            return None
         left = max(0, group.boundary - now)
         if group.throttled:
             return left

@@ -52,7 +52,9 @@ class Freezer:
         if tgid in self._never_frozen:
             return
         stat = usage.stat_of(tgid)
-        if stat and stat[0] not in _STOPPED_OR_GONE and not int(stat[tasks.FLAGS]) & tasks.PF_KTHREAD:
+        if not stat or int(stat[tasks.FLAGS]) & tasks.PF_KTHREAD:
+            return
+        if stat[tasks.STATE] not in _STOPPED_OR_GONE or (stat[tasks.STATE] == "t" and _is_traced_here(tgid)):
             self._frozen[tgid] = {why}
             self._tell(tgid)
             self._watched.signal(tgid, signal.SIGSTOP)
@@ -119,3 +121,8 @@ class Freezer:
         for tgid, reasons in list(self._frozen.items()):
             for why in list(reasons):
                 self.let_go(tgid, why)
+
+
+def _is_traced_here(tgid: int) -> bool:
+    """Whether a thread of ours traces a process (`traced_holds`): it will go on."""
+    return os.path.exists(f"/proc/self/task/{tasks.tracer_of(tgid)}")

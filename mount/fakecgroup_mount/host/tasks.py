@@ -12,10 +12,10 @@ from fakecgroup_mount.host.usage import stat_of, text_of
 
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
-FLAGS, START = 6, 19  # in the result of `stat_of`: the 9th and 22nd field of proc_pid_stat(5)
+STATE, FLAGS, THREADS, START = 0, 6, 17, 19  # in the result of `stat_of`: fields 3, 9, 20, 22 of proc_pid_stat(5)
 _KTHREADD = 2
 _PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s+([0-9a-f]+)", re.M)
-_RELATIVES = re.compile(rb"^(PPid|TracerPid):\s+(\d+)", re.M)
+_TRACER = re.compile(rb"^TracerPid:\s+(\d+)", re.M)
 _STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _GONE = ("Z", "X", "")  # states of a zombie, a dead task, and no task
 
@@ -57,6 +57,16 @@ def live_threads(tgid: int) -> list[int] | None:
     return [tid for tid in tids if tid != tgid or is_live(tgid)]
 
 
+def running_threads(tgid: int, start: str) -> list[int]:
+    """The threads of a process that run or wait for a CPU; none if `start` is not its start time in /proc/PID/stat."""
+    stat = stat_of(tgid)
+    if not stat or stat[START] != start:
+        return []
+    if stat[THREADS] == "1":
+        return [tgid] if stat[STATE] == "R" else []
+    return [tid for tid in live_threads(tgid) or () if state(tid) == "R"]
+
+
 def processes() -> list[int]:
     """All processes, zombies included."""
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
@@ -93,10 +103,10 @@ def pending_stops(tgid: int) -> list[signal.Signals]:
     return [number for number in stops if any(mask >> (number - 1) & 1 for mask in masks)]
 
 
-def parent_and_tracer(tgid: int) -> tuple[int, int]:
-    """The parent of a process, and who traces it (ptrace(2)); 0 for nobody."""
-    found = {name: int(pid) for name, pid in _RELATIVES.findall(text_of(f"/proc/{tgid}/status"))}
-    return found.get(b"PPid", 0), found.get(b"TracerPid", 0)
+def tracer_of(tgid: int) -> int:
+    """Who traces a process (ptrace(2)); 0 for nobody."""
+    found = _TRACER.search(text_of(f"/proc/{tgid}/status"))
+    return int(found[1]) if found else 0
 
 
 def leader(tid: int) -> int:

@@ -35,7 +35,8 @@ Of the server and of the daemon behind a mount:
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
     LateReplies._serve         sends replies that a rule of faults delays, once there was one
-    Enforcement._enforce       looks at real processes, stops and kills, with --enforce
+    Enforcement._enforce       looks at real processes, holds and kills, with --enforce
+    TracedHolds._bury          waits for processes that were killed while they were held
 
 Of the server alone:
 

@@ -129,7 +129,7 @@ def serve(
     time = simulated_part(session, kernel, joined, workload)
     injection = injected(session, kernel, faults)
     with (
-        enforced(enforce, kernel, processes, session.lock, session.before_requests, spared),
+        enforced(enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
         controlled(sockets, tree.device, ControlledTree(kernel, time, injection)) as control,
     ):
         session.tell_control_socket(control)
@@ -139,9 +139,8 @@ def serve(
         if not descriptors:
             return
         served = (files.fuse, files.root, files.device)
-        answers = handlers(
-            MountedTree(session, kernel, tree.device, covers), processes, first, home, served, (joined, time), parts
-        )
+        mounted, let_go = MountedTree(session, kernel, tree.device, covers), enforcement.let_go_for_debugger
+        answers = handlers(mounted, processes, first, home, served, (joined, time), parts, let_go)
         Listener(descriptors[0], answers).start()
         code = program(trapped(parts), REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())

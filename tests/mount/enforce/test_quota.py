@@ -48,6 +48,7 @@ def test_what_was_used_too_much_is_no_burst(quota: Quota) -> None:
 
 def test_throttled_time_counts_for_each_cpu_on_which_somebody_waits(quota: Quota) -> None:
     quota.use(15 * MS, 10 * MS, 2)
+    quota.hold(3)
     quota.use(100 * MS, 0, 0)
     assert quota.group.throttled_time == 2 * 85 * MS
 

@@ -1,14 +1,50 @@
-"""cpu.max acts on real processes (`run --enforce cpu`)."""
+"""cpu.max acts on real processes (`run --enforce cpu`). Nobody but /proc/PID/stat tells that they are held."""
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import signal
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from ...waiting import wait_until
+from ..conftest import COMMAND, REPOSITORY
 from .conftest import Sandboxed, said
 
 BEGIN = """
 set -e; cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '1000 1000000' >a/cpu.max
 (echo 0 >a/cgroup.procs; while :; do :; done) & busy=$!
 is() { for i in $(seq 500); do [ $(cut -d' ' -f3 /proc/$busy/stat) = $1 ] && return; sleep 0.02; done; echo never $1; }
-is T
+is t
+"""
+
+WAITS_FOR_STOPS = """
+import os, signal, sys, time
+child = os.fork()
+if not child:
+    open("/sys/fs/cgroup/a/cgroup.procs", "w").write("0")
+    while True: pass
+until = time.monotonic() + 100
+while "nr_throttled 3" not in open("/sys/fs/cgroup/a/cpu.stat").read() and time.monotonic() < until:
+    found = os.waitpid(child, os.WUNTRACED | os.WNOHANG)
+    if found[0]: print("seen", found)
+    time.sleep(0.001)
+os.kill(child, signal.SIGSTOP)
+print("stopped" if os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]) else "ended")
+os.kill(child, signal.SIGKILL)
+"""
+ATTACHES = """
+import ctypes, os, sys
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ATTACH, DETACH = 16, 17
+pid = int(sys.argv[1])
+for _ in range(10):
+    attached = ptrace(ATTACH, pid, 0, 0)
+    print(attached, os.waitpid(pid, 0)[1] >> 8, ptrace(DETACH, pid, 0, 0))
 """
 
 
@@ -37,5 +73,72 @@ def test_a_limit_above_counts_too(sandboxed: Sandboxed) -> None:
     script = """
         set -e; cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '1000 1000000' >a/cpu.max; mkdir a/b
         (echo 0 >a/b/cgroup.procs; while :; do :; done) & busy=$!
-        until [ $(cut -d' ' -f3 /proc/$busy/stat) = T ]; do sleep 0.02; done; kill -9 $busy"""
+        until [ $(cut -d' ' -f3 /proc/$busy/stat) = t ]; do sleep 0.02; done; kill -9 $busy"""
     assert said(sandboxed(script, enforce="cpu")) == ""
+
+
+def test_a_parent_that_waits_for_stops_sees_only_those_of_others(sandboxed: Sandboxed) -> None:
+    script = f"""
+        set -e; cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '1000 10000' >a/cpu.max
+        '{sys.executable}' -S -c '{WAITS_FOR_STOPS}'"""
+    assert said(sandboxed(script, enforce="cpu")) == "stopped\n"
+
+
+def test_a_held_process_can_be_traced(sandboxed: Sandboxed) -> None:
+    script = f"{BEGIN} '{sys.executable}' -S -c '{ATTACHES}' $busy; kill -9 $busy"
+    assert said(sandboxed(script, enforce="cpu")).splitlines() == [f"0 {signal.SIGSTOP.value} 0"] * 10
+
+
+class Terminal:
+    """An interactive shell under `run --enforce cpu` in a terminal of its own."""
+
+    def __init__(self) -> None:
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(REPOSITORY)
+            shell = ["bash", "--norc", "--noprofile", "-i"]
+            os.execvp(COMMAND[0], [*COMMAND, "run", "--enforce", "cpu", "--", "env", "PS1=now> ", *shell])
+        self._text = ""
+
+    def say(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def hear(self, pattern: str) -> str:
+        """What the shell says from now on until it has said something that matches."""
+
+        def heard() -> str:
+            self._text += os.read(self._fd, 4096).decode(errors="replace")
+            return self._text if re.search(pattern, self._text) else ""
+
+        text, self._text = wait_until(heard), ""
+        return text
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self._fd)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture
+def terminal(fuse: None, state_home: object) -> Iterator[Terminal]:
+    terminal = Terminal()
+    terminal.hear("now> ")
+    yield terminal
+    terminal.end()
+
+
+def test_a_shell_keeps_its_terminal_while_its_job_is_held_and_ctrl_z_stops_the_job(terminal: Terminal) -> None:
+    terminal.say(
+        "cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo 1000 10000 >a/cpu.max; "
+        "job() { (echo 0 >a/cgroup.procs; while :; do :; done); }; echo do''ne\n"
+    )
+    terminal.hear("done\r\n(.*\n)*.*now> ")
+    terminal.say("(until grep -q 'nr_throttled 5' a/cpu.stat; do sleep 0.01; done; echo throt''tled) & job\n")
+    before = terminal.hear("throttled\r\n")
+    terminal.say("\x1a")
+    stopped = terminal.hear("Stopped.*\r\n(.*\n)*.*now> ")
+    terminal.say("fg; echo en''ded\n")
+    terminal.hear("fg")
+    terminal.say("\x03")
+    terminal.hear("ended|now> $")
+    assert ("Stopped" in before, "Stopped" in stopped) == (False, True)

@@ -1,0 +1,58 @@
+"""Where we may not trace, processes are held by SIGSTOP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from fakecgroup_mount.enforce.holds import SignalHolds
+from fakecgroup_mount.host import tasks
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.usage import stat_of
+
+from ...waiting import wait_until
+
+
+@pytest.fixture
+def processes() -> Iterator[HostProcesses]:
+    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
+    yield processes
+    processes.release()
+
+
+@pytest.fixture
+def busy(processes: HostProcesses) -> Iterator[int]:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        processes.watch(process.pid)
+        yield process.pid
+        process.kill()
+
+
+def start(pid: int) -> str:
+    return stat_of(pid)[tasks.START]
+
+
+def test_a_process_that_runs_is_stopped_until_it_is_let_go(processes: HostProcesses, busy: int) -> None:
+    holds = SignalHolds(processes)
+    wait_until(lambda: holds.hold(busy, start(busy)) == 1)
+    wait_until(lambda: tasks.state(busy) == "T")
+    holds.let_go(busy)
+    wait_until(lambda: tasks.state(busy) == "R")
+
+
+def test_one_that_sleeps_is_let_be(processes: HostProcesses) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+        processes.watch(sleeper.pid)
+        wait_until(lambda: tasks.state(sleeper.pid) == "S")
+        held = SignalHolds(processes).hold(sleeper.pid, start(sleeper.pid))
+        sleeper.kill()
+        assert held == 0
+
+
+def test_one_that_is_traced_is_let_be(processes: HostProcesses, busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "tracer_of", lambda tgid: 1)
+    assert SignalHolds(processes).hold(busy, start(busy)) == 0
