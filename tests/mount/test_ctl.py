@@ -1,4 +1,4 @@
-"""`fakecgroup ctl DIR workload ...` speaks to the daemon behind a tree."""
+"""`fakecgroup ctl DIR ...` speaks to the daemon behind a tree."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import json
 import os
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakecgroup_mount.control import messages
+from fakecgroup_mount.enforce.options import ENFORCEABLE
+from fakecgroup_mount.host.tasks import state
 
+from ..waiting import wait_until
 from .conftest import OTHER_UID, REPOSITORY, Mount, needs_fuse, needs_root, run, shell
+from .test_enforced_and_killed import HELD
 
 pytestmark = needs_fuse
 
@@ -141,3 +146,31 @@ def test_what_is_no_message_is_refused_and_the_daemon_goes_on(busy: Path, data: 
         answer = messages.receive(connection)
     assert answer["status"] == 2
     assert listed(busy)[0]["name"] == "busy"
+
+
+def test_limits_that_act_are_shown_and_changed(tree: Path) -> None:
+    asked = [(), ("cpu,memory",), ("cpu",), (), ("all",), ("none",), ()]
+    told = [run("ctl", tree, "enforce", *words) for words in asked]
+    assert {(done.returncode, done.stderr) for done in told} == {(0, "")}
+    every = ", ".join(ENFORCEABLE)
+    assert [done.stdout[:-1] for done in told] == ["none", "memory, cpu", "cpu", "cpu", every, "none", "none"]
+
+
+def test_a_limit_that_cannot_act_is_named(tree: Path) -> None:
+    done = run("ctl", tree, "enforce", "io")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'io' cannot be enforced" in done.stderr.splitlines()[-1]
+
+
+def test_limits_that_act_no_more_let_everybody_go_on_and_act_again(tree: Path) -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        try:
+            (tree / "cgroup.subtree_control").write_text("+cpu")
+            (tree / "a").mkdir()
+            (tree / "a" / "cpu.max").write_text("1000 1000000")
+            (tree / "a" / "cgroup.procs").write_text(str(busy.pid))
+            for words, expected in (("cpu", HELD), ("none", "R"), ("cpu", HELD)):
+                run("ctl", tree, "enforce", words)
+                wait_until(lambda expected=expected: state(busy.pid) == expected)  # type: ignore[misc]
+        finally:
+            busy.kill()

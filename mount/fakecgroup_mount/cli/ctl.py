@@ -10,6 +10,7 @@ from fakecgroup_mount.cli import table
 from fakecgroup_mount.cli.table import GREEN, YELLOW
 from fakecgroup_mount.control.client import ask
 from fakecgroup_mount.control.errors import CommandError
+from fakecgroup_mount.enforce.options import LIST_HELP, read_enforced
 from fakecgroup_mount.hints import shown
 from fakecgroup_mount.workload_options import read_text
 
@@ -51,6 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     removing = verbs.add_parser("remove", help="take a rule back")
     removing.add_argument("id", metavar="ID", help="as `fault list` shows it")
     removing.set_defaults(do=lambda options: ask(options.dir, "fault remove", {"id": options.id}))
+    enforcing = subjects.add_parser("enforce", help="show or change which limits act on real processes")
+    enforcing.add_argument("list", nargs="?", metavar="LIST", type=read_enforced, help=LIST_HELP)
+    enforcing.set_defaults(do=_enforce)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -117,3 +121,8 @@ def _list_faults(options: argparse.Namespace) -> None:
 
 def _change(options: argparse.Namespace) -> None:
     ask(options.dir, f"workload {options.verb}", {"name": options.name})
+
+
+def _enforce(options: argparse.Namespace) -> None:
+    wanted = {} if options.list is None else {"list": ",".join(sorted(options.list)) or "none"}
+    print(", ".join(_texts(ask(options.dir, "enforce", wanted)["enforced"])) or "none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fakecgroup_mount.control import faults, workloads
+from fakecgroup_mount.control import enforced, faults, workloads
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 
 Command = Callable[[ControlledTree, Asked], dict[str, object]]
@@ -25,4 +25,5 @@ COMMANDS: Mapping[str, Command] = {
     "fault add": faults.add,
     "fault list": faults.list_all,
     "fault remove": faults.remove,
+    "enforce": enforced.enforce,
 }

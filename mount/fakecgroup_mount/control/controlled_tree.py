@@ -22,6 +22,15 @@ class Injection(Protocol):
     def faults(self) -> Faults: ...
 
 
+class Enforced(Protocol):
+    """The limits of a tree that act on real processes: those of the controllers `names`."""
+
+    names: frozenset[str]
+
+    def enforce(self, names: frozenset[str]) -> None:
+        """Lets the limits of these controllers act from now on. Raises RuntimeError if no thread can be started."""
+
+
 @dataclass(frozen=True)
 class ControlledTree:
     """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`)."""
@@ -29,6 +38,7 @@ class ControlledTree:
     kernel: Kernel
     time: PassingTime
     injection: Injection
+    enforcement: Enforced
 
 
 class Asked(NamedTuple):

@@ -6,6 +6,7 @@ import argparse
 
 ENFORCEABLE = ("memory", "cpu")
 """The controllers whose limits can act on real processes."""
+LIST_HELP = f"all, none, or of {', '.join(ENFORCEABLE)} with commas between them"
 
 
 def add_enforce_option(parser: argparse.ArgumentParser) -> None:

@@ -92,8 +92,10 @@ def _serve_native(
     time = simulated_part(session, kernel, joined, workload)
     injection = injected(session, kernel, faults)
     with (
-        enforced(enforce, kernel, processes, session.lock, session.before_requests),
-        controlled(runtime_directory(), device_at(path) or "", ControlledTree(kernel, time, injection)) as control,
+        enforced(enforce, kernel, processes, session.lock, session.before_requests) as enforcement,
+        controlled(
+            runtime_directory(), device_at(path) or "", ControlledTree(kernel, time, injection, enforcement)
+        ) as control,
     ):
         session.tell_control_socket(control)
         collect_seldom()

@@ -130,7 +130,7 @@ def serve(
     injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
-        controlled(sockets, tree.device, ControlledTree(kernel, time, injection)) as control,
+        controlled(sockets, tree.device, ControlledTree(kernel, time, injection, enforcement)) as control,
     ):
         session.tell_control_socket(control)
         collect_seldom()

@@ -33,13 +33,21 @@ class Unused:
         raise AssertionError("nobody asked for faults")
 
 
+class NothingEnforced:
+    """The limits of a tree of which none acts."""
+
+    names: frozenset[str] = frozenset()
+
+    def enforce(self, names: frozenset[str]) -> None:
+        raise AssertionError("nobody asked for limits")
+
+
 @pytest.fixture
 def tree() -> ControlledTree:
     processes = JoinedProcesses(ProcessTable())
     kernel = Kernel(processes=processes)
-    return ControlledTree(
-        kernel, PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0), Unused()
-    )
+    time = PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0)
+    return ControlledTree(kernel, time, Unused(), NothingEnforced())
 
 
 @pytest.fixture
