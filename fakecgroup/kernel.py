@@ -9,8 +9,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from errno import EBADF, EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
-from itertools import count
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
@@ -26,7 +25,8 @@ from .machine import options
 from .machine.learnt import LearntKernel
 from .machine.machine import Machine
 from .machine.mount_options import vet
-from .machine.personality import choose
+from .machine.mounts import SYSTEMD_MOUNTS, UNIFIED, V1Mount
+from .machine.personality import Personality, choose
 from .outside.proc_files import places
 from .outside.simulated_tasks import SimulatedTask
 from .refuse import refuse
@@ -37,29 +37,25 @@ from .simulation.world import World
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import Processes
+from .tasks.usage import NO_TIME, CpuTime
 from .vfs.openfile import OpenFile
 from .vfs.vfs import RENAME_NOREPLACE, Vfs
 
-# The hierarchies that systemd mounts for v1: each directory and its controllers; () is a hierarchy with a name alone.
-_V1_HIERARCHIES = (
-    ("systemd", ()),
-    ("cpu,cpuacct", ("cpu", "cpuacct")),
-    ("memory", ("memory",)),
-    ("pids", ("pids",)),
-    ("cpuset", ("cpuset",)),
-    ("devices", ("devices",)),
-    ("freezer", ("freezer",)),
-    ("blkio", ("io",)),
-    ("hugetlb", ("hugetlb",)),
-    ("net_cls,net_prio", ("net_cls", "net_prio")),
-    ("perf_event", ("perf_event",)),
-    ("rdma", ("rdma",)),
-    ("misc", ("misc",)),
-)
-
-
 PATH_MAX = 4096
 _DOTS = ("", ".", "..")
+
+
+class Setup(NamedTuple):
+    """What a `Kernel` is made of. `mounts` are the hierarchies of v1."""
+
+    layout: str
+    personality: Personality
+    machine: Machine
+    mount_options: tuple[str, ...]
+    processes: Processes
+    mounts: Sequence[V1Mount] = SYSTEMD_MOUNTS
+    clock: Callable[[], int] = time.time_ns
+    seed: int = 0
 
 
 class Kernel:
@@ -78,6 +74,9 @@ class Kernel:
 
     Which tasks. `processes` answers for them; the default is a `ProcessTable`. `clock` gives the time in ns, until
     `spawn` or `advance` makes it virtual. `seed` decides what is random then.
+
+    `restored` says that the tree is a snapshot's; `differs` has a line for each kind of thing in which it differs from
+    the snapshot.
 
     Three attributes are called in the middle of a change, so they may take note, but must not call the model.
     `on_notify(file)`: a poll event on a file. `on_notify_later(file, ns)`: an event that the kernel delays; call the
@@ -113,13 +112,10 @@ class Kernel:
             raise ValueError(f"processes: {processes!r} does not have all methods of fakecgroup.Processes")
         if not callable(clock):
             raise ValueError(f"clock: {clock!r} is no function that returns ns")
-        self._clock = VirtualClock(clock)
-        self._seed = seed
-        self.layout: str = options.read("layout", layout)
+        layout = options.read("layout", layout)
         wanted = options.read("kernel", given["kernel"])
-        learnt = isinstance(wanted, LearntKernel)
-        self.personality = wanted.personality(self.layout) if learnt else choose(self.layout, wanted)
-        self.machine = Machine(
+        personality = wanted.personality(layout) if isinstance(wanted, LearntKernel) else choose(layout, wanted)
+        machine = Machine(
             cpus=options.read("cpus", cpus),
             numa_nodes=options.read("numa_nodes", numa_nodes),
             memory=options.read("memory", memory),
@@ -127,16 +123,63 @@ class Kernel:
             huge_pages=options.read("hugepages", given["hugepages"]),
             block_devices=options.read("block_devices", block_devices),
         )
-        self.mount_options: tuple[str, ...] = options.read("mount_options", mount_options)
-        vet(self.mount_options, self.personality)
-        self.processes: Processes = processes if processes is not None else ProcessTable()
+        taken = options.read("mount_options", mount_options)
+        vet(taken, personality)
+        table = processes if processes is not None else ProcessTable()
+        self._boot(Setup(layout, personality, machine, taken, table, clock=clock, seed=seed))
+
+    @classmethod
+    def of(cls, setup: Setup) -> Kernel:
+        """The kernel of options that were read before."""
+        made = cls.__new__(cls)
+        made._boot(setup)
+        return made
+
+    @classmethod
+    def restore(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kernel: str | LearntKernel | None = None,
+        processes: Processes | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> Kernel:
+        """The tree of a snapshot's file, on its machine: each file reads as it did, counts go on from where they were.
+
+        `kernel` says another kernel than the snapshot's. The processes are simulated. Time stands still until
+        `advance`. In what it differs from the snapshot is in `differs`. Raises SnapshotError (a ValueError) for a file
+        that is no snapshot, ValueError for a kernel without the snapshot's layout.
+        """
+        from .snapshot.files import read_snapshot
+        from .snapshot.restore import restore
+
+        wanted = None if kernel is None else options.read("kernel", kernel)
+        return restore(read_snapshot(path), wanted, processes=processes, clock=clock)
+
+    def snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree as it is now to a file, which `restore` reads. Raises OSError."""
+        from .snapshot.files import write_snapshot
+        from .snapshot.of_kernel import of_kernel
+
+        write_snapshot(of_kernel(self), path)
+
+    def _boot(self, setup: Setup) -> None:
+        self.layout = setup.layout
+        self.personality = setup.personality
+        self.machine = setup.machine
+        self.mount_options = setup.mount_options
+        self.mounts = setup.mounts
+        self.processes = setup.processes
+        self.restored = False
+        self.differs: tuple[str, ...] = ()
+        self._clock = VirtualClock(setup.clock)
+        self._seed = setup.seed
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
         self.membership = Membership(self.processes, self._clock)
         self._world: World | None = None
         self._ino = 1
-        self._handles = count(3)
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
         self.root: Directory = (
             self._mount_v2() if self.layout == "v2" else self._mount_v1(unified=self.layout == "hybrid")
@@ -175,21 +218,18 @@ class Kernel:
 
     def _mount_v1(self, *, unified: bool) -> TopDirectory:
         top = TopDirectory(self._next_ino(1), self._clock())
-        for directory, names in _V1_HIERARCHIES:
-            bound = [self._bind_v1(name) for name in names]
+        for mount in self.mounts:
+            bound = [self._bind_v1(name) for name in mount.controllers]
             if None in bound:
                 continue
             controllers = [controller for controller in bound if controller is not None]
-            hierarchy = Hierarchy(
-                self._environment(), controllers, legacy.FILES, dfl=False, name="" if names else directory
-            )
+            hierarchy = Hierarchy(self._environment(), controllers, legacy.FILES, dfl=False, name=mount.name)
             self.hierarchies.append(hierarchy)
-            top.content[directory] = hierarchy.root
-            if len(names) > 1:
-                for name in names:
-                    top.content[name] = Symlink(self._next_ino(1), self._clock(), directory)
+            top.content[mount.directory] = hierarchy.root
+            for link in mount.links:
+                top.content[link] = Symlink(self._next_ino(1), self._clock(), mount.directory)
         if unified:
-            top.content["unified"] = self._mount_v2()
+            top.content[UNIFIED] = self._mount_v2()
         return top
 
     def _bind_v1(self, name: str) -> Controller | None:
@@ -440,6 +480,42 @@ class Kernel:
             raise
         return pids
 
+    def stand_in(
+        self,
+        workload: Workload,
+        places: Sequence[Sequence[Cgroup]],
+        *,
+        uid: int = 0,
+        used: CpuTime = NO_TIME,
+        anon: int = 0,
+        file: int = 0,
+    ) -> int:
+        """Let a process live here from now on that lived elsewhere before: no limit is asked. Returns its pid.
+
+        `places` are the cgroups of each of its threads, one of each hierarchy, the leader's first. It has used CPU time
+        and holds pages of anonymous memory and of files, which can be reclaimed; its cgroup is charged for them.
+        """
+        pid = self._enter(places, uid)
+        self._simulation().take_over(pid, workload, used, anon, file)
+        self.membership.cpu.move(pid, tuple(places[0]))
+        self.membership.place_threads(pid)
+        self.membership.freeze(pid)
+        return pid
+
+    def add_kernel_thread(self, places: Sequence[Cgroup]) -> int:
+        """Add a thread of the kernel's, which stays where it is. Returns its pid."""
+        return self._enter([places], 0, movable=False)
+
+    def _enter(self, places: Sequence[Sequence[Cgroup]], uid: int, *, movable: bool = True) -> int:
+        """Add a process with its threads to the table, in these cgroups. Returns its pid."""
+        table = self._table()
+        tids: list[int] = []
+        for cgroups in places:
+            tids.append(table.add(uid=uid, tgid=tids[0] if tids else None, movable=movable))
+            for cgroup in cgroups:
+                cgroup.hierarchy.fork(cgroup, tids[-1], tids[0])
+        return tids[0]
+
     def employ(self, pid: int, workload: Workload) -> None:
         """Let a process of the table live through a workload from now on, where it is. It is waited for by nobody."""
         self._simulation().change(pid, workload)
@@ -485,9 +561,17 @@ class Kernel:
         tops = [(name, one.hierarchy) for name, one in self.root.content.items() if isinstance(one, Cgroup)]
         return tuple(f"/{name}{hierarchy.cgroup_of(pid).path}" for name, hierarchy in tops)
 
-    def killed(self, cgroup: str = "/") -> int:
-        """How many simulated processes were killed in a cgroup and below it; on v1 the path begins with a hierarchy."""
-        return 0 if self._world is None else self._world.killed(cgroup)
+    def killed(self, cgroup: str = "/", since: int = 0) -> int:
+        """How many simulated processes were killed in a cgroup and below it, after the first `since` of `kills`.
+
+        On v1 the path begins with a hierarchy.
+        """
+        return 0 if self._world is None else self._world.killed(cgroup, since)
+
+    @property
+    def now(self) -> int:
+        """The time, in ns of the clock."""
+        return self._clock()
 
     @property
     def kills(self) -> Sequence[Kill]:
@@ -524,6 +608,15 @@ class Kernel:
             self._table().memory(pid).use,
             self.machine.memory + self.machine.swap,
         )
+
+    @property
+    def lives(self) -> bool:
+        """True once time passes in `advance` alone."""
+        return self._world is not None
+
+    def workloads(self) -> list[Workload]:
+        """What live processes live through, oldest first."""
+        return [] if self._world is None else self._world.workloads()
 
     def processes_of(self, workload: Workload) -> list[int]:
         """The live processes of a workload."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from errno import EACCES, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core.cftype import CFType, Where
@@ -15,6 +16,7 @@ from . import threadmode
 from .attach import attach, find_task
 from .pressure import (
     poll_pressure,
+    recall_pressure,
     show_cpu_pressure,
     show_io_pressure,
     show_memory_pressure,
@@ -127,6 +129,10 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Ca
     hierarchy.membership.css_sets.remake(changed)
 
 
+def _subtree_control_again(text: str) -> list[str]:
+    return [" ".join(f"+{name}" for name in text.split())] if text.split() else []
+
+
 def show_type(cgroup: Cgroup) -> str:
     cgroup.hierarchy.prune(cgroup)
     return threadmode.kind(cgroup) + "\n"
@@ -149,6 +155,10 @@ def write_type(cgroup: Cgroup, text: str) -> None:
     for controller in cgroup.hierarchy.controllers.values():
         if controller.name in cgroup.csses and not controller.threaded:
             cgroup.hierarchy.disable(cgroup, controller)
+
+
+def _type_again(text: str) -> list[str]:
+    return ["threaded"] if text == "threaded\n" else []  # the other types follow from this
 
 
 def _attach_allowed(cgroup: Cgroup, source: Cgroup, opener: Caller) -> bool:
@@ -363,20 +373,43 @@ def write_psi_switch(cgroup: Cgroup, text: str) -> None:
 def _pressure(
     name: str, show: Callable[[Cgroup], str], write: Callable[[Cgroup, str, FileContext, Caller], None]
 ) -> CFType:
-    return CFType(name, mark="psi", show=show, write_of=write, poll=poll_pressure, by_opener=True)
+    return CFType(
+        name,
+        mark="psi",
+        show=show,
+        write_of=write,
+        poll=poll_pressure,
+        by_opener=True,
+        again=None,
+        recall=partial(recall_pressure, name.partition(".")[0]),
+        counts=True,
+    )
 
 
 FILES = (
-    CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type),
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True, delegatable=True),
-    CFType("cgroup.threads", show_records=show_threads, write_of=write_threads, by_opener=True, delegatable=True),
+    CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type, again=_type_again),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True, delegatable=True, again=None),
+    CFType(
+        "cgroup.threads",
+        show_records=show_threads,
+        write_of=write_threads,
+        by_opener=True,
+        delegatable=True,
+        again=None,
+    ),
     CFType("cgroup.controllers", show=show_controllers),
-    CFType("cgroup.subtree_control", delegatable=True, show=show_subtree_control, write_of=write_subtree_control),
+    CFType(
+        "cgroup.subtree_control",
+        delegatable=True,
+        show=show_subtree_control,
+        write_of=write_subtree_control,
+        again=_subtree_control_again,
+    ),
     CFType("cgroup.events", Where.CHILD, show=show_events),
     CFType("cgroup.max.descendants", show=show_max_descendants, write=write_max_descendants),
     CFType("cgroup.max.depth", show=show_max_depth, write=write_max_depth),
-    CFType("cgroup.stat", show=show_stat),
-    CFType("cgroup.stat.local", Where.CHILD, since=(7, 2), show=show_stat_local),
+    CFType("cgroup.stat", show=show_stat, counts=True),
+    CFType("cgroup.stat.local", Where.CHILD, since=(7, 2), show=show_stat_local, counts=True),
     CFType("cgroup.freeze", Where.CHILD, show=show_freeze, write=write_freeze),
     CFType("cgroup.kill", Where.CHILD, since=(6, 1), write=write_kill),
     CFType("cgroup.pressure", since=(6, 1), show=show_psi_switch, write=write_psi_switch),

@@ -93,15 +93,21 @@ def write_release_agent(cgroup: Cgroup, text: str, of: FileContext, writer: Call
     cgroup.hierarchy.release_agent_of = of.opener
 
 
+def recall_release_agent(cgroup: Cgroup, text: str) -> None:
+    """Show an agent that is never run: it is a path of another machine."""
+    cgroup.hierarchy.release_agent = text.removesuffix("\n")
+    cgroup.hierarchy.release_agent_of = None
+
+
 def show_sane_behavior(cgroup: Cgroup) -> str:
     return "0\n"
 
 
 FILES = (
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs),
+    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, again=None),
     CFType("cgroup.clone_children", read_u64=read_clone_children, write_u64=write_clone_children),
     CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
-    CFType("tasks", show_records=show_tasks, write_of=write_tasks),
+    CFType("tasks", show_records=show_tasks, write_of=write_tasks, again=None),
     CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
     CFType(
         "release_agent",
@@ -110,5 +116,7 @@ FILES = (
         write_of=write_release_agent,
         max_write=_PATH_MAX - 1,
         by_opener=True,
+        again=None,
+        recall=recall_release_agent,
     ),
 )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from ..credentials.capability import Capability
+from ..effects.pressure_averages import interval
 from ..effects.pressure_trigger import PressureTrigger, Window
+from ..effects.stalls import Stalls
 from ..parse import scan_decimal
 from ..refuse import refuse
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ..core.file_context import FileContext
     from ..credentials.caller import Caller
 
+_HZ = 250  # of Debian's kernels
 _IDLE = " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
 _U32 = 1 << 32
 _USEC = 1000  # ns
@@ -54,6 +57,11 @@ def totals(cgroup: Cgroup, resource: str) -> dict[str, int]:
     """ns of `some` and of `full` so far."""
     stalls = cgroup.stalls.get(resource)
     return {"some": 0, "full": 0} if stalls is None else {"some": round(stalls.some), "full": round(stalls.full)}
+
+
+def recall_pressure(resource: str, cgroup: Cgroup, text: str) -> None:
+    """Begin with the stalls that a file has shown. Averages decay from there."""
+    cgroup.stalls = {**cgroup.stalls, resource: Stalls.recalled(text, cgroup.hierarchy.now(), interval(_HZ))}
 
 
 def write_memory_pressure(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> None:

@@ -68,6 +68,7 @@ def write_usage(css: CpuAcct, value: int) -> None:
         return
     css.used()
     css.reset = css.cgroup.cpu
+    css.forget_counts()
     if not css.kernel.at_least(6, 1):
         css.shown = (0, 0)  # later kernels show the old cpuacct.stat until as much is used again
 
@@ -101,13 +102,13 @@ CPUACCT = Controller(
     "cpuacct",
     CpuAcct,
     legacy=(
-        CFType("cpuacct.usage", read_u64=_sum(_run), write_u64=write_usage),
-        CFType("cpuacct.usage_user", read_u64=_sum(_user)),
-        CFType("cpuacct.usage_sys", read_u64=_sum(_system)),
-        CFType("cpuacct.usage_percpu", show=_by_cpu(_run)),
-        CFType("cpuacct.usage_percpu_user", show=_by_cpu(_user)),
-        CFType("cpuacct.usage_percpu_sys", show=_by_cpu(_system)),
-        CFType("cpuacct.usage_all", show=show_all),
-        CFType("cpuacct.stat", show=show_stat),
+        CFType("cpuacct.usage", read_u64=_sum(_run), write_u64=write_usage, again=None, counts=True),
+        CFType("cpuacct.usage_user", read_u64=_sum(_user), counts=True),
+        CFType("cpuacct.usage_sys", read_u64=_sum(_system), counts=True),
+        CFType("cpuacct.usage_percpu", show=_by_cpu(_run), counts=True),
+        CFType("cpuacct.usage_percpu_user", show=_by_cpu(_user), counts=True),
+        CFType("cpuacct.usage_percpu_sys", show=_by_cpu(_system), counts=True),
+        CFType("cpuacct.usage_all", show=show_all, counts=True),
+        CFType("cpuacct.stat", show=show_stat, counts=True),
     ),
 )

@@ -52,6 +52,7 @@ class Device(NamedTuple):
 
 Exceptions = Mapping[Device, frozenset[str]]  # device -> access, oldest first
 _NONE: Exceptions = MappingProxyType({})
+_ALL = "a *:* rwm\n"  # what a list shows without its exceptions
 
 
 class Devices(Css):
@@ -108,7 +109,7 @@ class Devices(Css):
 
 def show_list(css: Devices) -> str:
     if not css.deny:
-        return "a *:* rwm\n"
+        return _ALL
     return "".join(
         f"{device.kind} {_number(device.major)}:{_number(device.minor)} {''.join(c for c in _ACCESS if c in access)}\n"
         for device, access in css.exceptions.items()
@@ -193,12 +194,23 @@ def write_deny(css: Devices, text: str, of: FileContext, writer: Caller) -> None
         child.exceptions = {d: a for d, a in child.exceptions.items() if child.may_have(d, a)}
 
 
+def recall_list(css: Devices, text: str) -> None:
+    """Set the rules that a list shows. Of a default that allows everything the exceptions are not known."""
+    if text == _ALL:
+        css.reset(False, _NONE)
+        return
+    try:
+        css.reset(True, dict(map(_parse, text.splitlines())))
+    except OSError:
+        raise ValueError("this is no list of devices") from None
+
+
 DEVICES = Controller(
     "devices",
     Devices,
     legacy=(
         CFType("devices.allow", write_of=write_allow),
         CFType("devices.deny", write_of=write_deny),
-        CFType("devices.list", show=show_list),
+        CFType("devices.list", show=show_list, recall=recall_list),
     ),
 )

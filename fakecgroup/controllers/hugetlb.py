@@ -11,7 +11,7 @@ from dataclasses import replace
 from errno import EBUSY, EINVAL
 from types import MappingProxyType
 
-from ..core.cftype import PAGE_SIZE, CFType, Where
+from ..core.cftype import PAGE_SIZE, CFType, Where, shown_number
 from ..core.css import Controller, Css
 from ..refuse import refuse
 from .memory.css import PAGE_COUNTER_MAX, parse_pages
@@ -143,6 +143,25 @@ def _numa_stat(label: str) -> Callable[[Hugetlb], str]:
     return show
 
 
+def _amount(
+    name: str,
+    attribute: str,
+    key: str,
+    where: Where = Where.BOTH,
+    *,
+    write: Callable[[Hugetlb, str], None] | None = None,
+    unit: int = PAGE_SIZE,
+) -> CFType:
+    """A file with an amount, kept in units. A write, if there is one, resets it."""
+
+    def recall(css: Hugetlb, text: str) -> None:
+        amounts: Mapping[str, int] = getattr(css, attribute)
+        setattr(css, attribute, {**amounts, key: shown_number(text) // unit})
+
+    read = _reader(attribute, key, unit)
+    return CFType(name, where, read_u64=read, write=write, again=None, recall=recall, counts=True)
+
+
 def _parse(css: Hugetlb, text: str, unlimited: str, size: int) -> int:
     """Base pages of a size in bytes, rounded down to the huge page; `unlimited` is the word for no limit."""
     pages = size // PAGE_SIZE
@@ -178,11 +197,11 @@ def _dfl_rows(label: str, size: int) -> tuple[CFType, ...]:
     return (
         _dfl_limit(f"{name}.max", label, size),
         _dfl_limit(f"{name}.rsvd.max", f"{label}.rsvd", size),
-        CFType(f"{name}.current", Where.CHILD, read_u64=_reader("used", label)),
-        CFType(f"{name}.rsvd.current", Where.CHILD, read_u64=_reader("used", f"{label}.rsvd")),
-        CFType(f"{name}.events", Where.CHILD, show=_events(label, "events")),
-        CFType(f"{name}.events.local", Where.CHILD, show=_events(label, "events_local")),
-        CFType(f"{name}.numa_stat", Where.CHILD, since=(6, 1), show=_numa_stat(label)),
+        _amount(f"{name}.current", "used", label, Where.CHILD),
+        _amount(f"{name}.rsvd.current", "used", f"{label}.rsvd", Where.CHILD),
+        CFType(f"{name}.events", Where.CHILD, show=_events(label, "events"), counts=True),
+        CFType(f"{name}.events.local", Where.CHILD, show=_events(label, "events_local"), counts=True),
+        CFType(f"{name}.numa_stat", Where.CHILD, since=(6, 1), show=_numa_stat(label), counts=True),
     )
 
 
@@ -192,11 +211,11 @@ def _legacy_rows(label: str, size: int) -> tuple[CFType, ...]:
     for kind, key in (("", label), ("rsvd.", f"{label}.rsvd")):
         rows += [
             _legacy_limit(f"{name}.{kind}limit_in_bytes", key, size),
-            CFType(f"{name}.{kind}usage_in_bytes", read_u64=_reader("used", key)),
-            CFType(f"{name}.{kind}max_usage_in_bytes", read_u64=_reader("peak", key), write=_peak_reset(key)),
-            CFType(f"{name}.{kind}failcnt", read_u64=_reader("failcnt", key, 1), write=_failcnt_reset(key)),
+            _amount(f"{name}.{kind}usage_in_bytes", "used", key),
+            _amount(f"{name}.{kind}max_usage_in_bytes", "peak", key, write=_peak_reset(key)),
+            _amount(f"{name}.{kind}failcnt", "failcnt", key, write=_failcnt_reset(key), unit=1),
         ]
-    return (*rows, CFType(f"{name}.numa_stat", since=(6, 1), show=_numa_stat(label)))
+    return (*rows, CFType(f"{name}.numa_stat", since=(6, 1), show=_numa_stat(label), counts=True))
 
 
 HUGETLB = Controller(

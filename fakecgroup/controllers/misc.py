@@ -20,12 +20,12 @@ def write_max(css: Css, text: str) -> None:
 
 _FILES = (
     CFType("misc.max", Where.CHILD, show=show_resources, write=write_max),
-    CFType("misc.current", Where.CHILD, until=(6, 12), show=show_resources),
-    CFType("misc.current", since=(6, 12), show=show_resources),
-    CFType("misc.peak", since=(6, 12), show=show_resources),
+    CFType("misc.current", Where.CHILD, until=(6, 12), show=show_resources, counts=True),
+    CFType("misc.current", since=(6, 12), show=show_resources, counts=True),
+    CFType("misc.peak", since=(6, 12), show=show_resources, counts=True),
     CFType("misc.capacity", Where.ROOT, show=show_resources),
-    CFType("misc.events", Where.CHILD, show=show_resources),
-    CFType("misc.events.local", Where.CHILD, since=(6, 12), show=show_resources),
+    CFType("misc.events", Where.CHILD, show=show_resources, counts=True),
+    CFType("misc.events.local", Where.CHILD, since=(6, 12), show=show_resources, counts=True),
 )
 
 MISC = Controller("misc", Css, dfl=_FILES, legacy=_FILES, config="CGROUP_MISC")

@@ -1,64 +1,91 @@
-"""The v1 net_prio controller (net/core/netprio_cgroup.c): a priority per network interface.
-
-The only interface is `lo`.
-"""
+"""The v1 net_prio controller (net/core/netprio_cgroup.c): a priority per network interface of the machine."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from errno import EINVAL, ENODEV, ENOSPC
 from heapq import heappop, heappush
+from types import MappingProxyType
 
-from ..core.cftype import CFType
+from ..core.cftype import CFType, shown_number
 from ..core.css import Controller, Css
 from ..parse import scan_decimal, scan_word
 from ..refuse import refuse
 
 _IFNAMSIZ = 16
-_INTERFACE = "lo"
 _ID_MAX = 65535  # NETPRIO_ID_MAX
 
 
-class _Ids:
+class Ids:
     """Ids, of which the smallest free one is taken (the kernel's css_idr)."""
 
     def __init__(self) -> None:
         self._next = 1
-        self._free: list[int] = []
+        self._free: list[int] = []  # and some that were reserved since
+        self._held: Counter[int] = Counter()
 
     def take(self) -> int:
-        if self._free:
-            return heappop(self._free)
-        self._next += 1
-        return self._next - 1
+        while self._free:
+            number = heappop(self._free)
+            if not self._held[number]:
+                break
+        else:
+            number = self._next
+            self._next += 1
+        self._held[number] += 1
+        return number
+
+    def reserve(self, number: int) -> None:
+        """Take an id, for a while perhaps one that is taken."""
+        for skipped in range(self._next, number + 1):
+            heappush(self._free, skipped)
+        self._next = max(self._next, number + 1)
+        self._held[number] += 1
 
     def give_back(self, number: int) -> None:
-        heappush(self._free, number)
+        self._held[number] -= 1
+        if not self._held[number]:
+            del self._held[number]
+            heappush(self._free, number)
 
 
 class NetPrio(Css):
-    """`prioidx` is the id of the css, 1 in the root. `priority` is that of `lo`."""
+    """`prioidx` is the id of the css, 1 in the root. `priorities` are those of interfaces, where they are not 0."""
 
-    priority: int = 0
+    priorities: Mapping[str, int] = MappingProxyType({})
+    prioidx: int
+    ids: Ids
 
     def online(self) -> None:
-        """Start with the parent's priority (cgrp_css_online). Raises ENOSPC after 65535 cgroups."""
-        self._ids: _Ids = self.parent._ids if isinstance(self.parent, NetPrio) else _Ids()
-        self.prioidx = self._ids.take()
+        """Start with the parent's priorities (cgrp_css_online). Raises ENOSPC after 65535 cgroups."""
+        self.ids = self.parent.ids if isinstance(self.parent, NetPrio) else Ids()
+        self.prioidx = self.ids.take()
         if self.prioidx > _ID_MAX:
             raise refuse(ENOSPC)
-        if isinstance(self.parent, NetPrio) and self.parent.priority:
-            self.priority = self.parent.priority
+        if isinstance(self.parent, NetPrio) and self.parent.priorities:
+            self.priorities = self.parent.priorities
 
     def offline(self) -> None:
-        self._ids.give_back(self.prioidx)
+        self.ids.give_back(self.prioidx)
 
 
 def read_prioidx(css: NetPrio) -> int:
     return css.prioidx
 
 
+def recall_prioidx(css: NetPrio, text: str) -> None:
+    """Take another id."""
+    number = shown_number(text)
+    if not 1 <= number <= _ID_MAX:
+        raise ValueError(f"{number} is no id")
+    css.ids.reserve(number)
+    css.ids.give_back(css.prioidx)
+    css.prioidx = number
+
+
 def show_ifpriomap(css: NetPrio) -> str:
-    return f"{_INTERFACE} {css.priority}\n"
+    return "".join(f"{name} {css.priorities.get(name, 0)}\n" for name in css.machine.interfaces)
 
 
 def write_ifpriomap(css: NetPrio, text: str) -> None:
@@ -70,16 +97,16 @@ def write_ifpriomap(css: NetPrio, text: str) -> None:
     priority, _ = scan_decimal(rest, saturate=css.kernel.saturates)
     if name is None or priority is None:
         raise refuse(EINVAL)
-    if name != _INTERFACE:
+    if name not in css.machine.interfaces:
         raise refuse(ENODEV)
-    css.priority = priority & 0xFFFFFFFF
+    css.priorities = {**css.priorities, name: priority & 0xFFFFFFFF}
 
 
 NET_PRIO = Controller(
     "net_prio",
     NetPrio,
     legacy=(
-        CFType("net_prio.prioidx", read_u64=read_prioidx),
+        CFType("net_prio.prioidx", read_u64=read_prioidx, recall=recall_prioidx),
         CFType("net_prio.ifpriomap", show=show_ifpriomap, write=write_ifpriomap),
     ),
     config="CGROUP_NET_PRIO",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from errno import EAGAIN, EINVAL
 
-from ..core.cftype import CFType, Where
+from ..core.cftype import CFType, Where, shown_number
 from ..core.css import Controller, Css
 from ..parse import kstrtos64, strstrip
 from ..refuse import refuse
@@ -113,17 +114,22 @@ def show_events_local(css: Pids) -> str:
     return f"max {css.events_local}\n"
 
 
+def _recall(attribute: str) -> Callable[[Pids, str], None]:
+    """The setter of a number of tasks."""
+    return lambda css, text: setattr(css, attribute, shown_number(text))
+
+
 _FILES = (
     CFType("pids.max", Where.CHILD, show=show_max, write=write_max),
-    CFType("pids.current", Where.CHILD, read_s64=read_current),
-    CFType("pids.peak", Where.CHILD, since=(6, 1), read_s64=read_peak),
-    CFType("pids.events", Where.CHILD, show=show_events),
+    CFType("pids.current", Where.CHILD, read_s64=read_current, recall=_recall("current"), counts=True),
+    CFType("pids.peak", Where.CHILD, since=(6, 1), read_s64=read_peak, recall=_recall("watermark"), counts=True),
+    CFType("pids.events", Where.CHILD, show=show_events, counts=True),
 )
 
 PIDS = Controller(
     "pids",
     Pids,
-    dfl=(*_FILES, CFType("pids.events.local", Where.CHILD, since=(6, 12), show=show_events_local)),
+    dfl=(*_FILES, CFType("pids.events.local", Where.CHILD, since=(6, 12), show=show_events_local, counts=True)),
     legacy=_FILES,
     threaded=True,
 )

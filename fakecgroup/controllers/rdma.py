@@ -61,10 +61,10 @@ def _is_limit(text: str, kernel: Personality) -> bool:
 
 _FILES = (
     CFType("rdma.max", Where.CHILD, show=show_devices, write=write_max),
-    CFType("rdma.current", Where.CHILD, show=show_devices),
-    CFType("rdma.peak", Where.CHILD, since=(7, 2), show=show_devices),
-    CFType("rdma.events", Where.CHILD, since=(7, 2), show=show_devices),
-    CFType("rdma.events.local", Where.CHILD, since=(7, 2), show=show_devices),
+    CFType("rdma.current", Where.CHILD, show=show_devices, counts=True),
+    CFType("rdma.peak", Where.CHILD, since=(7, 2), show=show_devices, counts=True),
+    CFType("rdma.events", Where.CHILD, since=(7, 2), show=show_devices, counts=True),
+    CFType("rdma.events.local", Where.CHILD, since=(7, 2), show=show_devices, counts=True),
 )
 
 RDMA = Controller("rdma", Css, dfl=_FILES, legacy=_FILES, config="CGROUP_RDMA")

@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 PAGE_SIZE = 4096
 
 
+def each_line(text: str) -> list[str]:
+    """One write per line, with its newline."""
+    return text.splitlines(keepends=True)
+
+
+def shown_number(text: str) -> int:
+    """The number that a file of one number shows. Raises ValueError for any other text."""
+    if not text.endswith("\n") or not text[:-1].isdecimal() or len(text) > 21:
+        raise ValueError(f"{text[:32]!r} is no number")
+    return int(text)
+
+
 class Where(Flag):
     """The cgroups that have a file: the hierarchy's root, all others, or both."""
 
@@ -51,6 +63,11 @@ class CFType:
     event after each change (kernfs_notify). `huge_page` in bytes: the file exists only on machines with huge pages of
     this size. `by_opener`: a write is judged by the privileges that the opener had at open(2). `delegatable`: the file
     may be written in the root of the writer's cgroup namespace (CFTYPE_NS_DELEGATABLE).
+
+    The last three say how a snapshot's text comes back. `again` gives the writes that set the file to a text that it
+    has shown; None if a write sets nothing that is shown (it moves a task, resets a counter, sets a trigger). `recall`
+    sets the state so that the file shows a text, where no write does; it raises ValueError for a text that the file
+    cannot show. `counts`: what is shown are counts, which go on from a `Baseline`.
     """
 
     name: str
@@ -73,15 +90,29 @@ class CFType:
     write_s64: Callable[[Any, int], None] | None = None
     write_of: Callable[[Any, str, FileContext, Caller], None] | None = None
     poll: Callable[[FileContext], int] | None = None
+    again: Callable[[str], Iterable[str]] | None = each_line
+    recall: Callable[[Any, str], None] | None = None
+    counts: bool = False
+
+    @property
+    def readable(self) -> bool:
+        return bool(self.show or self.show_records or self.read_u64 or self.read_s64)
+
+    @property
+    def writable(self) -> bool:
+        return bool(self.write or self.write_u64 or self.write_s64 or self.write_of)
+
+    @property
+    def is_setting(self) -> bool:
+        """True if a write sets what it shows."""
+        return self.readable and self.writable and self.again is not None
 
     @property
     def permissions(self) -> int:
         """Mode bits of a new file (kernel/cgroup/cgroup.c, cgroup_file_mode)."""
         if self.mode is not None:
             return self.mode
-        readable = self.show or self.show_records or self.read_u64 or self.read_s64
-        writable = self.write or self.write_u64 or self.write_s64 or self.write_of
-        return (0o444 if readable else 0) | (0o200 if writable else 0)
+        return (0o444 if self.readable else 0) | (0o200 if self.writable else 0)
 
     def fits(self, machine: Machine) -> bool:
         """True unless the file is of huge pages that `machine` does not have."""

@@ -199,6 +199,7 @@ class Cgroup(Directory):
                 new = self.file(name)
                 assert new is not None
                 new.mode, new.uid, new.gid, new.xattrs = old.mode, old.uid, old.gid, old.xattrs
+                new.baseline = old.baseline
 
     def notify(self, name: str) -> None:
         """Notify of an event on one of its files, later if the last was just now (cgroup_file_notify)."""

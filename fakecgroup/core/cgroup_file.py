@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..kernfs.inode import Inode
 
 if TYPE_CHECKING:
+    from .baseline import Baseline
     from .cftype import CFType
     from .cgroup import Cgroup
     from .css import Css
@@ -21,6 +22,7 @@ class CgroupFile(Inode):
     notified_at: int = -1 << 62  # ns: time of the last event
     notify_pending: bool = False  # an event is pending
     has_trigger: bool = False  # a pressure trigger was set on it
+    baseline: Baseline | None = None  # what its counts began with
 
     def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
         super().__init__(ino, now)

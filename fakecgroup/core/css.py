@@ -44,6 +44,12 @@ class Css:
         """True on the unified hierarchy (the kernel's cgroup_subsys_on_dfl)."""
         return self.cgroup.hierarchy.dfl
 
+    def forget_counts(self) -> None:
+        """Reset what its files of counts began with."""
+        for file in self.cgroup.files.values():
+            if file.css is self and file.row.counts:
+                file.baseline = None
+
     def online(self) -> None:
         """Start the css, which is in its tree already; inherit from the parent.
 

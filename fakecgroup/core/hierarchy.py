@@ -95,7 +95,8 @@ class Hierarchy:
         self.name = name
         self.taken = taken  # controllers that v1 hierarchies took from the unified one
         self.release_agent = ""
-        self.release_agent_of = ROOT  # the caller that set it, with its privileges of that time
+        # the caller that set it, with its privileges of that time; None: it is only shown, and never runs
+        self.release_agent_of: Caller | None = ROOT
         self.controllers = {controller.name: controller for controller in controllers}
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.counts_memory = "memory" in self.controllers
@@ -279,8 +280,9 @@ class Hierarchy:
         For a path of 4096 bytes or more 5.10 runs none; later kernels pass its beginning (kernfs_path_from_node).
         """
         path = os.fsencode(cgroup.path)
-        if self.release_agent and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
-            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]), self.release_agent_of)
+        setter = self.release_agent_of
+        if self.release_agent and setter is not None and (len(path) < _PATH_MAX or self.personality.at_least(6, 1)):
+            self.environment.release(self.release_agent, os.fsdecode(path[: _PATH_MAX - 1]), setter)
 
     def rename(self, inode: Inode, parent: Cgroup, new_parent: Cgroup, name: str, flags: int) -> None:
         """Rename a cgroup within its parent, on v1 (cgroup1_rename).

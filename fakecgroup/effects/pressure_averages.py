@@ -70,6 +70,14 @@ class Averages:
         )
 
 
+def average_shown(text: str) -> int:
+    """The least average, in percent of FIXED_1, that is shown as `text`. Raises ValueError for any other text."""
+    whole, point, hundredths = text.partition(".")
+    if not (whole.isdecimal() and point and len(hundredths) == 2 and hundredths.isdecimal() and len(whole) <= 3):
+        raise ValueError(f"{text!r} is no average")
+    return (int(whole) << FIXED_SHIFT) - (-(int(hundredths) << FIXED_SHIFT) // 100)
+
+
 def _decayed(average: int, decay: int, active: int) -> int:
     """The average after one interval with `active` percent of FIXED_1 (calc_load): rounded up while it grows.
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .pressure_averages import Averages
+import re
+
+from .pressure_averages import Averages, average_shown
+
+_LINE = re.compile(r"(some|full) avg10=([\d.]+) avg60=([\d.]+) avg300=([\d.]+) total=(\d{1,20})\n")
 
 
 class Stalls:
@@ -16,6 +20,20 @@ class Stalls:
         self.full = 0.0
         self.some_averages = Averages(now + interval, now, interval)
         self.full_averages = Averages(now + interval, now, interval)
+
+    @classmethod
+    def recalled(cls, text: str, now: int, interval: int) -> Stalls:
+        """Those that a file shows as `text` now. Raises ValueError for a text that no file shows."""
+        lines = {found[1]: found for found in _LINE.finditer(text)}
+        if "some" not in lines or "".join(found[0] for found in lines.values()) != text:
+            raise ValueError("this is no text of a pressure file")
+        made = cls(now, interval)
+        for name, found in lines.items():
+            averages = made.some_averages if name == "some" else made.full_averages
+            averages.percent = tuple(average_shown(found[number]) for number in (2, 3, 4))
+            averages.total = int(found[5]) * 1000
+            setattr(made, name, float(averages.total))
+        return made
 
     def add(self, now: int, time: int, some: float, full: float) -> None:
         """Take the stalled ns of the last `time` ns before `now`, evenly spread. Update averages that are due."""

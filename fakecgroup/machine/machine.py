@@ -28,7 +28,7 @@ class Machine:
 
     CPUs and nodes are counted from 0 and all online. `memory` and `swap` are bytes. `block_devices` are whole disks as
     "major:minor". `huge_pages` are sizes in bytes; no file of the tree shows how many huge pages there
-    are, which `huge_page_count` gives.
+    are, which `huge_page_count` gives. `interfaces` are those of the network.
 
     Swap decides which limits below the memory in use a kernel takes, which process it kills, and the answer of
     memory.reclaim. Files and their values are the same with and without swap.
@@ -40,6 +40,7 @@ class Machine:
     block_devices: tuple[str, ...]
     huge_pages: frozenset[int]
     swap: int
+    interfaces: tuple[str, ...] = ("lo",)
 
     def huge_page_count(self, size: int) -> int:
         """How many huge pages of this size in bytes there are."""

@@ -102,6 +102,15 @@ class LiveScenarios:
         self._advance(0)
         return pids
 
+    def begin(self) -> None:
+        """Let time pass from now on for the processes that are in the kernel already."""
+        self._begin()
+        for workload in self._kernel.workloads():
+            pids = self._kernel.processes_of(workload)
+            if pids:
+                placed = Placed(self._kernel.paths_of(pids[0]), workload, "")
+                self._running[self._free_name(placed)] = Running(self._free_name(placed), placed, pids)
+
     def _begin(self) -> Pace:
         """Let time pass from now on, if it does not yet; it has passed until now when this returns."""
         if self._pace is None:

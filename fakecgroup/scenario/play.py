@@ -24,17 +24,21 @@ def play(
     until: int | None = None,
     every: int | None = None,
     seed: int | None = None,
+    kernel: Kernel | None = None,
 ) -> Outcome:
     """Play a scenario until a time (ns; default: its last write or expectation), and sample it at intervals (ns).
 
-    `machine` are options of a `Kernel` that win over the scenario's. Raises ScenarioError for a write that the kernel
-    refuses, for a machine that there is not, and for an endless scenario without an end.
+    `machine` are options of a `Kernel` that win over the scenario's; with a `kernel` it is played there, whatever its
+    machine. Raises ScenarioError for a write that the kernel refuses, for a machine that there is not, and for an
+    endless scenario without an end.
     """
     until = scenario.ends if until is None else until
     if until is None:
         if scenario.endless:
             raise ScenarioError("a workload repeats for ever and nothing says when to stop: give --until or expect")
         raise ScenarioError("nothing says when to stop: give --until, at or expect")
+    if kernel is not None:
+        return play_on(kernel, scenario, until, every)
     options: dict[str, object] = {**_DEFAULTS, **scenario.machine}
     options.update({name: value for name, value in (machine or {}).items() if value is not None})
     chosen = seed if seed is not None else scenario.seed or 0
@@ -63,7 +67,7 @@ def play_on(
     watchers: Sequence[Watcher] = (),
     sampled: Collection[str] | None = None,
 ) -> Outcome:
-    """Play a scenario in a kernel whose time has not begun; times are ns. Watchers look after writes, before `expect`.
+    """Play a scenario in a kernel from now on; times are ns. Watchers look after writes, before `expect`.
 
     `sampled` are the paths of the cgroups to sample; None for all. Raises ScenarioError for what the kernel refuses.
     """
@@ -76,6 +80,8 @@ class _Play:
     ) -> None:
         self._scenario = scenario
         self._kernel = kernel
+        self._begun = kernel.now
+        self._killed = len(kernel.kills)
         self._watchers = watchers
         self._sampled = sampled
 
@@ -101,7 +107,8 @@ class _Play:
             outcome.checked += [self._check(one) for one in self._scenario.expect if one.time == time]
             if every is not None and (time % every == 0 or time == until):
                 outcome.samples += samples(self._kernel, time, self._sampled)
-        outcome.marks += [Mark(kill.time, "kill", _told(kill)) for kill in self._kernel.kills]
+        kills = self._kernel.kills[self._killed :]
+        outcome.marks += [Mark(kill.time - self._begun, "kill", _told(kill)) for kill in kills]
         outcome.marks.sort(key=lambda mark: mark.time)
         return outcome
 
@@ -124,7 +131,7 @@ class _Play:
 
     def _check(self, one: Expectation) -> Checked:
         if one.file is None:
-            killed = self._kernel.killed(f"/{one.cgroup}" if one.cgroup else "/")
+            killed = self._kernel.killed(f"/{one.cgroup}" if one.cgroup else "/", since=self._killed)
             return Checked(one, str(killed), killed == one.killed)
         try:
             text = self._kernel.read(f"/{one.file}")

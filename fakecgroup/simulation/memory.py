@@ -89,6 +89,13 @@ class MemoryResource:
         self._homes = None
         self._retry()
 
+    def take_over(self, process: Process, anon: int, file: int) -> None:
+        """Let a process hold pages, which its cgroup is charged for from now on. All of files can be reclaimed."""
+        home = self._hierarchy.cgroup_of(process.pid)
+        holding = Holding(process, home, anon=anon, file=file, cold=file, since=self._world.now)
+        self._holdings[process.pid] = holding
+        self._show(holding)
+
     def begin(self, process: Process) -> None:
         holding, phase = self._holdings[process.pid], process.phase
         assert phase is not None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..tasks.usage import NO_TIME, CpuTime
+
 if TYPE_CHECKING:
     from .phase import Phase
     from .workload import Workload
@@ -16,7 +18,7 @@ class Process:
 
     `frozen` says that it is stopped from outside. `waits` is the share of the time in which it stalls for a resource
     other than the CPU, by resource, from 0 to 1: a resource sets its own in `resolve`. `tids` are its other
-    threads; `refused` is the number of those that could not start.
+    threads; `refused` is the number of those that could not start. `before` is what it had used when it was taken over.
     """
 
     pid: int
@@ -28,6 +30,7 @@ class Process:
     frozen: bool = False
     tids: tuple[int, ...] = ()
     refused: int = 0
+    before: CpuTime = NO_TIME
     orphan: bool = True  # its parent is init, which waits for it at once when it has ended
     waits: dict[str, float] = field(default_factory=dict)
 

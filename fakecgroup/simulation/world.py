@@ -129,6 +129,17 @@ class World:
         self._show(process)
         self.end_phase(process, self.now + (0 if at_once else workload.delay))
 
+    def take_over(self, pid: int, workload: Workload, used: CpuTime, anon: int, file: int) -> None:
+        """Let a process of the table go on in its first phase that has used CPU time and holds pages."""
+        process = Process(pid, workload, self.now, number=0, before=used)
+        self._processes[pid] = process
+        self._changed = True
+        self._show(process)
+        self._memory.take_over(process, anon, file)
+        time = workload.phases[0].time
+        if time is not None:
+            self.end_phase(process, self.now + time)
+
     def start_threads(self, pid: int) -> None:
         """Start the other threads of a process where it is. Those that a pids limit refuses are not there."""
         process = self._processes[pid]
@@ -164,6 +175,10 @@ class World:
         """The process with a pid; None if there is none."""
         return self._processes.get(pid)
 
+    def workloads(self) -> list[Workload]:
+        """Those of the processes."""
+        return list({id(process.workload): process.workload for process in self._processes.values()}.values())
+
     def processes_of(self, workload: Workload) -> list[int]:
         """The live processes of a workload."""
         alive = [pid for pid, process in self._processes.items() if process.workload is workload]
@@ -175,10 +190,10 @@ class World:
             self.remove(pid)
         self._restarts.forget(workload)
 
-    def killed(self, cgroup: str) -> int:
-        """How many processes were killed in a cgroup and below it."""
+    def killed(self, cgroup: str, since: int = 0) -> int:
+        """How many processes were killed in a cgroup and below it, after the first `since` of all kills."""
         above = cgroup.rstrip("/") + "/"
-        return sum(any(f"{path}/".startswith(above) for path in kill.cgroups) for kill in self.kills)
+        return sum(any(f"{path}/".startswith(above) for path in kill.cgroups) for kill in self.kills[since:])
 
     def _note_kill(self, pid: int) -> None:
         process = self._processes.get(pid)
@@ -218,7 +233,8 @@ class World:
         """Tell the table what a process has used, for the files."""
         used = round(self._cpu.used(process))
         nice = used if process.workload.nice > 0 else 0
-        self.table.use(process.pid, CpuUse(process.started + 1, _NOBODY, CpuTime(used, used, 0, nice), CpuTime()))
+        own = process.before.plus(CpuTime(used, used, 0, nice))
+        self.table.use(process.pid, CpuUse(process.started + 1, _NOBODY, own, CpuTime()))
 
     # -- time ---------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .process_table import ProcessTable
@@ -39,6 +39,8 @@ class JoinedProcesses:
         self.simulated = ProcessTable(FIRST_SIMULATED)
         self.begun = False
         self.stirred = False
+        self._entered: set[int] | None = None  # real processes that were in a cgroup; None: all are listed
+        self.belongs: Callable[[int], bool] = lambda tgid: False
         for name in _ASKED:
             setattr(self, name, getattr(host, name))
 
@@ -64,8 +66,20 @@ class JoinedProcesses:
         killed = [tgid for tgid in tgids if tgid >= FIRST_SIMULATED] if self.stirred else []
         return [*self._host.changing(real), *killed]
 
+    def hide_strangers(self) -> None:
+        """List real processes from now on only if they have been in a cgroup, or `belongs` says that they are to be.
+
+        The tree is of another machine: its roots neither list nor count the processes of this one.
+        """
+        self.begin()
+        self._entered = set()
+
     def all(self) -> list[int]:
-        return self._host.all() + self.simulated.all()
+        real = self._host.all()
+        if self._entered is not None:
+            self._entered.intersection_update(real)
+            real = [tgid for tgid in real if tgid in self._entered or self.belongs(tgid)]
+        return real + self.simulated.all()
 
     def newest(self) -> int:
         """The newest tid of the machine; simulated processes are not forked by others."""
@@ -75,6 +89,8 @@ class JoinedProcesses:
         return self._of(tid).privileges(tid)
 
     def watch(self, tgid: int) -> None:
+        if self._entered is not None:
+            self._entered.add(tgid)
         self._of(tgid).watch(tgid)
 
     def follow(self, tgid: int, places: Places | None) -> None:
@@ -119,13 +135,14 @@ class JoinedProcesses:
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         """That of the machine; simulated processes do not run on it."""
-        return self._host.machine_cpu()
+        return self._host.machine_cpu() if self._entered is None else ()
 
     def machine_memory(self) -> MemoryUse:
-        return self._host.machine_memory().plus(self.simulated.machine_memory())
+        simulated = self.simulated.machine_memory()
+        return self._host.machine_memory().plus(simulated) if self._entered is None else simulated
 
     def machine_faults(self) -> Faults:
-        return self._host.machine_faults()
+        return self._host.machine_faults() if self._entered is None else Faults()
 
     def wake(self, seconds: float | None) -> None:
         self._host.wake(seconds)

@@ -139,12 +139,14 @@ class ProcessTable:
         for tid in self.threads(tgid):
             self.exit(tid)
 
-    def add(self, *, uid: int = 0, suid: int | None = None, tgid: int | None = None) -> int:
+    def add(self, *, uid: int = 0, suid: int | None = None, tgid: int | None = None, movable: bool = True) -> int:
         """Add a process, or with `tgid` a thread of that process. Returns its tid."""
         if tgid is not None:
             self._task(tgid)
         tid, self._next = self._next, self._next + 1
-        self._tasks[tid] = TaskInfo(tid, tid if tgid is None else tgid, uid, uid if suid is None else suid)
+        self._tasks[tid] = TaskInfo(
+            tid, tid if tgid is None else tgid, uid, uid if suid is None else suid, movable=movable
+        )
         self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
         self._tids.setdefault(tid if tgid is None else tgid, []).append(tid)
         return tid

@@ -26,6 +26,9 @@ class CpuTime(NamedTuple):
         return CpuTime(*(max(0, mine - its) for mine, its in zip(self, other, strict=True)))
 
 
+NO_TIME = CpuTime()
+
+
 class CpuUse(NamedTuple):
     """CPU time of one process since its start.
 

@@ -107,7 +107,7 @@ class OpenFile(FileContext):
             for text in islice(row.show_records(inode.subject, self), self._index, None):
                 self._index += 1
                 self._event = inode.events
-                yield text.encode("latin-1")
+                yield self._counted(text).encode("latin-1")
         elif self._index == 0:
             self._event = inode.events
             if row.show is not None:
@@ -119,7 +119,12 @@ class OpenFile(FileContext):
             else:
                 raise refuse(EINVAL)
             self._index = 1
-            yield text.encode("latin-1")
+            yield self._counted(text).encode("latin-1")
+
+    def _counted(self, text: str) -> str:
+        """A text of the model with what its counts began with."""
+        baseline = self.inode.baseline
+        return text if baseline is None else baseline.shown(text)
 
     def write(self, data: bytes, caller: Caller) -> int:
         """Write one whole value, and return the number of bytes, all of which are taken.

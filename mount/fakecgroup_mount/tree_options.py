@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fakecgroup import Kernel, Processes, personalities
 from fakecgroup.machine.options import DEFAULTS, READERS
 from fakecgroup.machine.size import SUFFIXES
 
+if TYPE_CHECKING:
+    from fakecgroup.snapshot import Snapshot
+
 #: The tree options, by their names in a namespace.
 TREE_OPTIONS = (
     *("layout", "kernel", "cpus", "numa_nodes", "memory", "swap", "hugepages", "block_devices", "mount_options"),
 )
+
+
+_OF_MACHINE = ("cpus", "numa_nodes", "memory", "swap", "hugepages")  # what programs see of it outside of the tree
 
 
 class _Given(argparse.Action):
@@ -88,6 +96,14 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         default=DEFAULTS["mount_options"],
         help="how the unified hierarchy is mounted (default: nsdelegate,memory_recursiveprot, as systemd mounts it)",
     )
+    group.add_argument(
+        "--from",
+        dest="snapshot",
+        type=_snapshot,
+        metavar="FILE",
+        help="a snapshot (`fakecgroup snapshot`) or Talos's cgroup.tar.gz: the same tree on the same machine, with "
+        "simulated processes; of the other tree options, --kernel goes with it",
+    )
     if machine is not None:
         group.description = f"Of what is not given: {machine}."
         parser.set_defaults(**dict.fromkeys(TREE_OPTIONS))
@@ -96,7 +112,20 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
 def make_kernel(
     options: argparse.Namespace, processes: Processes | None = None, *, clock: Callable[[], int] = time.time_ns
 ) -> Kernel:
-    """The model for parsed options. `clock` gives ns. Raises ValueError for a kernel version without this layout."""
+    """The model for parsed options. `clock` gives ns.
+
+    Raises ValueError for a kernel version without this layout, and for an option that does not go with --from.
+    """
+    if options.snapshot is not None:
+        from fakecgroup.snapshot import restore  # takes a while to load
+
+        return restore(
+            options.snapshot,
+            options.kernel,
+            processes=processes,
+            clock=clock,
+            seed=getattr(options, "seed", 0),
+        )
     return Kernel(
         layout=options.layout,
         kernel=options.kernel,
@@ -111,6 +140,37 @@ def make_kernel(
         clock=clock,
         seed=getattr(options, "seed", 0),
     )
+
+
+def vet_snapshot(options: argparse.Namespace) -> None:
+    """Checks that no option says otherwise than the snapshot of --from, and takes the layout from there.
+
+    Raises ValueError.
+    """
+    snapshot: Snapshot | None = options.snapshot
+    if snapshot is None:
+        return
+    for name in sorted(getattr(options, "given", {*()}) & set(TREE_OPTIONS) - {"kernel", "layout"}):
+        raise ValueError(f"--{name.replace('_', '-')}: the machine is that of the snapshot {snapshot.called}")
+    if "layout" in getattr(options, "given", ()) and options.layout != snapshot.layout:
+        raise ValueError(f"--layout: the snapshot {snapshot.called} has {snapshot.layout}; leave the option out")
+    options.layout = snapshot.layout
+    options.given = {*getattr(options, "given", ()), *_OF_MACHINE}
+
+
+def tell_differences(options: argparse.Namespace, kernel: Kernel) -> None:
+    """Says in what a restored tree differs from its snapshot, in a line for each kind."""
+    for line in kernel.differs:
+        print(f"fakecgroup {options.command}: {options.snapshot.called}: {line}", file=sys.stderr)
+
+
+def _snapshot(path: str) -> Snapshot:
+    from fakecgroup.snapshot import read_snapshot  # takes a while to load
+
+    try:
+        return read_snapshot(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _read(name: str) -> Callable[[str], object]:

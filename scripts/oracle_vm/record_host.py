@@ -12,8 +12,8 @@ from fakecgroup.conformance import recording
 from fakecgroup.conformance.ask_again import asked
 from fakecgroup.conformance.cases import all_cases
 from fakecgroup.conformance.recording import NOT_ASKED, VARIES, RecordedCase, Recording
-from fakecgroup_mount.conformance.cgroup_mounts import hierarchies
 from fakecgroup_mount.conformance.target_host import HostTarget
+from fakecgroup_mount.host.cgroup_mounts import hierarchies
 
 #: Build options that decide what the hierarchies answer.
 _OPTIONS = (

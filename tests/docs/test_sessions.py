@@ -20,6 +20,7 @@ PAGES = [
     "docs/guides/faults.md",
     "docs/guides/view.md",
     "docs/guides/simulate.md",
+    "docs/guides/snapshot.md",
     "docs/guides/pods.md",
     "docs/guides/conformance.md",
 ]

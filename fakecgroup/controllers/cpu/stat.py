@@ -71,10 +71,10 @@ def show_legacy_stat_local(css: Cpu) -> str:
 
 
 DFL_BASE = (
-    CFType("cpu.stat", show=show_stat),
-    CFType("cpu.stat.local", since=(6, 12), show=show_stat_local),
+    CFType("cpu.stat", show=show_stat, counts=True),
+    CFType("cpu.stat.local", since=(6, 12), show=show_stat_local, counts=True),
 )
 LEGACY = (
-    CFType("cpu.stat", show=show_legacy_stat),
-    CFType("cpu.stat.local", since=(6, 12), show=show_legacy_stat_local),
+    CFType("cpu.stat", show=show_legacy_stat, counts=True),
+    CFType("cpu.stat.local", since=(6, 12), show=show_legacy_stat_local, counts=True),
 )

@@ -82,7 +82,7 @@ LEGACY = (
     _flag_row("cpuset.sched_load_balance", "sched_load_balance"),
     CFType("cpuset.sched_relax_domain_level", read_s64=read_relax_domain_level, write_s64=write_relax_domain_level),
     _flag_row("cpuset.memory_migrate", "memory_migrate"),
-    CFType("cpuset.memory_pressure", read_u64=read_memory_pressure),
+    CFType("cpuset.memory_pressure", read_u64=read_memory_pressure, counts=True),
     _flag_row("cpuset.memory_spread_page", "spread_page"),
     _flag_row("cpuset.memory_spread_slab", "spread_slab"),
     CFType(

@@ -56,8 +56,8 @@ def write_weights(css: Io, text: str) -> None:
 LEGACY = (
     CFType("blkio.bfq.weight", Where.CHILD, config=_CONFIG, read_u64=read_weight, write_u64=write_weight),
     CFType("blkio.bfq.weight_device", Where.CHILD, config=_CONFIG, show=show_weights, write=write_weights),
-    CFType("blkio.bfq.io_service_bytes", config=_CONFIG, show=show_counters),
-    CFType("blkio.bfq.io_serviced", config=_CONFIG, show=show_counters),
-    CFType("blkio.bfq.io_service_bytes_recursive", config=_CONFIG, show=show_counters),
-    CFType("blkio.bfq.io_serviced_recursive", config=_CONFIG, show=show_counters),
+    CFType("blkio.bfq.io_service_bytes", config=_CONFIG, show=show_counters, counts=True),
+    CFType("blkio.bfq.io_serviced", config=_CONFIG, show=show_counters, counts=True),
+    CFType("blkio.bfq.io_service_bytes_recursive", config=_CONFIG, show=show_counters, counts=True),
+    CFType("blkio.bfq.io_serviced_recursive", config=_CONFIG, show=show_counters, counts=True),
 )

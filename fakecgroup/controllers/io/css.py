@@ -8,6 +8,7 @@ from errno import EINVAL, ENODEV
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ...core.cftype import each_line
 from ...core.css import Css
 from ...parse import SPACES, scan_decimal
 from ...refuse import refuse
@@ -121,6 +122,18 @@ class Io(Css):
         if disk not in self.root.groups:
             raise refuse(ENODEV)
         return disk, rest.lstrip(SPACES)
+
+    def recall_order(self, text: str) -> None:
+        """Know the disks that a file lists, in its order: the newest first."""
+        listed = dict.fromkeys(line.partition(" ")[0] for line in text.splitlines())
+        order = [disk for disk in reversed(listed) if disk in self.root.groups]
+        others = [disk for disk in self.groups if disk not in listed]
+        self.groups = {disk: self.groups.get(disk) or Group() for disk in (*others, *order)}
+
+
+def newest_last(text: str) -> list[str]:
+    """One write per line, the last one first: a disk that is configured later is listed before the others."""
+    return each_line(text)[::-1]
 
 
 def _number(disk: str) -> int:

@@ -8,7 +8,7 @@ from errno import EINVAL, EOPNOTSUPP
 from ...core.cftype import CFType, Where
 from ...parse import digits, radix, s64, scan_decimal, scan_signed
 from ...refuse import refuse
-from .css import Io, IoCost
+from .css import Io, IoCost, newest_last
 
 _WEIGHT_MIN, _WEIGHT_MAX = 1, 10000
 _U32 = 1 << 32
@@ -208,8 +208,14 @@ def write_model(css: Io, text: str) -> None:
     cost.set_model(model if user else None)
 
 
+def _again(text: str) -> list[str]:
+    """Values that are the kernel's own begin with `ctrl=auto`: written, they would be the user's."""
+    lines = newest_last(text)
+    return [line.partition("ctrl=auto")[0] + "ctrl=auto" if "ctrl=auto" in line else line for line in lines]
+
+
 DFL = (
-    CFType("io.weight", Where.CHILD, show=show_weight, write=write_weight),
-    CFType("io.cost.qos", Where.ROOT, show=show_qos, write=write_qos),
-    CFType("io.cost.model", Where.ROOT, show=show_model, write=write_model),
+    CFType("io.weight", Where.CHILD, show=show_weight, write=write_weight, again=newest_last),
+    CFType("io.cost.qos", Where.ROOT, show=show_qos, write=write_qos, again=_again),
+    CFType("io.cost.model", Where.ROOT, show=show_model, write=write_model, again=_again),
 )

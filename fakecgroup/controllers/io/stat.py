@@ -42,7 +42,8 @@ def write_reset_stats(css: Io, value: int) -> None:
     """Take any number, which resets the counters (blkcg_reset_stats)."""
     for group in css.groups.values():
         group.counters = group.own = None
+    css.forget_counts()
 
 
-DFL = (CFType("io.stat", show=show_stat),)
+DFL = (CFType("io.stat", show=show_stat, recall=Io.recall_order, counts=True),)
 LEGACY = (CFType("blkio.reset_stats", write_u64=write_reset_stats),)

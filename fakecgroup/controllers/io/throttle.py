@@ -7,7 +7,7 @@ from errno import EINVAL, ERANGE
 from ...core.cftype import CFType, Where
 from ...parse import scan_decimal, scan_word
 from ...refuse import refuse
-from .css import BPS_MAX, IOPS_MAX, Io
+from .css import BPS_MAX, IOPS_MAX, Io, newest_last
 
 _MOST = {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
 _TOKEN = 26  # characters: a longer word is read as several words
@@ -80,7 +80,7 @@ def _device_row(name: str, key: str) -> CFType:
             raise refuse(EINVAL)
         group.limits = {**group.limits, key: (value or BPS_MAX) & _MOST[key]}
 
-    return CFType(f"blkio.throttle.{name}", show=show, write=write)
+    return CFType(f"blkio.throttle.{name}", show=show, write=write, again=newest_last)
 
 
 def _counters_row(name: str, *, operations: bool, recursive: bool) -> CFType:
@@ -100,10 +100,10 @@ def _counters_row(name: str, *, operations: bool, recursive: bool) -> CFType:
             every += total
         return "".join(lines) + f"Total {every}\n"
 
-    return CFType(f"blkio.throttle.{name}", show=show)
+    return CFType(f"blkio.throttle.{name}", show=show, recall=Io.recall_order, counts=True)
 
 
-DFL = (CFType("io.max", Where.CHILD, show=show_max, write=write_max),)
+DFL = (CFType("io.max", Where.CHILD, show=show_max, write=write_max, again=newest_last),)
 LEGACY = (
     _device_row("read_bps_device", "rbps"),
     _device_row("write_bps_device", "wbps"),

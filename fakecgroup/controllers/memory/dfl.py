@@ -7,11 +7,12 @@ from errno import EAGAIN, EINVAL
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from ...core.cftype import PAGE_SIZE, CFType, Where
+from ...core.cftype import PAGE_SIZE, CFType, Where, shown_number
 from ...parse import kstrtoint, memparse, strstrip
 from ...parse.digits import digits, radix
 from ...refuse import refuse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
+from .recalled import items, recall_bytes_used, recall_swap
 from .statistics import fault_counts, numa_stat_items, reclaim_counts, stat_amounts, stat_items
 from .watermark import Peak
 
@@ -174,26 +175,81 @@ def show_numa_stat(css: Memory) -> str:
     return "".join(f"{name} N0={amounts.get(name, 0)}{others}\n" for name in numa_stat_items(css.kernel))
 
 
+def recall_peak(css: Memory, text: str) -> None:
+    css.watermark = {**css.watermark, "memory.": shown_number(text)}
+
+
+def recall_swap_peak(css: Memory, text: str) -> None:
+    css.swap_peak = shown_number(text)
+
+
+def recall_stat(css: Memory, text: str) -> None:
+    """Set the memory here and below that the items tell of. The root shows the machine's instead."""
+    if css.parent is None:
+        return
+    shown = {name: shown_number(f"{amount}\n") for name, amount in items(text).items()}
+
+    def of(name: str) -> int:
+        return shown.get(name, 0)
+
+    css.cgroup.memory = css.cgroup.memory._replace(
+        anon=of("anon"),
+        file=max(0, of("file") - of("shmem")),
+        shmem=of("shmem"),
+        stacks=of("kernel_stack"),
+        tables=of("pagetables"),
+        huge=of("anon_thp"),
+        locked=of("unevictable"),
+        cold=of("inactive_file"),
+    )
+
+
 DFL = (
-    CFType("memory.current", Where.CHILD, read_u64=Memory.bytes_used),
-    CFType("memory.peak", Where.CHILD, since=(6, 1), until=(6, 12), show=show_peak),
-    CFType("memory.peak", Where.CHILD, since=(6, 12), show_records=show_peak_of, write_of=write_peak),
+    CFType("memory.current", Where.CHILD, read_u64=Memory.bytes_used, recall=recall_bytes_used, counts=True),
+    CFType(
+        "memory.peak",
+        Where.CHILD,
+        since=(6, 1),
+        until=(6, 12),
+        show=show_peak,
+        recall=recall_peak,
+        counts=True,
+    ),
+    CFType(
+        "memory.peak",
+        Where.CHILD,
+        since=(6, 12),
+        show_records=show_peak_of,
+        write_of=write_peak,
+        again=None,
+        recall=recall_peak,
+        counts=True,
+    ),
     _limit_row("memory.min", "min"),
     _limit_row("memory.low", "low"),
     _limit_row("memory.high", "high"),
     _limit_row("memory.max", "max"),
-    CFType("memory.events", Where.CHILD, show=show_events),
-    CFType("memory.events.local", Where.CHILD, show=show_events_local),
-    CFType("memory.stat", show=show_stat),
-    CFType("memory.numa_stat", show=show_numa_stat),
+    CFType("memory.events", Where.CHILD, show=show_events, counts=True),
+    CFType("memory.events.local", Where.CHILD, show=show_events_local, counts=True),
+    CFType("memory.stat", show=show_stat, recall=recall_stat, counts=True),
+    CFType("memory.numa_stat", show=show_numa_stat, counts=True),
     CFType("memory.oom.group", Where.CHILD, delegatable=True, show=show_oom_group, write=write_oom_group),
     CFType("memory.reclaim", delegatable=True, since=(6, 1), write=write_reclaim),
-    CFType("memory.swap.current", Where.CHILD, read_u64=Memory.swap_bytes),
+    CFType("memory.swap.current", Where.CHILD, read_u64=Memory.swap_bytes, recall=recall_swap, counts=True),
     _limit_row("memory.swap.high", "swap_high"),
     _limit_row("memory.swap.max", "swap_max"),
-    CFType("memory.swap.peak", Where.CHILD, since=(6, 12), show_records=show_swap_peak_of, write_of=write_swap_peak),
-    CFType("memory.swap.events", Where.CHILD, show=show_swap_events),
-    CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_zero),
+    CFType(
+        "memory.swap.peak",
+        Where.CHILD,
+        since=(6, 12),
+        show_records=show_swap_peak_of,
+        write_of=write_swap_peak,
+        again=None,
+        recall=recall_swap_peak,
+        counts=True,
+    ),
+    CFType("memory.swap.events", Where.CHILD, show=show_swap_events, counts=True),
+    CFType("memory.zswap.current", Where.CHILD, config="ZSWAP", read_u64=read_zero, counts=True),
     _limit_row("memory.zswap.max", "zswap_max", config="ZSWAP"),
     CFType("memory.zswap.writeback", config="ZSWAP", show=show_zswap_writeback, write=write_zswap_writeback),
 )

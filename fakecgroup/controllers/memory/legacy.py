@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import EBUSY, EINVAL
 
-from ...core.cftype import PAGE_SIZE, CFType
+from ...core.cftype import PAGE_SIZE, CFType, shown_number
 from ...core.css import Css
 from ...refuse import refuse
 from ...tasks.usage import MemoryUse
 from .css import PAGE_COUNTER_MAX, Memory, parse_pages
 from .events import write_event_control
+from .recalled import items, recall_bytes_and_swap, recall_bytes_used
 from .statistics import fault_counts, lists
 
 _MOVE_MASK = 3
@@ -91,7 +92,9 @@ def read_zero(css: Memory) -> int:
     return 0
 
 
-def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, ...]:
+def _counter_rows(
+    prefix: str, read: Callable[[Memory], int], recall: Callable[[Memory, str], None] | None = None
+) -> tuple[CFType, ...]:
     def read_max(css: Memory) -> int:
         return max(read(css), css.watermark.get(prefix, 0))
 
@@ -107,10 +110,30 @@ def _counter_rows(prefix: str, read: Callable[[Memory], int]) -> tuple[CFType, .
         """Take any text, which resets the counter (mem_cgroup_reset)."""
         css.failcnt = {**css.failcnt, prefix: 0}
 
+    def recall_max(css: Memory, text: str) -> None:
+        css.watermark = {**css.watermark, prefix: shown_number(text)}
+
+    def recall_failcnt(css: Memory, text: str) -> None:
+        css.failcnt = {**css.failcnt, prefix: shown_number(text)}
+
     return (
-        CFType(f"{prefix}usage_in_bytes", read_u64=read),
-        CFType(f"{prefix}max_usage_in_bytes", read_u64=read_max, write=reset_max),
-        CFType(f"{prefix}failcnt", read_u64=read_failcnt, write=reset_failcnt),
+        CFType(f"{prefix}usage_in_bytes", read_u64=read, recall=recall, counts=True),
+        CFType(
+            f"{prefix}max_usage_in_bytes",
+            read_u64=read_max,
+            write=reset_max,
+            again=None,
+            recall=recall_max,
+            counts=True,
+        ),
+        CFType(
+            f"{prefix}failcnt",
+            read_u64=read_failcnt,
+            write=reset_failcnt,
+            again=None,
+            recall=recall_failcnt,
+            counts=True,
+        ),
     )
 
 
@@ -152,6 +175,28 @@ def show_stat(css: Memory) -> str:
     lines += [f"hierarchical_memory_limit {memory * PAGE_SIZE}", f"hierarchical_memsw_limit {memsw * PAGE_SIZE}"]
     lines += [f"total_{name} {below.get(name, 0)}" for name in names]
     return "\n".join(lines) + "\n"
+
+
+def recall_stat(css: Memory, text: str) -> None:
+    """Set the memory here and below that the items tell of. The root shows the machine's instead."""
+    if css.parent is None:
+        return
+    shown = {name: shown_number(f"{amount}\n") for name, amount in items(text).items()}
+    css.cgroup.memory_here = _use({name: shown.get(name, 0) for name in _STAT}, css.cgroup.memory_here)
+    css.cgroup.memory = _use({name: shown.get(f"total_{name}", 0) for name in _STAT}, css.cgroup.memory)
+
+
+def _use(shown: Mapping[str, int], before: MemoryUse) -> MemoryUse:
+    """The memory whose `_amounts` are these, with the kernel's memory as `before`."""
+    return before._replace(
+        anon=shown["rss"],
+        file=max(0, shown["cache"] - shown["shmem"]),
+        shmem=shown["shmem"],
+        huge=shown["rss_huge"],
+        locked=shown["unevictable"],
+        swap=shown["swap"],
+        cold=shown["inactive_file"],
+    )
 
 
 def _amounts(use: MemoryUse) -> dict[str, int]:
@@ -211,6 +256,16 @@ def write_oom_control(css: Memory, value: int) -> None:
     css.oom_kill_disable = bool(value)
 
 
+def _oom_control_again(text: str) -> list[str]:
+    return [items(text).get("oom_kill_disable", "")]
+
+
+def recall_oom_control(css: Memory, text: str) -> None:
+    """Set the kills that were counted. A write sets the rest, and who waits for room is not known."""
+    kills = items(text).get("oom_kill", "0")
+    css.events_local = {**css.events_local, "oom_kill": shown_number(f"{kills}\n")}
+
+
 def read_move_charge(css: Memory) -> int:
     return css.move_charge
 
@@ -244,24 +299,30 @@ def write_use_hierarchy(css: Memory, value: int) -> None:
 
 
 LEGACY = (
-    *_counter_rows("memory.", Memory.bytes_used),
+    *_counter_rows("memory.", Memory.bytes_used, recall_bytes_used),
     _limit_row("memory.limit_in_bytes", lambda css: css.max, _resize),
     CFType("memory.soft_limit_in_bytes", read_u64=read_soft_limit, write=write_soft_limit),
-    CFType("memory.stat", show=show_stat),
+    CFType("memory.stat", show=show_stat, recall=recall_stat, counts=True),
     CFType("memory.force_empty", write=write_force_empty),
     CFType("memory.use_hierarchy", read_u64=read_use_hierarchy, write_u64=write_use_hierarchy),
     CFType("cgroup.event_control", mode=0o222, write_of=write_event_control),
     CFType("memory.swappiness", read_u64=read_swappiness, write_u64=write_swappiness),
     CFType("memory.move_charge_at_immigrate", read_u64=read_move_charge, write_u64=write_move_charge),
-    CFType("memory.oom_control", show=show_oom_control, write_u64=write_oom_control),
+    CFType(
+        "memory.oom_control",
+        show=show_oom_control,
+        write_u64=write_oom_control,
+        again=_oom_control_again,
+        recall=recall_oom_control,
+    ),
     CFType("memory.pressure_level", mode=0, until=(6, 18)),
     CFType("memory.pressure_level", mode=0o444, since=(6, 18)),
-    CFType("memory.numa_stat", show=show_numa_stat),
+    CFType("memory.numa_stat", show=show_numa_stat, counts=True),
     *_counter_rows("memory.kmem.", Memory.kernel_bytes),
     _limit_row("memory.kmem.limit_in_bytes", lambda css: css.kmem_max, _set_kmem),
-    CFType("memory.kmem.slabinfo", show=show_slabinfo),
+    CFType("memory.kmem.slabinfo", show=show_slabinfo, counts=True),
     *_counter_rows("memory.kmem.tcp.", read_zero),
     _limit_row("memory.kmem.tcp.limit_in_bytes", lambda css: css.tcpmem_max, _set_tcp),
-    *_counter_rows("memory.memsw.", Memory.bytes_and_swap),
+    *_counter_rows("memory.memsw.", Memory.bytes_and_swap, recall_bytes_and_swap),
     _limit_row("memory.memsw.limit_in_bytes", lambda css: css.memsw_max, _resize_memsw),
 )

@@ -38,6 +38,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         changing = verbs.add_parser(verb, help=does)
         changing.add_argument("name", metavar="NAME", help="as `workload list` shows it")
         changing.set_defaults(do=_change)
+    taking = subjects.add_parser("snapshot", help="take the tree into a file, as `fakecgroup snapshot DIR` does")
+    taking.add_argument("-o", dest="output", metavar="FILE", required=True, help="the file to write")
+    taking.add_argument("--no-names", action="store_true", help="leave out the names and command lines of processes")
+    taking.set_defaults(do=_snapshot)
     fault = subjects.add_parser("fault", help="rules that make operations fail, wait, or meet a change")
     verbs = fault.add_subparsers(dest="verb", required=True, metavar="VERB")
     adding = verbs.add_parser("add", help="add a rule; prints its id")
@@ -74,6 +78,12 @@ def _add(options: argparse.Namespace) -> None:
         print(f"fakecgroup ctl: {name}: {key} is left out here", file=sys.stderr)
     for added in _texts(told["added"]):
         print(shown(added))
+
+
+def _snapshot(options: argparse.Namespace) -> None:
+    from fakecgroup_mount.cli.snapshot import of_fake, tell  # takes a while to load
+
+    tell("fakecgroup ctl", *of_fake(options.dir, options.output, names=not options.no_names))
 
 
 def _texts(value: object) -> list[str]:

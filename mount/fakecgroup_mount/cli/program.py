@@ -23,7 +23,7 @@ from fakecgroup_mount.host import daemon, procfs, shortage
 from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.logs import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
-from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
 from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
 _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
@@ -195,6 +195,16 @@ def parser() -> argparse.ArgumentParser:
         "expectation does not hold, 2 for a wrong scenario.",
     )
     simulating.fill = _fill_simulate
+    taking = commands.add_parser(
+        "snapshot",
+        help="take a node's tree, or a fake's, into one file",
+        description="Reads the tree of cgroups at ROOT as far as this user can: each file's bytes, mode, owner and "
+        "extended attributes, the processes in it, the machine and its kernel. Changes nothing. --from of mount, run "
+        "and simulate makes a tree of the file that reads the same. What could not be read is told in a line per kind.",
+        epilog="Exit status 1 where the tree cannot be read or the file not be written, 2 for a file that is no "
+        "snapshot. The file has names of cgroups and command lines: --no-names leaves out the names of processes.",
+    )
+    taking.fill = _fill_snapshot
     controlling = commands.add_parser(
         "ctl",
         help="change what happens in a tree that is mounted",
@@ -251,6 +261,13 @@ def _fill_simulate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=simulate.run)
 
 
+def _fill_snapshot(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import snapshot
+
+    snapshot.add_options(parser)
+    parser.set_defaults(run=snapshot.run)
+
+
 def _fill_ctl(parser: argparse.ArgumentParser) -> None:
     from fakecgroup_mount.cli import ctl
 
@@ -278,14 +295,18 @@ def _mount(options: argparse.Namespace) -> int:
             raise ValueError("--workload: simulated processes take --transport native")
         if options.enforce and options.transport == "fusepy":
             raise ValueError("--enforce: limits on real processes take --transport native")
+        if options.snapshot is not None and options.transport == "fusepy":
+            raise ValueError("--from: simulated processes take --transport native")
         if options.faults is not None and options.transport == "fusepy":
             raise ValueError("--faults: rules take --transport native")
+        vet_snapshot(options)
         workload = read_workload(options)
         kernel = make_kernel(options)
-        faults = read_faults(options, make_kernel(options))
+        faults = read_faults(options, kernel if options.faults is None else make_kernel(options))
     except ValueError as error:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
         return 2
+    tell_differences(options, kernel)
     path = real_path(options.dir)
     shortage.require_descriptors()
     _make_way(path)

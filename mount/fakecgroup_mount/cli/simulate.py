@@ -7,13 +7,20 @@ import os
 import sys
 from collections.abc import Callable
 
-from fakecgroup.scenario import ScenarioError, play, read_scenario
+from fakecgroup import Kernel
+from fakecgroup.scenario import Scenario, ScenarioError, play, read_scenario
 from fakecgroup.scenario.page import LibraryMissingError, page, plotly_js
 from fakecgroup.scenario.report import as_csv, as_json, table, unmet
 from fakecgroup.simulation.words import parse_duration
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
-from fakecgroup_mount.tree_options import TREE_OPTIONS, add_tree_options
+from fakecgroup_mount.tree_options import (
+    TREE_OPTIONS,
+    add_tree_options,
+    make_kernel,
+    tell_differences,
+    vet_snapshot,
+)
 from fakecgroup_mount.workload_options import read_text
 
 _MOST_SAMPLES = 100_000
@@ -48,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     text = read_text(name)
     machine = {option: getattr(options, option) for option in TREE_OPTIONS}
     try:
+        vet_snapshot(options)
         scenario = read_scenario(text, "standard input" if name == "-" else shown(name))
         until = scenario.ends if options.until is None else options.until
         every = options.every or max(1_000_000_000, (until or 0) // (60 if options.html is None else _POINTS))
@@ -55,8 +63,9 @@ def run(options: argparse.Namespace) -> int:
             every = until or every
         if until is not None and until // every > _MOST_SAMPLES:
             raise ScenarioError(f"--every: over {_MOST_SAMPLES:,} samples until {until / 1e9:g} s: take a longer time")
-        outcome = play(scenario, machine=machine, until=options.until, every=every, seed=options.seed)
-    except ScenarioError as error:
+        kernel = _restored(options, scenario)
+        outcome = play(scenario, machine=machine, until=options.until, every=every, seed=options.seed, kernel=kernel)
+    except ValueError as error:
         print(f"fakecgroup simulate: {error}", file=sys.stderr)
         return 2
     if options.html is not None:
@@ -73,6 +82,17 @@ def run(options: argparse.Namespace) -> int:
             if not one.holds:
                 print(f"fakecgroup simulate: {unmet(one)}", file=sys.stderr)
     return 0 if outcome.holds else 1
+
+
+def _restored(options: argparse.Namespace, scenario: Scenario) -> Kernel | None:
+    """The kernel of --from; None without it. Raises ValueError."""
+    if options.snapshot is None:
+        return None
+    if options.seed is None:
+        options.seed = scenario.seed or 0
+    kernel = make_kernel(options, clock=lambda: 0)
+    tell_differences(options, kernel)
+    return kernel
 
 
 def _check_library() -> None:

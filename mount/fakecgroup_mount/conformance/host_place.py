@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from fakecgroup_mount.conformance.cgroup_mounts import CgroupMount
 from fakecgroup_mount.conformance.own_cgroup import OwnCgroup, name_of_run
 from fakecgroup_mount.conformance.systemd_scope import ScopeError, start_scope
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.cgroup_mounts import CgroupMount
 
 _COMMAND = "command"
 _FILES = ("cgroup.procs", "cgroup.subtree_control")

@@ -13,8 +13,8 @@ from fakecgroup.conformance.learnt_answers import answers_of
 from fakecgroup.conformance.recording import MACHINES, PLAIN, Recording, RecordingError
 from fakecgroup.conformance.shard import Shard
 from fakecgroup.machine.learnt import LearntError, LearntKernel
-from fakecgroup_mount.conformance.cgroup_mounts import layouts
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.cgroup_mounts import layouts
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,13 @@ from fakecgroup.conformance.case import Answer, Case, Op, arguments
 from fakecgroup.conformance.setting import Setting
 from fakecgroup.conformance.stand_in import HOME, ROOT, UNIFIED, filled, innermost, moved, paths, seen_from, to_home
 from fakecgroup.conformance.target import UnsupportedError
-from fakecgroup_mount.conformance import host_machine, needs_root
-from fakecgroup_mount.conformance.cgroup_mounts import cgroup_mounts, hierarchies, layouts, unified
+from fakecgroup_mount.conformance import needs_root
 from fakecgroup_mount.conformance.host_place import HostPlace
 from fakecgroup_mount.conformance.own_cgroup import OwnCgroup, remove, remove_left_over
 from fakecgroup_mount.conformance.target_directory import DirectoryTarget
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host import machine_facts
+from fakecgroup_mount.host.cgroup_mounts import cgroup_mounts, hierarchies, layouts, unified
 
 #: Files of a v1 root that any other cgroup has too.
 _COMMON = frozenset({"tasks", "cgroup.procs", "notify_on_release", "cgroup.clone_children"})
@@ -99,7 +100,7 @@ class HostTarget(DirectoryTarget):
         """Where the cases are done; what follows from that is for `Elsewhere` to leave out."""
         place = self._place
         controllers, files = ((), {}) if place is None else (place.controllers, place.files())
-        return Setting(host_machine.description(), controllers, files, os.geteuid(), os.getegid())
+        return Setting(machine_facts.description(), controllers, files, os.geteuid(), os.getegid())
 
     def close(self) -> None:
         """Ends the use of the target. Tells on stderr of a cgroup that stays; the next run removes it."""

@@ -57,6 +57,17 @@ def ask_at(
     raise CommandError(f"{shown(directory)}: {answer.get('error')}", status if isinstance(status, int) else 1)
 
 
+def takes_commands(directory: str) -> bool:
+    """True for a tree of ours that this user may control. Raises MountError for a daemon that does not answer."""
+    try:
+        said = call_in_child(lambda: _told_socket(os.fsencode(directory)), _PATIENCE)
+    except OSError:
+        return False
+    if said is None:
+        raise MountError(f"{shown(directory)}: its daemon does not answer")
+    return bool(said) and os.access(said, os.W_OK)
+
+
 def _socket_of(directory: str) -> str:
     """The control socket of the tree at a directory. Raises MountError."""
     try:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fakecgroup_mount.control import enforced, faults, workloads
+from fakecgroup_mount.control import enforced, faults, snapshots, workloads
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 
 Command = Callable[[ControlledTree, Asked], dict[str, object]]
 """Does a command with the model's lock held; returns what to tell. Raises CommandError."""
 
-BEFORE: Mapping[str, Callable[[ControlledTree], None]] = {"fault add": faults.load_errnos}
+BEFORE: Mapping[str, Callable[[ControlledTree], None]] = {
+    "fault add": faults.load_errnos,
+    "snapshot": snapshots.load,
+}
 """What a command needs that takes long: it is done first, without the lock."""
 
 COMMANDS: Mapping[str, Command] = {
@@ -26,4 +29,5 @@ COMMANDS: Mapping[str, Command] = {
     "fault list": faults.list_all,
     "fault remove": faults.remove,
     "enforce": enforced.enforce,
+    "snapshot": snapshots.take,
 }

@@ -11,9 +11,11 @@ from fakecgroup_mount.workload_options import WorkloadOptions
 def simulated_part(
     session: Session, kernel: Kernel, processes: JoinedProcesses, workload: WorkloadOptions
 ) -> PassingTime:
-    """Begins the scenario of the command line. Raises ScenarioError."""
+    """Lets restored processes live, and begins the scenario of the command line. Raises ScenarioError."""
     passing_time = PassingTime(kernel, processes, session.lock, session.before_requests, workload.speed)
-    if workload.scenario is not None:
-        with session.lock:
+    with session.lock:
+        if kernel.lives:
+            passing_time.begin()
+        if workload.scenario is not None:
             passing_time.add(workload.scenario)
     return passing_time

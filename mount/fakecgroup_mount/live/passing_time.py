@@ -46,6 +46,10 @@ class PassingTime:
         self._listen = listen
         self._watchers: list[Callable[[], None]] = []
 
+    def begin(self) -> None:
+        """`LiveScenarios.begin`. The caller holds the lock. Raises RuntimeError as `add`."""
+        self._begun().begin()
+
     def add(self, scenario: Scenario) -> list[str]:
         """`LiveScenarios.add`. The caller holds the lock. Raises ScenarioError, RuntimeError without a thread."""
         try:

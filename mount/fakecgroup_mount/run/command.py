@@ -20,7 +20,7 @@ from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
 from fakecgroup_mount.run.shown_machine import directories, shown_machine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
-from fakecgroup_mount.tree_options import add_tree_options, make_kernel
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
 from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
 VARIABLE = "FAKECGROUP"
@@ -46,17 +46,19 @@ def run(options: argparse.Namespace) -> int:
         print("fakecgroup run: what command? (see fakecgroup run --help)", file=sys.stderr)
         return 2
     try:
+        vet_snapshot(options)
         workload = read_workload(options)
         kernel = make_kernel(options)
-        faults = read_faults(options, make_kernel(options))
+        faults = read_faults(options, kernel if options.faults is None else make_kernel(options))
         shown = shown_machine(options, kernel.machine)
     except ValueError as error:
         print(f"fakecgroup run: {error}", file=sys.stderr)
         return 2
+    tell_differences(options, kernel)
     syscalls.check_machine()
     require_descriptors()
     os.environ[VARIABLE] = options.layout
-    parts = shown.parts | {WORKLOAD} if workload.scenario is not None else shown.parts
+    parts = shown.parts | {WORKLOAD} if workload.scenario is not None or kernel.lives else shown.parts
     hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
     cpus = frozenset(real_cpus(kernel.machine, shown.parts))
     covers = directories(shown, kernel.machine, kernel.personality)

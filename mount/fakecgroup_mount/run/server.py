@@ -121,8 +121,10 @@ def serve(
     syscalls.forbid_tracing()
     frozen.begin(first)
     ids = IdMap(0, 0)  # the ids of that user namespace are the model's
-    processes = HostProcesses(ids, frozen, never_frozen=frozenset({front}), inside=partial(_is_inside, namespace))
+    inside = partial(_is_inside, namespace)
+    processes = HostProcesses(ids, frozen, never_frozen=frozenset({front}), inside=inside)
     joined = JoinedProcesses(processes)
+    joined.belongs = inside
     kernel = make_kernel(joined)
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     spared = frozenset({front})

@@ -28,8 +28,9 @@ _SELF_EXPLANATORY = ("layout", "kernel")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}(layout=, kernel=, cpus=, numa_nodes=, memory=, swap=, hugepages=, block_devices=): which tree the "
-        "fixtures cgroupfs and cgroup_kernel give, in the words of `fakecgroup mount`; a list runs the test with each.",
+        f"{_MARKER}(layout=, kernel=, cpus=, numa_nodes=, memory=, swap=, hugepages=, block_devices=, snapshot=): "
+        "which tree the fixtures cgroupfs and cgroup_kernel give, in the words of `fakecgroup mount` (snapshot is its "
+        "--from); a list runs the test with each.",
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.target import UnsupportedError
-from fakecgroup_mount.conformance.cgroup_mounts import hierarchies, unified
 from fakecgroup_mount.conformance.target_host import HostTarget
+from fakecgroup_mount.host.cgroup_mounts import hierarchies, unified
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or "pids" not in hierarchies() or not os.access(hierarchies()["pids"].point, os.W_OK),

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from fakecgroup_mount.conformance.cgroup_mounts import unified
 from fakecgroup_mount.conformance.own_cgroup import PREFIX, OwnCgroup, remove_left_over
+from fakecgroup_mount.host.cgroup_mounts import unified
 from tests.waiting import wait_until
 
 MOUNT = unified()
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 ASK = """\
 import json, os, signal, sys
 from pathlib import Path
-from fakecgroup_mount.conformance.cgroup_mounts import unified
+from fakecgroup_mount.host.cgroup_mounts import unified
 from fakecgroup_mount.conformance.host_place import HostPlace
 from fakecgroup_mount.errors import MountError
 

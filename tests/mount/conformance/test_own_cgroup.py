@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from fakecgroup_mount.conformance import own_cgroup
-from fakecgroup_mount.conformance.cgroup_mounts import cgroup_mounts
 from fakecgroup_mount.conformance.own_cgroup import PREFIX, OwnCgroup, remove_left_over
+from fakecgroup_mount.host.cgroup_mounts import cgroup_mounts
 from tests.waiting import wait_until
 
 MOUNTS = [mount for mount in cgroup_mounts() if os.access(mount.point, os.W_OK) and os.geteuid() == 0]

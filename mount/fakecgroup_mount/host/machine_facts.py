@@ -9,7 +9,7 @@ from typing import Any
 
 from fakecgroup.machine.machine import KNOWN_HUGE_PAGES
 from fakecgroup.machine.mount_options import SINCE
-from fakecgroup_mount.conformance.cgroup_mounts import unified
+from fakecgroup_mount.host.cgroup_mounts import unified
 
 _SYS = Path("/sys")
 
