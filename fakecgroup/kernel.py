@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
+from .controllers.cpuset.css import Cpuset
 from .core.cgroup import Cgroup
 from .core.cgroup_file import CgroupFile
 from .core.css import Controller
@@ -26,7 +27,9 @@ from .machine.learnt import LearntKernel
 from .machine.machine import Machine
 from .machine.mount_options import vet
 from .machine.mounts import SYSTEMD_MOUNTS, UNIFIED, V1Mount
+from .machine.online_cpus import OnlineCpus
 from .machine.personality import Personality, choose
+from .outside import affinities
 from .outside.proc_files import places
 from .outside.simulated_tasks import SimulatedTask
 from .refuse import refuse
@@ -34,6 +37,7 @@ from .simulation.clock import VirtualClock, to_ns
 from .simulation.kill import Kill
 from .simulation.workload import Workload
 from .simulation.world import World
+from .tasks.affinity import AffinityTable
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import Processes
@@ -177,7 +181,10 @@ class Kernel:
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
+        self.cpus = OnlineCpus(self.machine.cpus)
         self.membership = Membership(self.processes, self._clock)
+        if isinstance(self.processes, ProcessTable):
+            self.membership.affinities = AffinityTable(self.cpus.possible)
         self._world: World | None = None
         self._ino = 1
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
@@ -196,6 +203,7 @@ class Kernel:
         return Environment(
             self.personality,
             self.machine,
+            self.cpus,
             self.processes,
             self.membership,
             self._clock,
@@ -434,8 +442,13 @@ class Kernel:
             place.hierarchy.can_fork(source, place)
         child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)
         self.processes.grant(child, self.processes.privileges(pid))
-        for place in places:
+        affinities = self.membership.affinities
+        if affinities is not None:
+            affinities.set(child, affinities.of(pid))
+        for source, place in zip(sources, places, strict=True):
             place.hierarchy.fork(place, child, task.tgid if thread else child)
+            if source is not place:
+                place.hierarchy.tell_started(child, source, place)
         return child
 
     def task_exited(self, tid: int) -> None:
@@ -443,12 +456,77 @@ class Kernel:
         self.membership.count_process(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_exited(tid)
+        self._forget(tid)
 
     def task_reaped(self, tid: int) -> None:
         """Report that a dead task has been waited for."""
         self.membership.count_process(tid)
         for hierarchy in self.hierarchies:
             hierarchy.task_reaped(tid)
+        self._forget(tid)
+
+    def _forget(self, tid: int) -> None:
+        if isinstance(self.membership.affinities, AffinityTable) and self.processes.find(tid) is None:
+            self.membership.affinities.forget(tid)
+
+    # -- the machine's CPUs -----------------------------------------------------------------------
+
+    def set_cpu_online(self, cpu: int, online: bool) -> None:
+        """Take a CPU of the machine online or offline. Cpusets and tasks follow.
+
+        Raises ValueError for a CPU that is not there, EBUSY to take the last one offline, or the last one of a
+        scheduler's domain that 6.12 needs (cpu_down, dl_bw_check_overflow).
+        """
+        if not 0 <= cpu < self.machine.cpus:
+            raise ValueError(f"cpu: {cpu!r} is none of 0 to {self.machine.cpus - 1}")
+        if (cpu in self.cpus) == online:
+            return
+        if not online and self.cpus.online == 1 << cpu:
+            raise refuse(EBUSY)
+        csses = [css for hierarchy in self.hierarchies for css in hierarchy.root.csses.made()]
+        for css in () if online else csses:
+            css.vet_offline(cpu)
+        self.cpus.set(cpu, online)
+        for css in csses:
+            css.cpus_changed()
+        self._rescue_stranded()
+
+    def _rescue_stranded(self) -> None:
+        """Let tasks that have no CPU any more run elsewhere, as they would when they run next."""
+        known = self.membership.affinities
+        if known is None:
+            return
+        for tid in known.tids():
+            if known.of(tid).stranded(self.cpus.online):
+                known.set(tid, affinities.rescued(known.of(tid), self._cpuset_of(tid), self.cpus))
+
+    def _cpuset_of(self, tid: int) -> Cpuset | None:
+        found = (hierarchy.cgroup_of(tid).effective_css("cpuset") for hierarchy in self.hierarchies)
+        return next((css for css in found if isinstance(css, Cpuset)), None)
+
+    def affinity(self, tid: int) -> int:
+        """The CPUs that a task may run on, as a mask (sched_getaffinity(2)). Raises ESRCH.
+
+        All that are online, if nobody keeps the affinities of tasks (`Membership.affinities`).
+        """
+        if self.processes.find(tid) is None:
+            raise refuse(ESRCH)
+        known = self.membership.affinities
+        return self.cpus.online & (self.cpus.possible if known is None else known.of(tid).mask)
+
+    def set_affinity(self, tid: int, mask: int, caller: Caller = ROOT) -> None:
+        """Have a task run on the CPUs of a mask, as far as its cpuset allows them (sched_setaffinity(2)).
+
+        Raises ESRCH, EPERM for another user's task, EINVAL if there is no CPU that it allows and that is online.
+        """
+        task = self.processes.find(tid)
+        if task is None:
+            raise refuse(ESRCH)
+        affinities.require_right(task, self.processes.privileges(tid), caller)
+        known = self.membership.affinities
+        if known is not None:
+            asked = affinities.asked(known.of(tid), mask, self._cpuset_of(tid), self.cpus, self.personality)
+            known.set(tid, asked)
 
     # -- time ---------------------------------------------------------------------------------------
 

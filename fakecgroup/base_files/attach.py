@@ -53,14 +53,4 @@ def attach(cgroup: Cgroup, task: TaskInfo, threadgroup: bool, writer: Caller) ->
         hierarchy.locate(task)
         tids = [task.tid]
     hierarchy.can_attach(tids, cgroup, writer)
-    tids = hierarchy.membership.css_sets.grouped(tids)
-    if task.tgid not in tids:
-        for tid in tids:
-            hierarchy.move(tid, task.tgid, cgroup)
-        hierarchy.membership.place_threads(task.tgid)
-        return
-    hierarchy.membership.follow(task.tgid, cgroup)
-    for tid in tids:
-        hierarchy.move(tid, task.tgid, cgroup)
-    hierarchy.membership.place_threads(task.tgid)
-    hierarchy.membership.freeze(task.tgid)
+    hierarchy.membership.migrate(tids, task.tgid, cgroup)

@@ -121,6 +121,10 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Ca
             hierarchy.disable(child, controller)
         raise
     cgroup.subtree_control = (cgroup.subtree_control | set(enable)) - set(disable)
+    for name in enable:
+        hierarchy.tell_of_tasks(name, [child for child, controller in enabled if controller.name == name], enabled=True)
+    for name in disable:
+        hierarchy.tell_of_tasks(name, [child for child in children if name in child.csses], enabled=False)
     for child in children:
         for name in disable:
             if name in child.csses:

@@ -108,6 +108,10 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "alloc": ("int",),  # bytes of anonymous memory, touched
     "releases": ("int=0", "release=argument"),  # runs of $agent since the last time; waits for so many
     "affinity": ("name",),  # the CPUs it may use, as a bit mask
+    "set_affinity": ("name", "int"),
+    # the machine
+    "cpu": ("int", "data"),  # what is written to the file `online` of a CPU; 0 takes it offline
+    "cpus": ("text",),  # the list of these: online, offline, possible, present
     "settle": ("int",),  # milliseconds
 }
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from fakecgroup import Kernel
 from fakecgroup.conformance.case import Case
+from fakecgroup.conformance.fuzz_affinities import legacy_cpu_ops
 from fakecgroup.conformance.fuzz_capabilities import capability_ops
 from fakecgroup.conformance.fuzz_notifications import notification_ops
 from fakecgroup.conformance.fuzz_partitions import partition_ops
@@ -85,6 +86,16 @@ def _partitions(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
     return partition_ops(chance, length, exclusive=kernel.personality.at_least(6, 12))
 
 
+def _cpus(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
+    if kernel.layout != "v2":
+        return legacy_cpu_ops(chance, length)
+    return partition_ops(chance, length, exclusive=kernel.personality.at_least(6, 12), hotplug=True)
+
+
+def _has_cpusets(kernel: Kernel) -> bool:
+    return any("cpuset" in hierarchy.controllers for hierarchy in kernel.hierarchies)
+
+
 def _threads(chance: random.Random, kernel: Kernel, length: int) -> _Ops:
     roots = [""] if kernel.layout == "v2" else [name for name in sorted(kernel.listdir("/")) if name in _THREAD_TREES]
     return thread_ops(chance, length, chance.choice(roots))
@@ -104,6 +115,7 @@ _Subject = tuple[Callable[[Kernel], bool], int, Callable[[random.Random, Kernel,
 #: What cases can be about: which kernels have it, how long a case is at least, and who writes it.
 _SUBJECTS: dict[str, _Subject] = {
     "partitions": (lambda kernel: kernel.layout == "v2", 120, _partitions),
+    "cpus": (_has_cpusets, 120, _cpus),
     "threads": (lambda kernel: kernel.layout != "hybrid", 60, _threads),
     "capabilities": (lambda kernel: kernel.layout != "hybrid", 60, _capabilities),
     "notifications": (lambda kernel: kernel.layout == "v2", 60, _notifications),

@@ -1,13 +1,15 @@
 """Random cases about cpuset's partitions: trees in which CPUs change hands, local and remote, with tasks in the way.
 
 Nearly every write meets the sets that were written before: a child's CPUs are mostly some of its parent's, a sibling's
-mostly others. What each change brings about is read in several places, and everywhere in the end.
+mostly others. What each change brings about is read in several places, and everywhere in the end. CPUs may go and come,
+and tasks ask for some.
 """
 
 from __future__ import annotations
 
 import random
 
+from fakecgroup.conformance.fuzz_affinities import ask_for_cpus, look_at_affinity, move_cpu
 from fakecgroup.conformance.fuzz_mix import Kind, Ops, mix
 
 _CPUS = 4
@@ -20,16 +22,20 @@ _STATE = ("cpuset.cpus.partition", "cpuset.cpus.effective", "cpuset.cpus.exclusi
 _REMOVED = 60
 
 
-def partition_ops(chance: random.Random, length: int, *, exclusive: bool) -> Ops:
-    """``length`` operations, or fewer by the last reads; ``exclusive``: the kernel has cpuset.cpus.exclusive."""
-    return _Writer(chance, exclusive).ops(length)
+def partition_ops(chance: random.Random, length: int, *, exclusive: bool, hotplug: bool = False) -> Ops:
+    """``length`` operations, or fewer by the last reads; ``exclusive``: the kernel has cpuset.cpus.exclusive.
+
+    With ``hotplug`` CPUs are taken offline, and tasks ask for CPUs.
+    """
+    return _Writer(chance, exclusive, hotplug).ops(length)
 
 
 class _Writer:
     """What it remembers is what was written, whether or not the kernel took it."""
 
-    def __init__(self, chance: random.Random, exclusive: bool) -> None:
+    def __init__(self, chance: random.Random, exclusive: bool, hotplug: bool) -> None:
         self._chance = chance
+        self._hotplug = hotplug
         self._exclusive = exclusive
         self._state = _STATE if exclusive else _STATE[:2]
         self._places: list[str] = []
@@ -55,6 +61,8 @@ class _Writer:
             (2 if self._disables else 0, self._control),
             (2 if self._users else 0, self._as_user),
             (0.3, self._set_mems),
+            (6 if self._hotplug else 0, self._move_cpu),
+            (4 if self._hotplug else 0, self._ask),
         ]
         mix(chance, kinds, result, length - len(self._state) * (_PLACES + 1))
         for place in self._places:
@@ -105,6 +113,17 @@ class _Writer:
         kind = self._chance.choice(("root", "root", "isolated", "isolated", "member"))
         return [("write", path, kind), ("read", path), *self._look(), *self._look()]
 
+    def _move_cpu(self) -> Ops:
+        return [
+            *move_cpu(self._chance, _CPUS, self._made),
+            *self._look(),
+            *self._look(),
+            *look_at_affinity(self._chance, self._made),
+        ]
+
+    def _ask(self) -> Ops:
+        return ask_for_cpus(self._chance, _CPUS, self._made)
+
     def _set_mems(self) -> Ops:
         return [("write", f"{self._place()}/cpuset.mems", self._chance.choice(("0", "1", "0-1", "\n")))]
 
@@ -153,6 +172,8 @@ class _Writer:
         if chance.random() < 0.08:
             self._made.remove(name)
             result += [("kill", name), ("settle", 20), ("wait", name)]
+        if self._hotplug:
+            result += look_at_affinity(chance, self._made)
         return [*result, *self._look()]
 
     def _as_user(self) -> Ops:

@@ -38,9 +38,12 @@ from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.credentials.capability import ALL, NONE
 from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup.machine.learnt import LearntKernel
+from fakecgroup.outside import online_files
+from fakecgroup.outside.cpu_lists import cpu_list, numbers_of
 from fakecgroup.vfs.vfs import MAX_NON_LFS
 
 _AGENT = "/agent"
+_HOTPLUG = 60  # milliseconds that an operation on a CPU takes
 _OVERFLOW = 65534  # stands for an id that a user namespace has not (/proc/sys/kernel/overflowuid)
 _BEGIN = 1_000_000_000_000_000_000  # ns: long after any event before
 # Bytes of the kernel's memory for a process, roughly: stacks, page tables.
@@ -711,6 +714,32 @@ class ModelTarget:
             raise _StepError("ENOENT@open")
         places = self.kernel.cgroup_of(actor.tid)
         return "".join(f"{1 if names else 0}:{names}:{path}\n" for names, path in places.items())
+
+    # -- CPUs -------------------------------------------------------------------------------------
+
+    def _do_affinity(self, name: str) -> int:
+        return self.kernel.affinity(self._named(name).tid)
+
+    def _do_set_affinity(self, name: str, mask: int) -> None:
+        self.kernel.set_affinity(self._named(name).tid, mask, self.actor.caller)
+
+    def _do_cpu(self, number: int, data: bytes) -> None:
+        try:
+            online_files.check_writer(number, self.kernel.cpus, self.actor.caller)
+        except OSError as error:
+            raise _step(error, "open") from None
+        try:
+            online = online_files.parse(_text(data), self.kernel.personality, now=number in self.kernel.cpus)
+            self.kernel.set_cpu_online(number, online)
+        except OSError as error:
+            raise _step(error, "write") from None
+        finally:
+            self._do_settle(_HOTPLUG)
+
+    def _do_cpus(self, name: str) -> str:
+        cpus = self.kernel.cpus
+        lists = {"online": cpus.online, "offline": cpus.offline, "possible": cpus.possible, "present": cpus.possible}
+        return cpu_list(numbers_of(lists[name])) + "\n"
 
     def _release(self, agent: str, path: str, setter: Caller) -> None:
         if agent == _AGENT:  # the one program here

@@ -71,6 +71,18 @@ class Css:
     def charge_task(self, count: int) -> None:
         """Account for `count` more tasks (negative: fewer) in this css and those above it."""
 
+    def attached(self, tids: Collection[int], source: Css | None) -> None:
+        """Note that tasks have come here, the first of them from `source`."""
+
+    def started(self, tid: int) -> None:
+        """Note that a task was started here by one of another css (css_fork)."""
+
+    def vet_offline(self, cpu: int) -> None:
+        """Check that a CPU may be taken offline. The root's csses are asked. Raises the refusal."""
+
+    def cpus_changed(self) -> None:
+        """Note that a CPU of the machine has come or gone. The root's csses are told."""
+
     def memory_changed(self, spike: int) -> None:
         """Note that the memory of processes here and below has changed, and for a moment was `spike` bytes more."""
 
@@ -139,6 +151,11 @@ class Controller:
     config: str | None = None
     legacy_config: str | None = None
     legacy_name: str | None = None
+
+    @property
+    def told_of_tasks(self) -> bool:
+        """True if its css has something to do when tasks come."""
+        return self.css.attached is not Css.attached
 
     @property
     def at_once(self) -> bool:

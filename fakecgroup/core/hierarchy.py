@@ -22,11 +22,12 @@ from ..refuse import refuse
 from .cftype import CFType, Where
 from .cgroup import Cgroup
 from .cgroup_file import CgroupFile
-from .css import Controller
+from .css import Controller, Css
 
 if TYPE_CHECKING:
     from ..credentials.caller import Caller
     from ..machine.machine import Machine
+    from ..machine.online_cpus import OnlineCpus
     from ..machine.personality import Personality
     from ..tasks.place import Place
     from ..tasks.processes import Processes, TaskInfo
@@ -59,6 +60,7 @@ class Environment(NamedTuple):
 
     personality: Personality
     machine: Machine
+    cpus: OnlineCpus
     processes: Processes
     membership: Membership
     now: Callable[[], int]  # ns
@@ -85,6 +87,7 @@ class Hierarchy:
         self.environment = environment
         self.personality = environment.personality
         self.machine = environment.machine
+        self.cpus = environment.cpus
         self.processes = environment.processes
         self.membership = environment.membership
         self.now = environment.now
@@ -98,6 +101,7 @@ class Hierarchy:
         # the caller that set it, with its privileges of that time; None: it is only shown, and never runs
         self.release_agent_of: Caller | None = ROOT
         self.controllers = {controller.name: controller for controller in controllers}
+        self.told_of_tasks = tuple(name for name, controller in self.controllers.items() if controller.told_of_tasks)
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.counts_memory = "memory" in self.controllers
         self.root_table = self._table(core, Where.ROOT)
@@ -204,6 +208,22 @@ class Hierarchy:
         cgroup.csses[controller.name].offline()
         del cgroup.csses[controller.name]
         cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
+
+    def tell_of_tasks(self, name: str, children: Iterable[Cgroup], *, enabled: bool) -> None:
+        """Tell a controller of the tasks here and below, whose css changes: it has been enabled for these children of
+        one cgroup, or is about to be disabled.
+        """
+        tids: list[int] = []
+        change: tuple[Css, Css] | None = None
+        for child in children if name in self.told_of_tasks else ():
+            own, above = child.csses[name], child.parent and child.parent.effective_css(name)
+            for member in (child, *child.descendants()):
+                tids += member.tasks
+            if tids and change is None and above:
+                change = (above, own) if enabled else (own, above)
+        if change is not None:
+            source, target = change
+            target.attached(tids, source)
 
     def files_of(self, controller: Controller) -> list[str]:
         """The names of a controller's files in a cgroup other than the root."""
@@ -399,6 +419,13 @@ class Hierarchy:
         if cgroup.parent is not None:
             self._charge(cgroup, 1)
         self._enter(tid, tgid, cgroup)
+
+    def tell_started(self, tid: int, source: Cgroup, cgroup: Cgroup) -> None:
+        """Tell the csses of `cgroup` of a task that one of `source` has started there."""
+        for name in self.told_of_tasks:
+            css = cgroup.effective_css(name)
+            if css is not None and css is not source.effective_css(name):
+                css.started(tid)
 
     def adopt(self, task: TaskInfo, place: Place) -> None:
         """Put the leader of a process that was forked at `place` there; it may be a zombie already."""

@@ -10,8 +10,9 @@ from ..tasks.cputime import CpuAccounts
 from ..tasks.css_sets import CssSets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from ..tasks.affinity import Affinities
     from ..tasks.place import Places
     from ..tasks.processes import Processes
     from .cgroup import Cgroup
@@ -35,6 +36,7 @@ class Membership:
         self.memory = MemoryCharges(processes)
         self.reclaimer: Reclaimer | None = None  # of simulated processes, and of real ones whose limits are enforced
         self.enforcer: Enforcer | None = None  # of limits on the memory of real processes
+        self.affinities: Affinities | None = None  # None: nobody asks for them
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
         self.writes = 0  # to interface files: limits or places of tasks may have changed
@@ -63,6 +65,28 @@ class Membership:
                 self.enforcer.moves(tgid)
             self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
         self.look_within(_RUNNING)
+
+    def migrate(self, tids: Sequence[int], tgid: int, cgroup: Cgroup) -> None:
+        """Move threads of a process to `cgroup` (cgroup_migrate_execute). Nobody is asked whether they may move."""
+        hierarchy = cgroup.hierarchy
+        tids = self.css_sets.grouped(tids)
+        if tgid in tids:
+            self.follow(tgid, cgroup)
+        sources = {tid: hierarchy.cgroup_of(tid) for tid in tids}
+        for tid in tids:
+            hierarchy.move(tid, tgid, cgroup)
+        self.tell_attached(sources, cgroup)
+        self.place_threads(tgid)
+        if tgid in tids:
+            self.freeze(tgid)
+
+    def tell_attached(self, sources: Mapping[int, Cgroup], cgroup: Cgroup) -> None:
+        """Tell controllers whose css has changed of tasks that have come to a cgroup, from where each of them was."""
+        for name in cgroup.hierarchy.told_of_tasks:
+            css = cgroup.effective_css(name)
+            old = {tid: source.effective_css(name) for tid, source in sources.items() if source is not cgroup}
+            if css is not None and any(one is not css for one in old.values()):
+                css.attached(list(old), next(iter(old.values())))
 
     def place_threads(self, tgid: int) -> None:
         """Update which threads of a process are in other cgroups than their leader, after some have moved."""

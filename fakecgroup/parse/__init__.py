@@ -6,7 +6,7 @@ Text is decoded as latin-1, so one character is one byte.
 
 from .bitlist import format_bitlist, parse_bitlist
 from .digits import digits, radix, s64
-from .kstrto import kstrtoint, kstrtos64, kstrtou64
+from .kstrto import kstrtobool, kstrtoint, kstrtos64, kstrtou64
 from .memparse import memparse
 from .space import SPACES, strstrip
 from .sscanf import scan_decimal, scan_signed, scan_word
@@ -15,6 +15,7 @@ __all__ = [
     "SPACES",
     "digits",
     "format_bitlist",
+    "kstrtobool",
     "kstrtoint",
     "kstrtos64",
     "kstrtou64",

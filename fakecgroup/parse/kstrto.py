@@ -10,6 +10,8 @@ from errno import EINVAL, ERANGE
 from ..refuse import refuse
 from .digits import U64, digits, radix
 
+_TRUTH = {"y": True, "t": True, "1": True, "n": False, "f": False, "0": False}
+
 
 def _unsigned(text: str) -> int:
     base, prefix = radix(text)
@@ -45,3 +47,13 @@ def kstrtoint(text: str) -> int:
     if not -(1 << 31) <= value < 1 << 31:
         raise refuse(ERANGE)
     return value
+
+
+def kstrtobool(text: str, *, true_and_false: bool) -> bool:
+    """A truth value, which the first letter or two tell: y, 1, on; n, 0, off. Some kernels take t and f too."""
+    first = text[:1].lower()
+    if first == "o":
+        first = {"n": "y", "f": "n"}.get(text[1:2].lower(), "")
+    if first not in _TRUTH or (first in ("t", "f") and not true_and_false):
+        raise refuse(EINVAL)
+    return _TRUTH[first]

@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--about",
         metavar="SUBJECT",
         default="",
-        help="all cases are about partitions, threads, capabilities or notifications",
+        help="all cases are about partitions, cpus, threads, capabilities or notifications",
     )
     random.add_argument("-o", dest="output", choices=("table", "json"), default="table", help="default: table")
     random.set_defaults(run=_fuzz)

@@ -34,6 +34,8 @@ FAMILIES = (
     "pids",
     "cpuset",
     "partitions",
+    "affinity",
+    "hotplug",
     "io",
     "hugetlb",
     "rdma_misc",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from errno import ENOSPC, EPERM
+from errno import EBUSY, ENOSPC, EPERM
 from typing import TYPE_CHECKING
 
 from ...credentials.capability import Capability
 from ...refuse import refuse
 from .domains import SchedulerDomains
+from .hotplug import handle_hotplug
 from .partition_v5_10 import RefusedPartitions
 from .partition_v6_1 import InvalidPartitions
 from .partition_v6_12 import ExclusivePartitions
 from .partition_v7_2 import UnclaimedPartitions
 from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
+from .tasks import attach_tasks
 
 if TYPE_CHECKING:
     from ...core.cgroup import Cgroup
+    from ...core.css import Css
     from ...credentials.caller import Caller
 
 
@@ -38,7 +41,7 @@ class Cpuset(CpusetState):
     def online(self) -> None:
         """Start with the parent's effective sets on v2; on v1 with none, but for clone_children (cpuset_css_online)."""
         if self.parent is None:
-            self.cpus = self.effective_cpus = self.exclusive_effective = (1 << self.machine.cpus) - 1
+            self.cpus = self.effective_cpus = self.exclusive_effective = self.possible_cpus
             self.mems = self.effective_mems = (1 << self.machine.numa_nodes) - 1
             self.cpu_exclusive = self.mem_exclusive = True
             self.partition = ROOT
@@ -60,10 +63,29 @@ class Cpuset(CpusetState):
 
     def offline(self) -> None:
         """Give a partition's CPUs back (cpuset_css_killed; before 6.12 cpuset_css_offline)."""
+        self.leaving = True
         self.alive = self.kernel.at_least(6, 12)
         if self.partition.valid:
             rules_of(self).set_partition(self, "member")
         self.alive = False
+
+    def vet_offline(self, cpu: int) -> None:
+        """Raises EBUSY on 6.12 for the last CPU of a domain with deadline servers (dl_bw_check_overflow)."""
+        counts = self.on_dfl and self.kernel.at_least(6, 12) and not self.kernel.at_least(7, 0)
+        if counts and self.domains.needs(cpu, self.online_cpus):
+            raise refuse(EBUSY)
+
+    def cpus_changed(self) -> None:
+        """Bring the cpusets up to date after a CPU has come or gone (cpuset_handle_hotplug)."""
+        handle_hotplug(self, rules_of(self))
+
+    def attached(self, tids: Collection[int], source: Css | None) -> None:
+        attach_tasks(self, tids, source)
+
+    def started(self, tid: int) -> None:
+        """5.10 leaves the CPUs of the task that has started it (cpuset_fork)."""
+        if self.kernel.at_least(6, 1):
+            attach_tasks(self, [tid], None)
 
     def can_attach(self) -> None:
         """Check that a task would have a CPU, and on v1 a node (cpuset_can_attach). Raises ENOSPC."""

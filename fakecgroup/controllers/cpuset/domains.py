@@ -21,6 +21,11 @@ class SchedulerDomains:
         first = cpus & -cpus
         return any(counts for domain, counts in self._counts.items() if domain & first)
 
+    def needs(self, cpu: int, online: int) -> bool:
+        """True if a CPU is the last one online in a domain that has reserved bandwidth."""
+        last = 1 << cpu
+        return any(counts and domain & online == last for domain, counts in self._counts.items())
+
     def rebuild(self, domains: Iterable[int]) -> None:
         """Replace the domains, each given by its CPUs (rebuild_sched_domains_locked)."""
         self._counts = {domain: domain not in self._counts for domain in domains}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .populated import populated_outside_partitions
 from .state import CpusetState
 
 
@@ -35,21 +36,13 @@ def partition_populated(css: CpusetState, leaving: CpusetState | None = None) ->
 
     If no child is a local partition, 6.12 counts all tasks below, those of a remote partition too.
     """
-    if css.has_own_tasks():
-        return True
     if leaving is None and not css.nr_subparts and not css.kernel.at_least(7, 0):
         return css.populated()
-    below = list(css.children())
-    while below:
-        member = below.pop()
-        if member is leaving:
-            below.extend(member.children())
-        elif not member.partition.valid and member.populated():
-            return True
-    return False
+    return populated_outside_partitions(css, leaving)
 
 
 def leaves_tasks_without_cpu(parent: CpusetState, css: CpusetState, cpus: int) -> bool:
     """True if with `cpus` in the partition `css`, it or its parent would have tasks but no CPU (tasks_nocpu_error)."""
     takes_all = not parent.effective_cpus & ~cpus
-    return (takes_all and partition_populated(parent, css)) or (not cpus and partition_populated(css))
+    has_none = not cpus & css.online_cpus
+    return (takes_all and partition_populated(parent, css)) or (has_none and partition_populated(css))

@@ -33,11 +33,14 @@ def show_cpus(css: Cpuset) -> str:
 def write_cpus(css: Cpuset, text: str, of: FileContext, writer: Caller) -> None:
     """Take a list of CPUs (update_cpumask).
 
-    Raises EACCES in the root, then what the list and `validate_change` raise.
+    Raises EACCES in the root, then what the list raises, EINVAL on v1 for a CPU that is offline, and what
+    `validate_change` raises.
     """
     if css.parent is None:
         raise refuse(EACCES)
     cpus = parse_cpus(css, text)
+    if cpus & ~css.top.cpus:
+        raise refuse(EINVAL)
     if cpus != css.cpus:
         rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_cpus(css, cpus)
 

@@ -9,6 +9,7 @@ from ...refuse import refuse
 from .rules import become_exclusive, set_flag
 from .state import MEMBER, ROOT, CpusetState, Partition
 from .subparts import SetAside, effective_within
+from .tasks import update_tasks
 from .validate import validate_change
 
 INVALID_ROOT = Partition("root", False)
@@ -51,6 +52,7 @@ class RefusedPartitions(SetAside):
             become_exclusive(css, False)
             css.partition = MEMBER
             return
+        update_tasks(css.above)
         self._update_followers(css)
         css.partition = new
 
@@ -87,26 +89,31 @@ class RefusedPartitions(SetAside):
             raise refuse(EINVAL)
         given = css.cpus & ~cpus & parent.subparts
         taken = cpus & parent.effective_cpus & ~parent.subparts
-        if taken and taken == parent.effective_cpus and not given:
+        if taken and taken == parent.effective_cpus and not given & css.online_cpus:
             raise refuse(EINVAL)
         was_invalid = css.partition.invalid
         if was_invalid:
             css.partition = ROOT
         self._move(parent, taken=taken, given=given)
 
-    def _revise(self, css: CpusetState) -> None:
-        """Make the partition valid or invalid after a change of its parent (partcmd_update without a mask)."""
+    def _revise(self, css: CpusetState) -> bool:
+        """Make the partition valid after a change of its parent, if there are CPUs (partcmd_update without a mask).
+
+        A valid one stays valid. False if nothing has changed.
+        """
         parent = css.above
         if not parent.partition.valid or not css.cpus:
-            return
+            return True  # the kernel's error counts as a change
         taken = css.cpus & parent.effective_cpus
         fails = taken == parent.effective_cpus
-        if css.partition.valid and fails:
-            css.partition = INVALID_ROOT
-            self._move(parent, taken=0, given=css.cpus & parent.subparts)
-        elif css.partition.valid or not fails:
+        if fails and css.partition.valid:
+            return False
+        given = css.cpus & parent.subparts if fails else 0
+        changed = bool(given or (taken and not fails) or css.partition.valid == fails)
+        if not fails:
             css.partition = ROOT
-            self._move(parent, taken=taken, given=0)
+        self._move(parent, taken=0 if fails else taken, given=given)
+        return changed
 
     def _update(self, css: CpusetState, changed: bool, force: bool) -> bool:
         parent = css.above
@@ -122,8 +129,8 @@ class RefusedPartitions(SetAside):
                 css.cpu_exclusive = False
             elif parent.partition.invalid:
                 new = INVALID_ROOT
-            else:
-                self._revise(css)
+            elif self._revise(css):
+                update_tasks(parent)
         css.effective_cpus = effective
         if css.subparts and not new.valid:
             css.subparts = 0
@@ -135,4 +142,21 @@ class RefusedPartitions(SetAside):
             elif css.subparts & ~effective:
                 css.subparts &= ~effective
         css.partition = new
+        update_tasks(css)
         return True
+
+    def follow_hotplug(self, css: CpusetState) -> None:
+        """A partition without CPUs becomes invalid; an invalid one may become valid again."""
+        parent = css.above
+        cpus = effective_within(css, css.cpus) & ~css.subparts
+        if css.partition.valid and (not cpus or parent.partition.invalid):
+            if css.subparts:
+                css.subparts = 0
+                cpus = effective_within(css, css.cpus)
+            if parent.partition.invalid or not cpus:
+                if parent.partition.valid and css.cpus and not any(css.children()):
+                    self._move(parent, taken=0, given=css.cpus & parent.subparts)
+                css.partition = INVALID_ROOT
+        if css.partition != MEMBER and parent.partition.valid and (css.partition.invalid or not cpus & parent.subparts):
+            self._revise(css)
+        self._take_effective(css, cpus)

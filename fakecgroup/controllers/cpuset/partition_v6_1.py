@@ -5,9 +5,11 @@ from __future__ import annotations
 from copy import copy
 from errno import EINVAL
 
+from .populated import populated_outside_partitions
 from .rules import become_exclusive, notify_partition
 from .state import MEMBER, CpusetState, Partition
 from .subparts import SetAside, effective_within
+from .tasks import update_tasks
 from .validate import validate_change
 
 INVALID_CPUS = "Invalid cpu list in cpuset.cpus"
@@ -15,16 +17,15 @@ INVALID_PARENT = "Parent is an invalid partition root"
 NO_PARTITION_PARENT = "Parent is not a partition root"
 NOT_EXCLUSIVE = "Cpu list in cpuset.cpus not exclusive"
 NO_CPUS = "Parent unable to distribute cpu downstream"
+HOTPLUG = "No cpu available due to hotplug"
 EMPTY = "cpuset.cpus is empty"
 
 
 def partition_populated(css: CpusetState, leaving: CpusetState | None = None) -> bool:
-    """True if there are tasks here, or in a child that is no partition and not `leaving` (partition_is_populated)."""
-    if css.has_own_tasks():
-        return True
+    """As `populated_outside_partitions`; all tasks below count where no CPU is set aside."""
     if leaving is None and not css.subparts:
         return css.populated()
-    return any(child.populated() for child in css.children() if child is not leaving and not child.partition.valid)
+    return populated_outside_partitions(css, leaving)
 
 
 def parent_fault(css: CpusetState) -> str:
@@ -50,11 +51,14 @@ class InvalidPartitions(SetAside):
         if not parent.effective_cpus & ~css.cpus and partition_populated(parent, css):
             return NO_CPUS
         self._move(parent, taken=css.cpus, given=0)
+        update_tasks(parent)
         return ""
 
     def _disable(self, css: CpusetState) -> None:
-        if not parent_fault(css) and css.cpus and css.partition.valid:
-            self._move(css.above, taken=0, given=css.cpus & css.above.subparts)
+        given = css.cpus & css.above.subparts
+        if not parent_fault(css) and css.partition.valid and given:
+            self._move(css.above, taken=0, given=given)
+            update_tasks(css.above)
 
     def _invalidate(self, css: CpusetState) -> None:
         """Make a partition invalid whose CPUs others have now."""
@@ -69,7 +73,8 @@ class InvalidPartitions(SetAside):
             return
         given = css.cpus & ~cpus & parent.subparts
         taken = cpus & parent.cpus & ~parent.subparts
-        if taken and not parent.effective_cpus & ~taken and not given and partition_populated(parent, css):
+        takes_all = taken and not parent.effective_cpus & ~taken and not given & css.online_cpus
+        if takes_all and partition_populated(parent, css):
             self._settle(css, NO_CPUS, given=css.cpus & parent.subparts)
         else:
             self._settle(css, "", given=given, taken=taken)
@@ -101,6 +106,8 @@ class InvalidPartitions(SetAside):
                 become_exclusive(css, False)
         self._move(css.above, taken=taken, given=given)
         css.partition = new
+        if given or taken:
+            update_tasks(css.above)
         notify_partition(css, old)
 
     # -- down the tree ----------------------------------------------------------------------------
@@ -123,12 +130,34 @@ class InvalidPartitions(SetAside):
                 new = old.turned() if old.valid else old
                 css.reason = parent_fault(css)
         if css.subparts and not new.valid:
-            effective |= css.subparts
+            effective = (effective | css.subparts) & css.online_cpus
             css.subparts = 0
         css.effective_cpus = effective & ~css.subparts
         css.partition = new
         notify_partition(css, old)
+        update_tasks(css)
         return True
+
+    def follow_hotplug(self, css: CpusetState) -> None:
+        """A partition without CPUs becomes invalid if it has tasks; an invalid one may become valid again."""
+        parent = css.above
+        cpus = effective_within(css, css.cpus) & ~css.subparts
+        if css.partition.valid:
+            if css.subparts and not cpus and partition_populated(css):
+                css.subparts = 0
+                cpus = effective_within(css, css.cpus)
+            if not parent.subparts or (not cpus and partition_populated(css)):
+                self._disable(css)
+                if css.subparts:
+                    css.subparts = 0
+                    cpus = effective_within(css, css.cpus)
+                old = css.partition
+                css.partition = old.turned()
+                css.reason = parent_fault(css) or HOTPLUG
+                notify_partition(css, old)
+        elif css.partition.invalid and parent.partition.valid:
+            self._revise(css)
+        self._take_effective(css, cpus)
 
     # -- writes ----------------------------------------------------------------------------------
 
@@ -179,6 +208,7 @@ class InvalidPartitions(SetAside):
                 css.effective_cpus = effective_within(css, css.cpus)
             become_exclusive(css, False)
         if not reason and MEMBER in (old, new):
+            update_tasks(css.above)
             self._update_followers(css)
         css.partition = new.turned() if reason else new
         css.reason = reason

@@ -12,6 +12,7 @@ from ...refuse import refuse
 from .exclusive import claimed, granted, leaves_tasks_without_cpu, partition_populated, without_siblings
 from .rules import PartitionRules, become_exclusive, notify_partition
 from .state import MEMBER, ROOT, CpusetState, Partition
+from .tasks import update_tasks
 from .validate import validate_change
 
 INVALID_CPUS = "Invalid cpu list in cpuset.cpus.exclusive"
@@ -22,6 +23,7 @@ NO_CPUS = "Parent unable to distribute cpu downstream"
 EMPTY = "cpuset.cpus and cpuset.cpus.exclusive are empty"
 NO_ACCESS = "Enable partition not permitted"
 REMOTE_BELOW = "Have remote partition underneath"
+HOTPLUG = "No cpu available due to hotplug"
 
 
 class ExclusivePartitions(PartitionRules):
@@ -45,20 +47,19 @@ class ExclusivePartitions(PartitionRules):
 
     def _take(self, new: Partition, parent: CpusetState, cpus: int) -> None:
         """Take CPUs from the parent's tasks for a partition below (partition_xcpus_add)."""
+        if parent is parent.top:
+            parent.partitioned |= cpus
         if new != parent.partition:
             self._isolate(parent, new.kind, cpus)
         parent.effective_cpus &= ~cpus
 
     def _give_back(self, old: Partition, parent: CpusetState, cpus: int) -> None:
         """Give CPUs of a partition back to the parent's tasks (partition_xcpus_del)."""
+        if parent is parent.top:
+            parent.partitioned &= ~cpus
         if old != parent.partition:
             self._isolate(parent, parent.partition.kind, cpus)
-        parent.effective_cpus |= cpus
-
-    @staticmethod
-    def _in_partitions(css: CpusetState) -> int:
-        """The CPUs of the root that partitions have (subpartitions_cpus)."""
-        return css.top.cpus & ~css.top.effective_cpus
+        parent.effective_cpus |= cpus & parent.online_cpus
 
     @staticmethod
     def _reset(css: CpusetState) -> None:
@@ -111,7 +112,7 @@ class ExclusivePartitions(PartitionRules):
         else:
             given = held & ~cpus & parent.exclusive_effective
             taken = cpus & ~held & parent.exclusive_effective
-        if without and not given:
+        if without and not given & css.online_cpus:
             self._settle_update(css, NO_CPUS, given=held & parent.exclusive_effective)
         else:
             self._settle_update(css, "", given=given, taken=taken)
@@ -174,6 +175,7 @@ class ExclusivePartitions(PartitionRules):
         if new != old and update:
             self._mark_exclusive(css, new)
         if given or taken:
+            update_tasks(parent)
             self._update_children(parent, css)
         if revised:
             self._balance(css, old)
@@ -196,8 +198,8 @@ class ExclusivePartitions(PartitionRules):
         if not self.privileged:
             return NO_ACCESS
         cpus, top = granted(css), css.top
-        in_use = cpus & self._in_partitions(css)
-        if not cpus or not top.effective_cpus & ~cpus:
+        in_use = cpus & top.partitioned
+        if not self._usable(css, cpus) or not top.effective_cpus & ~cpus:
             return INVALID_CPUS
         if in_use:
             return self.taken_by_others
@@ -207,6 +209,10 @@ class ExclusivePartitions(PartitionRules):
         css.reason = ""
         self._update_all(top)
         return ""
+
+    def _usable(self, css: CpusetState, cpus: int) -> int:
+        """Those of `cpus` that a remote partition must have some of."""
+        return cpus
 
     def _disable_remote(self, css: CpusetState) -> None:
         css.remote = False
@@ -224,7 +230,7 @@ class ExclusivePartitions(PartitionRules):
             css.reason = EMPTY
         elif added and not self.privileged:
             css.reason = NO_ACCESS
-        elif added and (added & self._in_partitions(css) or not top.effective_cpus & ~added):
+        elif added and (added & top.partitioned or not top.effective_cpus & ~added):
             css.reason = NO_CPUS
         if not cpus or (added and css.reason):
             self._disable_remote(css)
@@ -242,6 +248,7 @@ class ExclusivePartitions(PartitionRules):
         """Update all cpusets after a change of the root's effective CPUs."""
         self.rebuilds |= rebuilds
         self.last = top.effective_cpus
+        update_tasks(top)
         self._update_children(top, None)
 
     # -- down the tree ----------------------------------------------------------------------------
@@ -299,6 +306,7 @@ class ExclusivePartitions(PartitionRules):
         css.partition = new
         self._update_exclusive(css, changed)
         notify_partition(css, old)
+        update_tasks(css)
         if css.has_own_tasks():
             self.last = css.effective_cpus
         if not css.partition.valid:
@@ -321,7 +329,7 @@ class ExclusivePartitions(PartitionRules):
         A partition below that is no longer possible becomes invalid.
         """
         populated = partition_populated(css)
-        cpus = granted(css)
+        cpus = granted(css) & css.online_cpus
         for child in css.children():
             if not child.partition.valid:
                 continue
@@ -339,6 +347,53 @@ class ExclusivePartitions(PartitionRules):
             else:
                 cpus &= ~child.exclusive_effective
         return cpus
+
+    # -- hotplug ----------------------------------------------------------------------------------
+
+    def resize_root(self, top: CpusetState) -> bool:
+        """CPUs of partitions stay theirs, unless no other is left."""
+        cpus = top.online_cpus
+        if cpus == top.effective_cpus and not top.partitioned:
+            return False
+        self.rebuilds = True
+        if top.partitioned and not cpus & ~top.partitioned:
+            top.partitioned = 0
+            top.nr_subparts = 0
+        top.effective_cpus = cpus & ~top.partitioned
+        return True
+
+    def follow_hotplug(self, css: CpusetState) -> None:
+        """A partition without CPUs becomes invalid if it has tasks; an invalid one may become valid again."""
+        parent, top = css.above, css.top
+        cpus = self._shared(css)
+        if css.remote or (css.partition.valid and parent.partition.valid):
+            cpus = self._left_over(css)
+        if css.remote and (not top.partitioned or (not cpus and partition_populated(css))):
+            css.reason = HOTPLUG
+            self._disable_remote(css)
+            cpus = self._shared(css)
+        ends = (
+            css.partition.valid
+            and not css.remote
+            and (not parent.partition.valid or leaves_tasks_without_cpu(parent, css, cpus) or not top.partitioned)
+        )
+        if ends:
+            self._invalidate(css)
+        elif css.partition.invalid and parent.partition.valid and css.exclusive_effective:
+            self._revise(css)
+            ends = css.partition.valid
+        if ends:
+            cpus = self._left_over(css)
+            self.rebuilds = True
+        if cpus != css.effective_cpus or self._seem_other_nodes(css):
+            self._take_effective(css, cpus)
+
+    def _seem_other_nodes(self, css: CpusetState) -> bool:
+        """True if its nodes seem to change, as they do where it has none of its own."""
+        return css.mems & css.above.effective_mems != css.effective_mems
+
+    def end_hotplug(self, top: CpusetState) -> None:
+        self._rebuild_domains(top)
 
     # -- the scheduler's domains ------------------------------------------------------------------
 
@@ -481,7 +536,7 @@ class ExclusivePartitions(PartitionRules):
         """Turn a member into a partition. Returns the reason why not, or ""."""
         if not claimed(css):
             return EMPTY
-        if css.above is css.top and css.exclusive & self._in_partitions(css):
+        if css.above is css.top and css.exclusive & css.top.partitioned:
             return REMOTE_BELOW
         return self._enable(css, kind) if css.above.partition.valid else self._enable_remote(css, kind)
 

@@ -32,6 +32,12 @@ class UnclaimedPartitions(ExclusivePartitions):
         trial.exclusive_effective, conflict = without_siblings(css, claim & css.above.exclusive_effective)
         return conflict
 
+    def _usable(self, css: CpusetState, cpus: int) -> int:
+        return cpus & css.online_cpus
+
+    def _seem_other_nodes(self, css: CpusetState) -> bool:
+        return False
+
     def _held(self, css: CpusetState) -> int:
         return css.exclusive_effective
 

@@ -7,6 +7,7 @@ from errno import EINVAL
 
 from ...refuse import refuse
 from .state import CpusetState, Partition
+from .tasks import update_tasks
 from .validate import validate_change
 
 
@@ -28,6 +29,17 @@ class Rules:
         """Set the kind of the partition: `member`, `root` or `isolated`. Raises EINVAL, EBUSY if the kernel refuses."""
         raise refuse(EINVAL)
 
+    def resize_root(self, top: CpusetState) -> bool:
+        """Give the root the CPUs that are online now. False if nothing has changed for anybody."""
+        raise NotImplementedError
+
+    def follow_hotplug(self, css: CpusetState) -> None:
+        """Bring a cpuset other than the root up to date, whose parent is (cpuset_hotplug_update_tasks)."""
+        raise NotImplementedError
+
+    def end_hotplug(self, top: CpusetState) -> None:
+        """Do what is left when all cpusets are up to date."""
+
 
 class PartitionRules(Rules):
     """v2: effective CPUs are computed down the tree."""
@@ -44,6 +56,18 @@ class PartitionRules(Rules):
         """Update one cpuset; `changed`: it was written to. False if nothing changes from here down."""
         raise NotImplementedError
 
+    @staticmethod
+    def _take_effective(css: CpusetState, cpus: int) -> None:
+        """Make these CPUs effective after a hotplug, for its tasks too (hotplug_update_tasks).
+
+        If there are none a cpuset has its parent's, unless it is a partition of a kernel from 6.1 on.
+        """
+        changed = cpus != css.effective_cpus
+        stays_empty = css.partition.valid and css.kernel.at_least(6, 1)
+        css.effective_cpus = cpus if cpus or stays_empty else css.above.effective_cpus
+        if changed:
+            update_tasks(css)
+
 
 class WholeTree(Rules):
     """v1: written CPUs are effective, because a child never has more than its parent."""
@@ -53,6 +77,30 @@ class WholeTree(Rules):
         trial.cpus = cpus
         validate_change(css, trial)
         css.cpus = css.effective_cpus = cpus
+        update_tasks(css)
+
+    def resize_root(self, top: CpusetState) -> bool:
+        changed = top.effective_cpus != top.online_cpus
+        top.cpus = top.effective_cpus = top.online_cpus
+        return changed
+
+    def follow_hotplug(self, css: CpusetState) -> None:
+        """Take away the CPUs that the parent has lost. Without one its tasks move to an ancestor that has some
+        (hotplug_update_tasks_legacy, remove_tasks_in_empty_cpuset).
+        """
+        cpus = css.cpus & css.above.effective_cpus
+        changed = cpus != css.effective_cpus
+        css.cpus = css.effective_cpus = cpus
+        if cpus and css.mems:
+            if changed:
+                update_tasks(css)
+            return
+        target = css.above
+        while not (target.cpus and target.mems):
+            target = target.above
+        hierarchy = css.cgroup.hierarchy
+        for tid, tgid in hierarchy.members(css.cgroup):
+            hierarchy.membership.migrate([tid], tgid, target.cgroup)
 
 
 def set_mems(css: CpusetState, mems: int) -> None:

@@ -1,7 +1,7 @@
 """The state that the cpuset controller keeps per cgroup (kernel/cgroup/cpuset.c, struct cpuset).
 
-Sets of CPUs and of memory nodes are ints, one bit each. Every CPU and node of the machine is online. The sets are not
-applied to tasks.
+Sets of CPUs and of memory nodes are ints, one bit each. Every node of the machine is online; CPUs come and go
+(`hotplug`). `tasks` has what cpusets do to tasks.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class CpusetState(Css):
     effective_mems: int = 0
     cpu_exclusive: bool = False  # v1's flag; on v2, set in valid partitions
     alive: bool = True
+    leaving: bool = False  # its tasks are its parent's already
     sched_load_balance: bool = True  # v1's flag; on v2, cleared in isolated partitions
     # partitions
     partition: Partition = MEMBER
@@ -58,6 +59,7 @@ class CpusetState(Css):
     exclusive_effective: int = 0
     remote: bool = False
     nr_subparts: int = 0  # local partitions among the children, by the kernel's count
+    partitioned: int = 0  # the root's: all CPUs that partitions have taken from it (subpartitions_cpus)
     domains: SchedulerDomains  # the root's
     # v1
     mem_exclusive: bool = False
@@ -73,6 +75,25 @@ class CpusetState(Css):
     def __init__(self, cgroup: Cgroup, parent: Css | None) -> None:
         assert parent is None or isinstance(parent, CpusetState)
         super().__init__(cgroup, parent)
+
+    @property
+    def online_cpus(self) -> int:
+        return self.cgroup.hierarchy.cpus.online
+
+    @property
+    def possible_cpus(self) -> int:
+        return self.cgroup.hierarchy.cpus.possible
+
+    def cgroups(self) -> Iterator[Cgroup]:
+        """Its cgroup, and those below that have no cpuset of their own."""
+        waiting = [self.cgroup]
+        while waiting:
+            cgroup = waiting.pop()
+            yield cgroup
+            for child in cgroup.children.values():
+                css = child.csses.get("cpuset")
+                if not isinstance(css, CpusetState) or css.leaving:
+                    waiting.append(child)
 
     @property
     def above(self) -> CpusetState:

@@ -54,9 +54,10 @@ def _check_bandwidth(css: CpusetState, trial: CpusetState) -> None:
     if not css.on_dfl or not css.kernel.at_least(6, 12) or not css.cpu_exclusive:
         return
     if css.kernel.at_least(7, 0):
-        refused = css.partition == ROOT and css.effective_cpus and not (trial.exclusive or trial.cpus)
+        left = (trial.exclusive or trial.cpus) & css.online_cpus
+        refused = css.partition == ROOT and css.effective_cpus and not left
     else:
-        refused = css.cpus and not trial.cpus and css.top.domains.reserved(css.cpus)
+        refused = css.cpus and not trial.cpus & css.online_cpus and css.top.domains.reserved(css.cpus)
     if refused:
         raise refuse(EBUSY)
 

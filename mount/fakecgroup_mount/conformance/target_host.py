@@ -34,11 +34,12 @@ _COMMON = frozenset({"tasks", "cgroup.procs", "notify_on_release", "cgroup.clone
 #: Operations that are allowed on the cgroup in place of a v1 root.
 _ON_A_ROOT = frozenset({"mkdir", "chmod", "chown", "access", "setxattr", "getxattr", "listxattr", "removexattr"})
 #: Operations that end a case, as they cannot be done here and later ones depend on them.
-_ENDING = frozenset({"alloc", "clone_into", "eventfd", "releases"})
+_ENDING = frozenset({"alloc", "clone_into", "cpu", "eventfd", "releases", "set_affinity"})
 #: Operations that the rest of a case does not depend on.
 _NOT_HERE = {
     "statfs": "statfs is not asked here",
     "affinity": "the CPUs of a process are this machine's",
+    "cpus": "the CPUs are this machine's",
 }
 #: Operations that are allowed on the cgroup in place of the unified hierarchy's root, which is a link beside v1.
 _ON_UNIFIED = _ON_A_ROOT | {"stat", "listdir", "listraw", "open", "watch"}

@@ -77,7 +77,7 @@ def test_cases_can_be_about_each_subject(layout: str, kernel: str) -> None:
 
 
 def test_another_subject_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is threads, capabilities"):
+    with pytest.raises(ValueError, match="there is cpus, threads, capabilities"):
         random_cases(1, "v1", "6.1", 60, about="partitions")
 
 

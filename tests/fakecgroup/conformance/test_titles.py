@@ -19,6 +19,7 @@ VERBS = set(
     """
     allows answers are ask asks be become becomes belong can cannot change changes come comes copies count
     counts decide decides do does empties ends enters excludes find finds follow follows forks frees freeze
+    get gets lose loses
     gives go goes had hand hands has have hear hears hinder hold holds inherit inherits is keep keeps kills
     lead leads leave leaves lets list lists looks make makes may meets merge move moves names need needs owns
     parses picks raise reaches read registers run runs see sees set sets share show shows shrinks signals

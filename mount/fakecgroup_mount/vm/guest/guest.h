@@ -8,6 +8,7 @@
 
 #define MAGIC 0x31474346u /* "FCG1" */
 #define ROOT "/cg"
+#define CPUS "/sys/devices/system/cpu"
 #define AGENT "/init" /* what "$agent" stands for */
 
 struct header {
@@ -111,5 +112,6 @@ void thaw(const char *path);
 int remove_all(void);
 void disarm(void);
 void offline_lag(void);
+void bring_cpus_back(void);
 
 #endif

@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 			}
 		}
 		disarm();
+		bring_cpus_back();
 		int bad = reap_all() || remove_all();
 		static struct answer end;
 		put_int(&end, verdict);

@@ -58,10 +58,10 @@ static void op_read(struct answer *a, const char *path)
 	close(fd);
 }
 
-static void op_write(struct op *op, struct answer *a)
+static void op_write(struct op *op, struct answer *a, const char *path)
 {
 	uint32_t len;
-	int fd = open(op->arg[1], O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail(a, errno, S_OPEN);
 	char *data = expand(op->arg[2], op->len[2], &len);
@@ -78,6 +78,24 @@ static void op_write(struct op *op, struct answer *a)
 		ok(a);
 	else
 		put_int(a, r);
+}
+
+/* Cpusets hear of a CPU a little later on some kernels, and tasks move out of an empty one later still. */
+static void op_cpu(struct op *op, struct answer *a)
+{
+	char path[100];
+	snprintf(path, sizeof path, CPUS "/cpu%d/online", atoi(op->arg[1]));
+	op_write(op, a, path);
+	nap(60000);
+}
+
+static void op_set_affinity(struct op *op, struct answer *a)
+{
+	struct slot *s = find(op->arg[1]);
+	unsigned long mask[16] = { strtoull(op->arg[2], NULL, 10) };
+	if (!s)
+		return fail(a, E_NOHELPER, 0);
+	result(a, syscall(SYS_sched_setaffinity, s->pid, sizeof mask, mask));
 }
 
 static void op_list(struct answer *a, const char *path)
@@ -280,7 +298,7 @@ void do_op(struct op *op, struct answer *a)
 	else if (IS("rmdir"))
 		result(a, rmdir(v[1]));
 	else if (IS("write"))
-		op_write(op, a);
+		op_write(op, a, v[1]);
 	else if (IS("read"))
 		op_read(a, v[1]);
 	else if (IS("until"))
@@ -536,6 +554,14 @@ void do_op(struct op *op, struct answer *a)
 		op_releases(a, num(v[1]), v[2]);
 	else if (IS("settle"))
 		nap(num(v[1]) * 1000);
+	else if (IS("cpu"))
+		op_cpu(op, a);
+	else if (IS("cpus")) {
+		char path[100];
+		snprintf(path, sizeof path, CPUS "/%s", v[1]);
+		op_read(a, path);
+	} else if (IS("set_affinity"))
+		op_set_affinity(op, a);
 	else if (IS("affinity")) {
 		struct slot *s = find(v[1]);
 		unsigned long mask[16] = { 0 };

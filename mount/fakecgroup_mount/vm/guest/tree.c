@@ -228,6 +228,19 @@ static int cpuset_is_whole(void)
 	return 0;
 }
 
+/* Brings the CPUs back that a case has taken offline. */
+void bring_cpus_back(void)
+{
+	char offline[64], path[100];
+	if (get(CPUS "/offline", offline, sizeof offline) <= 1)
+		return;
+	for (int cpu = 0; cpu < 64; cpu++) {
+		snprintf(path, sizeof path, CPUS "/cpu%d/online", cpu);
+		put(path, "1");
+	}
+	nap(60000); /* v1's root hears of it later */
+}
+
 int reset_roots(void)
 {
 	char buf[4096];
