@@ -6,6 +6,7 @@
     ├── InputError                  the user's input cannot be used; the root was not touched
     │   ├── QuantityError           a text is not a resource quantity
     │   ├── PodError                a pod file, or a pod in it, cannot be used
+    │   ├── NodeError               a Node object cannot be used
     │   ├── ConfigError             the kubelet configuration, or a node option, cannot be used
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
     ├── ResizeRefusedError          an API server or a kubelet would refuse to resize a pod in place
@@ -76,6 +77,10 @@ class QuantityError(InputError):
 
 class PodError(InputError):
     """A pod file, or a pod in it, cannot be used."""
+
+
+class NodeError(InputError):
+    """See the module's docstring."""
 
 
 class ConfigError(InputError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from . import commands, conformance_cases, controllers, kernels, metrics, python_names, rooms, system_calls
+from . import commands, conformance_cases, controllers, fleet_rules, kernels, metrics, python_names, rooms, system_calls
 
 PARTS: dict[str, Callable[..., str]] = {
     "commands": commands.page,
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "rooms": rooms.page,
     "fixtures": python_names.fixtures,
     "engine": python_names.engine,
+    "fleet-rules": fleet_rules.page,
 }
 
 _ASKED = re.compile(r"^<!-- generated: (?P<part>[\w-]+)(?: (?P<argument>[\w-]+))? -->$", re.MULTILINE)

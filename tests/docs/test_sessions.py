@@ -19,6 +19,7 @@ PAGES = [
     "docs/guides/mount.md",
     "docs/guides/faults.md",
     "docs/guides/view.md",
+    "docs/guides/fleet.md",
     "docs/guides/simulate.md",
     "docs/guides/snapshot.md",
     "docs/guides/pods.md",

@@ -46,6 +46,7 @@ _COMMANDS = {
     "run": "keep the hierarchy: follow the pods and repair drift, until a signal ends it",
     "status": "wanted against found, drift marked",
     "explain": "QoS class, every value with its rule, and CPU under load",
+    "fleet": "a whole cluster: what is wrong on which node, and what a change would do where",
     "simulate": "the pods over hours of virtual time: who is throttled, killed, evicted",
     "exec": "run a command in a container's cgroup",
     "attach": "move running processes into a container's cgroup",

@@ -23,7 +23,7 @@ def difference(here: Side, there: Side, pod_name: str | None = None) -> dict[str
     on one side only gives a difference for each of these. ``pod_name`` (NAMESPACE/NAME): that pod alone. ``findings``
     groups them. ``cpu_under_load``: cores of each workload whose part changes. ``reboot``: does the machine restart?
     """
-    changes = [change for change in _changes(here, there) if pod_name is None or _is_of(change.cgroup, pod_name)]
+    changes = [change for change in changes_between(here, there) if pod_name is None or _is_of(change.cgroup, pod_name)]
     return {
         "from": node_data(here[0]),
         "to": node_data(there[0]),
@@ -49,21 +49,35 @@ def _is_of(cgroup: WantedCgroup, pod_name: str) -> bool:
     return cgroup.pod is not None and str(cgroup.pod) == pod_name
 
 
-def _changes(here: Side, there: Side) -> Iterator[Change]:
+def changes_between(here: Side, there: Side) -> Iterator[Change]:
+    """Each value that differs, of all cgroups of both sides."""
     versions = here[0].cgroup_version, there[0].cgroup_version
     moved = versions[0] != versions[1]
-    described: list[dict[tuple[str, str], tuple[WantedCgroup, dict[str, Any]]]] = []
-    for side, version in zip((here, there), versions, strict=True):
-        only = version if moved else None
-        described.append({_key(cgroup): (cgroup, _described(cgroup, side, only)) for cgroup in side[1]})
-    for key in dict.fromkeys((*described[0], *described[1])):
-        sides = [side.get(key) for side in described]
-        cgroup = next(side[0] for side in reversed(sides) if side is not None)
-        before, after = (side[1] if side is not None else {} for side in sides)
+    cgroups = [{_key(cgroup): cgroup for cgroup in side[1]} for side in (here, there)]
+    for key in dict.fromkeys((*cgroups[0], *cgroups[1])):
+        old_cgroup, new_cgroup = (side.get(key) for side in cgroups)
+        cgroup = new_cgroup or old_cgroup
+        assert cgroup is not None
+        if old_cgroup is not None and new_cgroup is not None and not moved and _same(old_cgroup, new_cgroup):
+            continue  # to describe both would take ten times as long
+        before, after = (
+            {} if one is None else _described(one, side, version if moved else None)
+            for one, side, version in zip((old_cgroup, new_cgroup), (here, there), versions, strict=True)
+        )
         for what in dict.fromkeys((*before, *after)):
             old, new = before.get(what), after.get(what)
             if _compared(old, moved) != _compared(new, moved):
                 yield Change(cgroup, what, old, new)
+
+
+def _same(here: WantedCgroup, there: WantedCgroup) -> bool:
+    """Are all values of two cgroups the same? Their files' texts follow from the limits alone."""
+    return (
+        here.limits == there.limits
+        and here.path == there.path
+        and here.oom_score_adj == there.oom_score_adj
+        and here.qos == there.qos
+    )
 
 
 def _key(cgroup: WantedCgroup) -> tuple[str, str]:

@@ -31,7 +31,8 @@ class Change:
 def findings(changes: Iterable[Change], cgroup_version: int) -> list[dict[str, Any]]:
     """The changes by rule, as plain data; a rule is what changes in which way on which level.
 
-    ``tightest``: the least new limit. ``worst``: the greatest relative change. ``cgroup_version`` chooses the names.
+    ``tightest``: the least new limit, with its ``amount`` as a number. ``worst``: the greatest relative change; it is
+    ``by`` as the logarithm of new/old without its sign. ``cgroup_version`` chooses the names.
     """
     groups: dict[tuple[str, str, str, str], list[Change]] = {}
     for change in changes:
@@ -62,13 +63,13 @@ def _finding(label: str, kind: str, changes: list[Change], version: int) -> dict
         least = min(changes, key=lambda change: _amount(change.after, change.what, version))
         amount = _amount(least.after, least.what, version)
         if math.isfinite(amount):
-            data["tightest"] = {"value": _texts(least, version)[1], "for": least.cgroup.owner}
+            data["tightest"] = {"value": _texts(least, version)[1], "amount": amount, "for": least.cgroup.owner}
             text += f", tightest {shown(amount, first.what)}"
     both = [change for change in changes if kind != "becomes" and math.isfinite(_ratio(change, version))]
     if both:
         worst = max(both, key=lambda change: _ratio(change, version))
         old, new = _texts(worst, version)
-        data["worst"] = {"from": old, "to": new, "for": worst.cgroup.owner}
+        data["worst"] = {"from": old, "to": new, "by": round(_ratio(worst, version), 4), "for": worst.cgroup.owner}
     data["text"] = text
     return data
 
