@@ -2,7 +2,7 @@
 
 `content` is what a snapshot has. `of_kernel` takes one of a model; `lines` writes and reads the file, `talos` reads
 Talos's archive. `played` chooses the kernel, `by_files` makes the tree from what its files have shown, with `stand_ins`
-for its processes. `compare` says where two snapshots differ.
+for its processes. `compare` says where two snapshots differ, `as_page` shows one in a browser.
 
 Everything here is pure, but for `files`.
 """

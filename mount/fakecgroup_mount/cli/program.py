@@ -205,6 +205,14 @@ def parser() -> argparse.ArgumentParser:
         "snapshot. The file has names of cgroups and command lines: --no-names leaves out the names of processes.",
     )
     taking.fill = _fill_snapshot
+    viewing = commands.add_parser(
+        "view",
+        help="write a tree of cgroups as one page",
+        description="Writes a node's tree of cgroups, a fake's, or a snapshot as one page for a browser: limits beside "
+        "what is used, whose limit acts on a cgroup, and what has happened. The page fetches nothing.",
+        epilog="cgroup-engine explain --html and status --html write such a page with the reason of each value.",
+    )
+    viewing.fill = _fill_view
     controlling = commands.add_parser(
         "ctl",
         help="change what happens in a tree that is mounted",
@@ -259,6 +267,13 @@ def _fill_simulate(parser: argparse.ArgumentParser) -> None:
 
     simulate.add_options(parser)
     parser.set_defaults(run=simulate.run)
+
+
+def _fill_view(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import view
+
+    view.add_options(parser)
+    parser.set_defaults(run=view.run)
 
 
 def _fill_snapshot(parser: argparse.ArgumentParser) -> None:
