@@ -17,6 +17,7 @@ from .kernel_fs import KernelFs
 from .machine.personality import personalities
 from .simulation.kill import Kill
 from .simulation.workload import Workload
+from .tasks.huge_pages import FilePage, HugePages
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import End, Processes, TaskInfo
@@ -32,6 +33,8 @@ __all__ = [
     "End",
     "EventFd",
     "Faults",
+    "FilePage",
+    "HugePages",
     "JoinedProcesses",
     "Kernel",
     "KernelFs",

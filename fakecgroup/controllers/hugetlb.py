@@ -1,7 +1,8 @@
 """The hugetlb controller (mm/hugetlb_cgroup.c), for the huge pages of x86-64 and arm64.
 
 Amounts are kept in base pages, as multiples of the huge page. Each size has a counter of pages and one of reservations,
-by the middle of their files' names: `2MB`, `2MB.rsvd`. Only simulated processes use any.
+by the middle of their files' names: `2MB`, `2MB.rsvd`. A limit refuses what simulated processes want. What real ones
+have is counted.
 """
 
 from __future__ import annotations
@@ -71,6 +72,15 @@ class Hugetlb(Css):
         """Note a charge before those above have taken it: a refusal there leaves the peak (page_counter_try_charge)."""
         self.peak = {**self.peak, name: max(self.peak.get(name, 0), self.used.get(name, 0) + more)}
 
+    def count(self, size: int, more: int, *, reserved: bool) -> None:
+        """Count what real processes have, in bytes, whatever the limits are (`HugePageCounter`)."""
+        name = f"{label_of(size)}.rsvd" if reserved else label_of(size)
+        pages = more // PAGE_SIZE
+        self.used_here = _plus(self.used_here, name, pages)
+        for css in self.lineage():
+            css._note_peak(name, pages)
+            css.used = _plus(css.used, name, pages)
+
     def uncharge(self, name: str, pages: int) -> None:
         """Free base pages that were charged here."""
         self.used_here = _plus(self.used_here, name, -pages)
@@ -102,6 +112,7 @@ def label_of(size: int) -> str:
 
 def _reader(attribute: str, name: str, unit: int = PAGE_SIZE) -> Callable[[Hugetlb], int]:
     def read(css: Hugetlb) -> int:
+        css.cgroup.hierarchy.membership.count_huge_pages(css.cgroup)
         amounts: Mapping[str, int] = getattr(css, attribute)
         return amounts.get(name, 0) * unit
 

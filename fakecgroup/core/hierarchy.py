@@ -104,6 +104,7 @@ class Hierarchy:
         self.told_of_tasks = tuple(name for name, controller in self.controllers.items() if controller.told_of_tasks)
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.counts_memory = "memory" in self.controllers
+        self.counts_huge_pages = "hugetlb" in self.controllers and bool(self.machine.huge_pages)
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}

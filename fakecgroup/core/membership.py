@@ -8,6 +8,7 @@ from weakref import ref
 from ..tasks.charges import MemoryCharges
 from ..tasks.cputime import CpuAccounts
 from ..tasks.css_sets import CssSets
+from ..tasks.huge_pages import HugePageCharges, HugePageCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ class Membership:
         self.css_sets = CssSets(processes)
         self.cpu = CpuAccounts(processes, now)
         self.memory = MemoryCharges(processes)
+        self.huge_pages = HugePageCharges(processes, self._huge_page_counter)
         self.reclaimer: Reclaimer | None = None  # of simulated processes, and of real ones whose limits are enforced
         self.enforcer: Enforcer | None = None  # of limits on the memory of real processes
         self.affinities: Affinities | None = None  # None: nobody asks for them
@@ -64,6 +66,8 @@ class Membership:
             if self.enforcer is not None:
                 self.enforcer.moves(tgid)
             self.memory.move(tgid, cgroup, css.takes_memory if css is not None else 0)
+        if cgroup.hierarchy.counts_huge_pages:
+            self.huge_pages.look(tgid)
         self.look_within(_RUNNING)
 
     def migrate(self, tids: Sequence[int], tgid: int, cgroup: Cgroup) -> None:
@@ -175,6 +179,8 @@ class Membership:
         """Count what a process has used, which has exited or is gone."""
         self.cpu.look(tgid)
         self.memory.look(tgid)
+        if self.huge_pages:
+            self.huge_pages.look(tgid)
 
     @property
     def has_accounts(self) -> bool:
@@ -216,6 +222,21 @@ class Membership:
                 self.memory.look(tgid)
             self.memory.look_at_spread()
 
+    def count_huge_pages(self, cgroup: Cgroup) -> None:
+        """Bring the huge pages up to date that processes have, those here and below and those that had some."""
+        if cgroup.hierarchy.counts_huge_pages:
+            self.adopt_forked()
+            for tgid in cgroup.processes():
+                self.huge_pages.look(tgid)
+            self.huge_pages.look_at_all()
+
+    def _huge_page_counter(self, tgid: int) -> HugePageCounter | None:
+        for hierarchy in self.hierarchies:
+            if hierarchy.counts_huge_pages:
+                css = hierarchy.cgroup_of(tgid).effective_css("hugetlb")
+                return css if isinstance(css, HugePageCounter) else None
+        return None
+
     def look(self) -> None:
         """Count what all processes have used by now, so that little is missed when one exits."""
         newest = self.processes.newest()
@@ -225,8 +246,11 @@ class Membership:
         else:
             self._take_ends()
         self.cpu.busy = False
+        counts_huge_pages = any(hierarchy.counts_huge_pages for hierarchy in self.hierarchies)
         for tgid in self.cpu.look_at_all():
             self.memory.look(tgid)
+            if counts_huge_pages:
+                self.huge_pages.look(tgid)
         self._woken = 0.0
         if self.awaited and (self.cpu or self.memory):
             self.look_within(_AWAITED)

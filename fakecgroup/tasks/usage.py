@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .huge_pages import HugePages
+
 
 class CpuTime(NamedTuple):
     """Time on CPUs in ns.
@@ -101,7 +103,7 @@ class ProcessMemory(NamedTuple):
     """Memory of one process.
 
     `image` changes when the process executes another program. `resident` is bytes mapped now, shared or not, `peak`
-    the most there ever was. `faults` counts since the start of the process.
+    the most there ever was. `faults` counts since the start of the process. `huge_pages` are of hugetlb.
     """
 
     use: MemoryUse
@@ -109,3 +111,4 @@ class ProcessMemory(NamedTuple):
     resident: int = 0
     peak: int = 0
     faults: Faults = Faults()
+    huge_pages: HugePages = HugePages()

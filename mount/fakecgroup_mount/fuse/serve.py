@@ -62,6 +62,8 @@ def serve(
     )
     joined = JoinedProcesses(processes)
     kernel = make_kernel(joined)
+    if kernel.machine.huge_pages:
+        processes.count_huge_pages()
     kernel.on_release = ReleaseAgents(view_of("self")).run
     everyone = allow_other or os.geteuid() == 0
     try:

@@ -21,6 +21,7 @@ from fakecgroup_mount.host.fork_follower import ForkFollower
 from fakecgroup_mount.host.fork_marks import Limit
 from fakecgroup_mount.host.freeze_watchdog import FreezeObserver
 from fakecgroup_mount.host.freezer import Freezer
+from fakecgroup_mount.host.huge_pages import HugePageUse
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.shortage import is_shortage
 from fakecgroup_mount.host.taken_pages import TakenPages
@@ -194,6 +195,10 @@ class HostProcesses:
 
     def memory(self, tgid: int) -> ProcessMemory:
         return self.taken.left(tgid, self._usage.memory(tgid))
+
+    def count_huge_pages(self) -> None:
+        """Counts huge pages of hugetlb from now on."""
+        self._usage.huge_pages = HugePageUse()
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         return usage.machine_cpu()

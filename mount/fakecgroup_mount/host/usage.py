@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 
 from fakecgroup import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+from fakecgroup_mount.host.huge_pages import HugePageUse
 from fakecgroup_mount.host.shared_memory import shares_memory
 
 _SCHED, _VIRT, _PROF = 2, 1, 0  # CPUCLOCK_*, include/linux/posix-timers.h
@@ -36,7 +37,7 @@ _ZOMBIE = "Z"
 _DEAD = "X"  # still visible, but its parent has its time already
 _IMAGE = (slice(23, 26), slice(42, 49))  # addresses of code, stack and data, which execve(2) changes
 _MINFLT, _MAJFLT = 7, 9
-_STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads):\s+(\d+)", re.M)
+_STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads|HugetlbPages):\s+(\d+)", re.M)
 _ROLLUP = re.compile(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
 _MEMINFO = re.compile(
     rb"^(Buffers|Cached|AnonPages|Shmem|KernelStack|PageTables|AnonHugePages|Unevictable):\s+(\d+)", re.M
@@ -63,6 +64,8 @@ class Usage:
         self._cpu: dict[int, CpuUse] = {}
         self._memory: dict[int, tuple[int, ProcessMemory]] = {}  # tgid -> CPU time in ns at the last read, memory then
         self._sharing: dict[int, SharedFractions] = {}
+        self.huge_pages: HugePageUse | None = None
+        """None where huge pages are not counted."""
         self._images: dict[object, set[int]] = {}  # processes with the same program image, forks of one another
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
@@ -113,6 +116,9 @@ class Usage:
         else:
             use = self._divided(tgid, status, forked=image is not None and len(self._images[image]) > 1)
         memory = ProcessMemory(use, image, resident, peak, faults)
+        if self.huge_pages is not None:
+            has = self.huge_pages.of(tgid, status.get(b"HugetlbPages", 0))
+            memory = memory._replace(huge_pages=has)
         self._memory[tgid] = run, memory
         return memory
 
@@ -144,6 +150,8 @@ class Usage:
         """The process is gone or runs another program."""
         known = self._memory.pop(tgid, None)
         self._sharing.pop(tgid, None)
+        if self.huge_pages is not None:
+            self.huge_pages.forget(tgid)
         if known is None:
             return
         others = self._images.get(known[1].image)

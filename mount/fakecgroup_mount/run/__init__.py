@@ -75,7 +75,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     FuseOpener._turn                   its holder waits for MountinfoFiles.serve, which takes CgroupNamespaces._lock
     ChildMarks._changed                children that are waited for; a waiter holds no lock
 
-    Session.lock                       the model and the processes, above no others (`MountedTree.lock` is the same)
+    Session.lock                       the model and the processes (`MountedTree.lock` is the same)
      |- DelayedNotifier._changed       a condition on Session.lock itself
      |- PassingTime._changed           likewise
      |- LateReplies._changed           replies that wait for their time, for a moment

@@ -126,6 +126,8 @@ def serve(
     joined = JoinedProcesses(processes)
     joined.belongs = inside
     kernel = make_kernel(joined)
+    if kernel.machine.huge_pages:
+        processes.count_huge_pages()
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
     spared = frozenset({front})
     time = simulated_part(session, kernel, joined, workload)
