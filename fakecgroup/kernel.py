@@ -430,7 +430,15 @@ class Kernel:
         dfl.vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
         return self._fork(pid, into=directory)
 
-    def _fork(self, pid: int, *, thread: bool = False, into: Cgroup | None = None) -> int:
+    def forked(self, pid: int, *, thread: bool = False, into: Cgroup | None = None) -> int:
+        """Add a child process or thread of `pid` that is known to be there, so that no limit refuses it.
+
+        It starts where `pid` is, or in the cgroup `into` of its hierarchy. Returns its number. Raises ESRCH, and
+        TypeError if `processes` is no `ProcessTable`.
+        """
+        return self._fork(pid, thread=thread, into=into, limited=False)
+
+    def _fork(self, pid: int, *, thread: bool = False, into: Cgroup | None = None, limited: bool = True) -> int:
         if not isinstance(self.processes, ProcessTable):
             raise TypeError("fork is for a Kernel with its own table of processes")
         task = self.processes.find(pid)
@@ -438,7 +446,7 @@ class Kernel:
             raise refuse(ESRCH)
         sources = [hierarchy.cgroup_of(pid) for hierarchy in self.hierarchies]
         places = [into if into is not None and into.hierarchy is source.hierarchy else source for source in sources]
-        for source, place in zip(sources, places, strict=True):
+        for source, place in zip(sources, places, strict=True) if limited else ():
             place.hierarchy.can_fork(source, place)
         child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)
         self.processes.grant(child, self.processes.privileges(pid))
@@ -449,6 +457,8 @@ class Kernel:
             place.hierarchy.fork(place, child, task.tgid if thread else child)
             if source is not place:
                 place.hierarchy.tell_started(child, source, place)
+        if self.membership.on_task is not None:
+            self.membership.on_task("fork", child, task.tgid if thread else child, places)
         return child
 
     def task_exited(self, tid: int) -> None:

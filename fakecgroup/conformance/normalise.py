@@ -51,14 +51,15 @@ class Normaliser:
         if error is not None or not isinstance(value, str):
             return answer
         if op[0] in ("read", "until"):
-            return (error, self._text(_file(op[1]), value))
+            return (error, self.text(_file(op[1]), value))
         if op[0] == "proc" and op[2] == "cgroup" and not self._raw:
             return (error, _places(value))
         if op[0] in ("fread", "fpread"):
-            return (error, self._text(self._handles.get(str(op[1]), ""), value))
+            return (error, self.text(self._handles.get(str(op[1]), ""), value))
         return answer
 
-    def _text(self, file: str, text: str) -> str:
+    def text(self, file: str, text: str) -> str:
+        """The text of a file, with what varies taken out."""
         if file in PID_FILES:
             return self._name_pids(text)
         if self._raw:

@@ -89,12 +89,13 @@ class _Item:
         return found
 
 
-def _descriptor(name: str) -> int:
+def descriptor(name: str) -> int:
+    """The number of the file that is open under a name."""
     return int.from_bytes(name.encode("latin-1"), "big")
 
 
 @dataclass
-class _Actor:
+class Actor:
     """A process or thread that does operations."""
 
     tid: int
@@ -107,6 +108,7 @@ class _Actor:
     doomed: bool = False
     cgroup_root: Cgroup | None = None  # of its cgroup namespace, if that is not the initial one
 
+    groups: frozenset[int] = frozenset()
     effective: Capability = ALL
     permitted: Capability = ALL
     namespace: int = 0  # of users; its own ids are the only ones in another than the initial one
@@ -117,7 +119,8 @@ class _Actor:
             self.uid,
             self.gid,
             self.tid,
-            files=self.file,
+            lambda: self.groups,
+            self.file,
             capabilities=self.privileges,
             cgroup_root=lambda: self.cgroup_root,
         )
@@ -135,7 +138,7 @@ class _Actor:
         return self.caller._replace(capabilities=judged.privileges)
 
     def file(self, descriptor: int) -> object:
-        """What a descriptor is open on, by the number that `_descriptor` gives a handle; 0 to 2 are always open."""
+        """What a descriptor is open on, by the number that `descriptor` gives a handle; 0 to 2 are always open."""
         name = descriptor.to_bytes((descriptor.bit_length() + 7) // 8, "big").decode("latin-1")
         if name in self.handles:
             return self.handles[name].inode
@@ -156,7 +159,7 @@ def _step(error: OSError, step: str) -> _StepError:
     return _StepError(f"{errorcode[error.errno or EINVAL]}@{step}")
 
 
-class _Table(ProcessTable):
+class ModelTable(ProcessTable):
     """A table that tells the kernel of every death, as a real machine's watcher does."""
 
     kernel: Kernel | None = None
@@ -194,8 +197,11 @@ class ModelTarget:
         self._version = version
         self.pids: dict[int, str] = {}
 
+    def _new_table(self) -> ModelTable:
+        return ModelTable()
+
     def start(self, case: Case) -> None:
-        self.table = _Table()
+        self.table = self._new_table()
         self.now = _BEGIN
         self.later: list[tuple[int, CgroupFile]] = []
         self.kernel = Kernel(
@@ -219,7 +225,7 @@ class ModelTarget:
         self.epolls: dict[str, dict[str, _Item]] = {}  # by name of the epoll and of the handle
         self.vfs = self.kernel.vfs
         self.held: dict[int, int] = {}  # bytes that processes have asked for
-        self.actor = _Actor(self.table.add())
+        self.actor = Actor(self.table.add())
         self.actors = {"self": self.actor}
         self.pids = {self.actor.tid: "self"}
 
@@ -596,7 +602,7 @@ class ModelTarget:
         if b"$" not in data:
             return data
         values: dict[str, object] = {"agent": _AGENT}
-        values |= {name: _descriptor(name) for name in (*self.actor.handles, *self.actor.others)}
+        values |= {name: descriptor(name) for name in (*self.actor.handles, *self.actor.others)}
         values |= {name: actor.tid for name, actor in self.actors.items()}
         for name in sorted(values, key=len, reverse=True):
             data = data.replace(b"$" + name.encode(), str(values[name]).encode())
@@ -604,12 +610,12 @@ class ModelTarget:
 
     # -- processes --------------------------------------------------------------------------------
 
-    def _named(self, name: str) -> _Actor:
+    def _named(self, name: str) -> Actor:
         if name not in self.actors:
             raise _StepError("NOHELPER")
         return self.actors[name]
 
-    def _state(self, actor: _Actor) -> str:
+    def _state(self, actor: Actor) -> str:
         task = self.table.find(actor.tid)
         return "gone" if task is None else "Z" if task.zombie else "S"
 
@@ -618,7 +624,7 @@ class ModelTarget:
         handles, others = actor.handles, actor.others
         if not thread:
             handles, others = dict(handles), dict(others)
-        self.actors[name] = replace(actor, tid=tid, handles=handles, others=others, status=_Actor.status, doomed=False)
+        self.actors[name] = replace(actor, tid=tid, handles=handles, others=others, status=Actor.status, doomed=False)
         self.pids[tid] = name
 
     def _do_fork(self, name: str) -> None:
@@ -654,7 +660,7 @@ class ModelTarget:
         self.actor.status = f"exit {status}"
         self._die(self.actor)
 
-    def _die(self, actor: _Actor) -> None:
+    def _die(self, actor: Actor) -> None:
         task = self.table.find(actor.tid)
         if task is None or task.zombie:
             return
@@ -674,11 +680,11 @@ class ModelTarget:
         for tid in self.table.threads(task.tgid):
             self.table.exit(tid)
 
-    def _stopped(self, actor: _Actor) -> bool:
+    def _stopped(self, actor: Actor) -> bool:
         """Whether a task stands still in a frozen cgroup."""
         return any(hierarchy.cgroup_of(actor.tid).frozen for hierarchy in self.kernel.hierarchies)
 
-    def _held(self, actor: _Actor) -> bool:
+    def _held(self, actor: Actor) -> bool:
         """Whether v1's freezer holds a task, against signals too."""
         return any(h.cgroup_of(actor.tid).frozen for h in self.kernel.hierarchies if not h.dfl)
 

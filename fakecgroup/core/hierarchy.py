@@ -486,6 +486,8 @@ class Hierarchy:
     def task_exited(self, tid: int) -> None:
         """Note that a task is dead: it is no longer listed, but a leader is charged until it is reaped."""
         self.membership.css_sets.exited(tid)
+        if self.membership.on_task is not None:
+            self.membership.on_task("exit", tid, tid, ())
         self.membership.moved_threads.discard(tid)
         cgroup = self._where.get(tid)
         if cgroup is None:
@@ -506,6 +508,8 @@ class Hierarchy:
     def task_reaped(self, tid: int) -> None:
         """Note that a dead task has been waited for."""
         self.membership.css_sets.freed(tid)
+        if self.membership.on_task is not None:
+            self.membership.on_task("reap", tid, tid, ())
         cgroup = self._where.pop(tid, None)
         if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
             self._charge(cgroup, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import ref
 
 from ..tasks.charges import MemoryCharges
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
 
 
+OnTask: TypeAlias = "Callable[[str, int, int, Sequence[Cgroup]], None]"
+"""Is told of a task and its process: "fork" with the cgroups that it starts in, "enter" for each task that starts in a
+cgroup or moves, "exit", "reap". The same may be told more than once."""
+
+
 class Membership:
     """What the hierarchies of one kernel share about their tasks: sets, accounts, threads, looks."""
 
@@ -43,6 +48,7 @@ class Membership:
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
         self.writes = 0  # to interface files: limits or places of tasks may have changed
         self.limits_tasks = False  # a pids.max was ever set
+        self.on_task: OnTask | None = None
         self.moved_threads: set[int] = set()  # threads in other cgroups than their leader
         self._makers: dict[int, int] = {}  # process -> the thread that is about to make a new one
         self._pinned: dict[int, list[list[int]]] = {}  # process -> its threads in the root of each hierarchy
@@ -140,6 +146,8 @@ class Membership:
 
     def entered(self, tid: int, tgid: int) -> None:
         """Note that a task has started or moved. Only lists of the unified hierarchy, the last one, need it."""
+        if self.on_task is not None:
+            self.on_task("enter", tid, tgid, ())
         if self.hierarchies[-1].dfl:
             self.css_sets.entered(tid, tgid, self.places(tid, tgid))
 
@@ -153,6 +161,8 @@ class Membership:
                     self.memory.start(task.tgid, cgroup)
             self.cpu.start(task.tgid, places)
             self.freeze(task.tgid)
+            if self.on_task is not None:
+                self.on_task("fork", task.tid, task.tgid, self.places(task.tid, task.tgid))
         for tgid in list(self._makers):
             self.adopt_threads(tgid)
         self._take_ends()

@@ -18,6 +18,7 @@ PAGES = [
     "docs/tutorials/first-plan.md",
     "docs/guides/mount.md",
     "docs/guides/faults.md",
+    "docs/guides/trace.md",
     "docs/guides/view.md",
     "docs/guides/fleet.md",
     "docs/guides/simulate.md",

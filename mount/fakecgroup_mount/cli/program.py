@@ -23,6 +23,7 @@ from fakecgroup_mount.host import daemon, procfs, shortage
 from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.logs import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
+from fakecgroup_mount.record.options import add_trace_options, open_trace
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
 from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
@@ -127,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
     add_workload_options(mounting)
     add_enforce_option(mounting)
     add_fault_options(mounting)
+    add_trace_options(mounting)
     group = mounting.add_argument_group("the mount")
     group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
     group.add_argument(
@@ -213,6 +215,24 @@ def parser() -> argparse.ArgumentParser:
         epilog="cgroup-engine explain --html and status --html write such a page with the reason of each value.",
     )
     viewing.fill = _fill_view
+    tracing = commands.add_parser(
+        "trace",
+        help="show what was recorded with --trace",
+        description="Shows the calls of a trace as strace does, and a summary: what was refused, who wrote what, "
+        "values that nobody read, and writes that changed nothing.",
+        epilog="Exit status 1 for a file that is no trace.",
+    )
+    tracing.fill = _fill_trace
+    replaying = commands.add_parser(
+        "replay",
+        help="make the calls of a trace on other kernels",
+        description="Makes the calls of a trace again, in their order, on kernels of the model, and shows which of "
+        "them each kernel answers otherwise: with another errno, or with another text of a file that is read. Counters "
+        "have no value in this.",
+        epilog="Exit status 1 where a kernel answers a call otherwise, or for a file that is no trace; 2 for an "
+        "unknown kernel.",
+    )
+    replaying.fill = _fill_replay
     controlling = commands.add_parser(
         "ctl",
         help="change what happens in a tree that is mounted",
@@ -283,6 +303,20 @@ def _fill_snapshot(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=snapshot.run)
 
 
+def _fill_trace(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import trace
+
+    trace.add_options(parser)
+    parser.set_defaults(run=trace.run)
+
+
+def _fill_replay(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import replay
+
+    replay.add_options(parser)
+    parser.set_defaults(run=replay.run)
+
+
 def _fill_ctl(parser: argparse.ArgumentParser) -> None:
     from fakecgroup_mount.cli import ctl
 
@@ -314,6 +348,8 @@ def _mount(options: argparse.Namespace) -> int:
             raise ValueError("--from: simulated processes take --transport native")
         if options.faults is not None and options.transport == "fusepy":
             raise ValueError("--faults: rules take --transport native")
+        if options.trace is not None and options.transport == "fusepy":
+            raise ValueError("--trace: calls are recorded with --transport native")
         vet_snapshot(options)
         workload = read_workload(options)
         kernel = make_kernel(options)
@@ -325,6 +361,7 @@ def _mount(options: argparse.Namespace) -> int:
     path = real_path(options.dir)
     shortage.require_descriptors()
     _make_way(path)
+    trace = open_trace(options)
     tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
     message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
 
@@ -338,13 +375,14 @@ def _mount(options: argparse.Namespace) -> int:
             workload=workload,
             enforce=options.enforce,
             faults=faults,
+            trace=trace,
         )
 
     if options.foreground:
         log_to_stderr()
         run(lambda: print(message, flush=True))
         return 0
-    daemon.start(run)
+    daemon.start(run, keep=() if trace is None else (trace.fd,))
     try:
         answered = call_in_child(lambda: bytes(os.path.isdir(path)), _PATIENCE)
     except OSError as error:

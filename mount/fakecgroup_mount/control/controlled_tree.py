@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakecgroup import Kernel
 from fakecgroup_mount.live.passing_time import PassingTime
+from fakecgroup_mount.record.tracing import Tracing
 
 if TYPE_CHECKING:
     from fakecgroup.faults import Faults
@@ -39,6 +40,7 @@ class ControlledTree:
     time: PassingTime
     injection: Injection
     enforcement: Enforced
+    tracing: Tracing
 
 
 class Asked(NamedTuple):

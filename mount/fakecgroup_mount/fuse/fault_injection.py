@@ -33,6 +33,7 @@ class FaultInjection:
 
         self._late = LateReplies(self._session.send)
         faults = Faults(self._kernel, delay=self._delay, panic=_die)
+        faults.on_firing = self._session.note_firing
         self._session.adopt_vfs(self._take_late)
         self.begun = True
         return faults

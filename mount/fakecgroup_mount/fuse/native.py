@@ -23,6 +23,7 @@ from errno import EAGAIN, ECONNABORTED, EINTR, EIO, ENODEV, ENOENT, ENOMEM
 from functools import partial
 from io import FileIO
 from struct import Struct
+from typing import TYPE_CHECKING, Any
 
 from fakecgroup import Caller, Kernel
 from fakecgroup.core.cgroup import Cgroup
@@ -33,11 +34,17 @@ from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Nodes
 from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Handler, Requests
+from fakecgroup_mount.fuse.traced_requests import TracedRequests
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import is_shortage, reply_errno
+from fakecgroup_mount.record.callers import Callers, Who
+from fakecgroup_mount.record.recorder import Recorder
+
+if TYPE_CHECKING:
+    from fakecgroup.faults.faults import Firing
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +84,9 @@ class Session:
         self._nodes = Nodes(kernel.vfs.root)
         self._modify_events = ModifyEvents(path, kernel, self._nodes.number_of)
         self._requests = Requests(fd, self._buffer, kernel, ids, self._nodes, self._modify_events)
-        self._handlers = self._requests.handlers()
+        self._answers = self._requests.handlers()
+        self._handlers = list(self._answers)  # what `serve` calls: the answers, or these as they are recorded
+        self._traced: TracedRequests | None = None
         find_device = partial(device_at, path) if device is None else lambda: device
         self._descriptors = Descriptors(find_device, self._requests.files.values)
         kernel.on_notify = self._notify
@@ -182,7 +191,34 @@ class Session:
             return answer
 
         for opcode in _TIMED:
-            self._handlers[opcode] = timed(self._handlers[opcode], after_changes if opcode in _CHANGING else None)
+            self._answers[opcode] = timed(self._answers[opcode], after_changes if opcode in _CHANGING else None)
+        self._use_handlers()
+
+    def observe(self, recorder: Recorder | None) -> None:
+        """From now on gives a recorder what is asked and answered; None ends that. The caller holds the lock."""
+        if self._traced is not None:
+            self._traced.close()
+            self._traced = None
+        if recorder is not None:
+            adopt = self._kernel.membership.adopt_forked
+
+            def meet(who: Who, told: dict[str, Any]) -> None:
+                adopt()  # so that its fork is told first
+                recorder.meet(who, told)
+
+            callers = Callers(self._processes.privileges, meet)
+            self._traced = TracedRequests(
+                recorder, callers, self._buffer, self._nodes, self._kernel.root, self._processes.find
+            )
+        self._use_handlers()
+
+    def _use_handlers(self) -> None:
+        traced = self._traced
+        self._handlers[:] = (
+            self._answers
+            if traced is None
+            else [traced.wrap(opcode, handler) for opcode, handler in enumerate(self._answers)]
+        )
 
     def adopt_vfs(self, takes_late: Callable[[bytes], bool]) -> None:
         """From now on uses the model's system calls as they are now, and asks `takes_late` about each reply.
@@ -191,6 +227,11 @@ class Session:
         """
         self._requests.adopt_vfs()
         self._takes_late = takes_late
+
+    def note_firing(self, firing: Firing) -> None:
+        """A rule of a fault has fired in the present request."""
+        if self._traced is not None:
+            self._traced.note_firing(firing)
 
     def send(self, reply: bytes) -> None:
         """Sends a reply from another thread. Raises OSError where nobody waits for it any more."""

@@ -29,6 +29,8 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
+from fakecgroup_mount.record.options import TraceFile
+from fakecgroup_mount.record.tracing import traced
 from fakecgroup_mount.release.agents import ReleaseAgents
 from fakecgroup_mount.workload_options import NO_WORKLOAD, WorkloadOptions
 
@@ -46,12 +48,14 @@ def serve(
     workload: WorkloadOptions = NO_WORKLOAD,
     enforce: frozenset[str] = frozenset(),
     faults: FaultOptions = NO_FAULTS,
+    trace: TraceFile | None = None,
 ) -> None:
     """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
     `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's.
-    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail. Over
-    fusepy there is no workload, no control socket, no fault, and nothing is enforced.
+    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail, `trace` is
+    a file for what programs do. Over fusepy there is no workload, no control socket, no fault, no trace, and nothing is
+    enforced.
 
     Raises MountError if it cannot be mounted.
     """
@@ -70,7 +74,7 @@ def serve(
         if transport == "fusepy":
             _serve_fusepy(path, kernel, ids, processes, everyone, ready)
         else:
-            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce, faults)
+            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce, faults, trace)
     finally:
         processes.release()
 
@@ -86,6 +90,7 @@ def _serve_native(
     workload: WorkloadOptions,
     enforce: frozenset[str],
     faults: FaultOptions,
+    trace: TraceFile | None,
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
@@ -95,8 +100,11 @@ def _serve_native(
     injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests) as enforcement,
+        traced(kernel, session.lock, "fakecgroup mount", [session], trace) as tracing,
         controlled(
-            runtime_directory(), device_at(path) or "", ControlledTree(kernel, time, injection, enforcement)
+            runtime_directory(),
+            device_at(path) or "",
+            ControlledTree(kernel, time, injection, enforcement, tracing),
         ) as control,
     ):
         session.tell_control_socket(control)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
@@ -23,11 +23,12 @@ def log_path() -> Path:
     return Path(state) / "fakecgroup" / "daemon.log"
 
 
-def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None) -> int:
+def start(run: Callable[[Callable[[], None]], None], *, keep: Collection[int] = ()) -> int:
     """Runs `run(ready)` in a daemon; returns its pid once it has called `ready`.
 
     The daemon has its own session, / as working directory and /dev/null as standard files. Of our descriptors it keeps
-    only `keep`, so that nobody waits for it. Raises MountError with the daemon's message if it fails before `ready`.
+    only those in `keep`, so that nobody waits for it. Raises MountError with the daemon's message if it fails before
+    `ready`.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -56,7 +57,7 @@ def start(run: Callable[[Callable[[], None]], None], *, keep: int | None = None)
     return int(said[1:])
 
 
-def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int | None) -> int:
+def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: Collection[int]) -> int:
     """Runs the daemon; returns its exit status."""
     heard = False
 
@@ -74,7 +75,7 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: int |
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         for fd in map(int, os.listdir("/proc/self/fd")):
-            if fd > 2 and fd not in (writing, keep):
+            if fd > 2 and fd not in (writing, *keep):
                 try:
                     os.close(fd)
                 except OSError:

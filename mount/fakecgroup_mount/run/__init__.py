@@ -34,6 +34,7 @@ Of the server and of the daemon behind a mount:
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
+    Recorder._write            writes a trace, with --trace
     LateReplies._serve         sends replies that a rule of faults delays, once there was one
     Enforcement._enforce       looks at real processes, holds and kills, with --enforce
     TracedHolds._bury          waits for processes that were killed while they were held

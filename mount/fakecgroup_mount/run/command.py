@@ -15,6 +15,7 @@ from fakecgroup_mount.calls.told_affinities import real_cpus
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
 from fakecgroup_mount.host.shortage import require_descriptors
+from fakecgroup_mount.record.options import add_trace_options, open_trace
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
 from fakecgroup_mount.run.shown_machine import directories, shown_machine
@@ -35,6 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_workload_options(parser)
     add_enforce_option(parser)
     add_fault_options(parser)
+    add_trace_options(parser)
     parser.set_defaults(hugepages=frozenset(HUGE_PAGES) | _own_huge_pages())
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
@@ -69,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
         parts,
         options.enforce,
         faults,
+        open_trace(options),
     )
 
 

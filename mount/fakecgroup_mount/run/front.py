@@ -16,6 +16,7 @@ from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
 from fakecgroup_mount.fuse.daemons import is_stopped
 from fakecgroup_mount.host import daemon
 from fakecgroup_mount.host.shortage import explained
+from fakecgroup_mount.record.options import TraceFile
 from fakecgroup_mount.run import server
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
@@ -42,11 +43,12 @@ def run(
     parts: frozenset[str] = frozenset(),
     enforce: frozenset[str] = frozenset(),
     faults: FaultOptions = NO_FAULTS,
+    trace: TraceFile | None = None,
 ) -> int:
     """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
     Processes that the command has left running are killed. `enforce` are controllers whose limits act on processes,
-    `faults` are rules that make requests fail.
+    `faults` are rules that make requests fail, `trace` is a file for what is done.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -64,8 +66,9 @@ def run(
                     parts=parts,
                     enforce=enforce,
                     faults=faults,
+                    trace=trace,
                 ),
-                keep=theirs.fileno(),
+                keep=(theirs.fileno(),) if trace is None else (theirs.fileno(), trace.fd),
             )
         front, child = socket.socketpair()
         with front:

@@ -36,6 +36,8 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
+from fakecgroup_mount.record.options import TraceFile
+from fakecgroup_mount.record.tracing import traced
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
@@ -94,12 +96,14 @@ def serve(
     parts: frozenset[str],
     enforce: frozenset[str] = frozenset(),
     faults: FaultOptions = NO_FAULTS,
+    trace: TraceFile | None = None,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
     `parts` of the stated machine differ from the real one.
-    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail.
+    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail, `trace` is
+    a file for what programs do.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -134,7 +138,8 @@ def serve(
     injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
-        controlled(sockets, tree.device, ControlledTree(kernel, time, injection, enforcement)) as control,
+        traced(kernel, session.lock, "fakecgroup run", [session], trace) as tracing,
+        controlled(sockets, tree.device, ControlledTree(kernel, time, injection, enforcement, tracing)) as control,
     ):
         session.tell_control_socket(control)
         collect_seldom()

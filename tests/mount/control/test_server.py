@@ -19,6 +19,7 @@ from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.control.server import ControlServer
 from fakecgroup_mount.live.passing_time import PassingTime
+from fakecgroup_mount.record.tracing import Tracing
 
 from ..conftest import OTHER_UID, needs_root
 
@@ -47,7 +48,8 @@ def tree() -> ControlledTree:
     processes = JoinedProcesses(ProcessTable())
     kernel = Kernel(processes=processes)
     time = PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0)
-    return ControlledTree(kernel, time, Unused(), NothingEnforced())
+    tracing = Tracing(kernel, time.lock, "a test", [])
+    return ControlledTree(kernel, time, Unused(), NothingEnforced(), tracing)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fakecgroup_mount import run
 PACKAGE = Path(fakecgroup_mount.__file__).parent
 DRAWING = run.__doc__ or ""
 THREADS, LOCKS = DRAWING.partition("\nThreads\n")[2].split("\nLocks\n")
-ROOMS = ("host", "seccomp", "release", "enforce", "live", "control", "fuse", "calls", "run")
+ROOMS = ("host", "seccomp", "release", "enforce", "live", "record", "control", "fuse", "calls", "run")
 A_LOCK = ("Lock", "RLock", "Condition")
 STARTS_THREADS = "shortage.require_threads"  # threads that try whether there can be some
 
