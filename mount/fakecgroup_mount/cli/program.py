@@ -193,8 +193,8 @@ def parser() -> argparse.ArgumentParser:
         description="Plays a scenario: makes its cgroups, lets its simulated processes use CPU time as the limits "
         "allow, writes what it says, and looks whether what it expects holds. Time is virtual: an hour takes a moment, "
         "and the same scenario and seed give the same output. Needs no root, no FUSE and no other machine.",
-        epilog="CPU time, throttling and CPU pressure are simulated; memory and IO are not yet. Exit status 1 where an "
-        "expectation does not hold, 2 for a wrong scenario.",
+        epilog="CPU time, throttling, memory, huge pages, IO, pressure and the OOM killer are simulated. Exit status 1 "
+        "where an expectation does not hold, 2 for a wrong scenario.",
     )
     simulating.fill = _fill_simulate
     taking = commands.add_parser(
