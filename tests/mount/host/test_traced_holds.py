@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -62,7 +63,8 @@ class Program(subprocess.Popen[str]):
         self.first = self.stdout.readline()
 
     def __exit__(self, *error: Any) -> None:
-        self.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)  # Popen.kill would take a stop of ours for its end
         super().__exit__(*error)
 
 
