@@ -17,7 +17,8 @@ def add_enforce_option(parser: argparse.ArgumentParser) -> None:
         default=frozenset(),
         metavar="LIST",
         help=f"limits that act on real processes: all, none (default), or of {', '.join(ENFORCEABLE)}; memory: over "
-        "memory.max the OOM killer's choice gets SIGKILL; cpu: over cpu.max processes stop until the next period",
+        "memory.max the OOM killer's choice gets SIGKILL; cpu: over cpu.max processes wait for the next period, and "
+        "busy groups share the CPUs by cpu.weight",
     )
 
 

@@ -1,40 +1,85 @@
-"""A real process whose CPU time is limited, and the groups with a quota that it is in."""
+"""A real process whose CPU time is limited, and the groups with a quota that it is in. Times are ns."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from fakecgroup.controllers.cpu.css import Cpu
+from fakecgroup.simulation.cpu_pressure import Piece
 from fakecgroup_mount.enforce.quota import Quota
+from fakecgroup_mount.enforce.shares import Contestant
+from fakecgroup_mount.host.usage import waited
+
+_ENOUGH = 10_000_000  # of an interval in which a process was not held: what it wants is measured in that
 
 
 @dataclass(slots=True, eq=False)
 class Runner:
-    """A process, and its CPU `clock` (ns) at the last look.
+    """A process, and its CPU `clock` at the last look. `start` is its start time in /proc/PID/stat.
 
-    `limited` are the groups with a quota here and above. `start` is its start time in /proc/PID/stat. It is `lively` if
-    it ran between the last two looks at all, and `spared` if it is never held. So many of its threads are `held`.
+    `limited` are the groups with a quota here and above. As a `contestant` it competes with those of other groups. It
+    is `lively` if it ran between the last two looks at all. So many of its threads are `held`, `since` a time.
     """
 
     tgid: int
     start: str
     clock: int
-    spared: bool
+    contestant: Contestant
     limited: list[Limited] = field(default_factory=list)
     lively: bool = True
     held: int = 0
+    since: int = 0
+    stood: int = 0  # since it was last measured: held, as a whole
+    stood_threads: int = 0  # the same, summed over its threads
+    measured_clock: int = 0
+    measured_wait: int | None = None
+
+    def __post_init__(self) -> None:
+        self.measured_clock = self.clock
+
+    @property
+    def throttled(self) -> bool:
+        """Whether it has to wait for a quota."""
+        return any(one.quota.group.throttled for one in self.limited)
 
     @property
     def waits(self) -> bool:
-        """Whether it has to wait for a quota."""
-        return any(one.quota.group.throttled for one in self.limited)
+        """Whether it has to wait, for a quota or for others."""
+        return self.contestant.waits or self.throttled
+
+    def now_held(self, threads: int, now: int) -> None:
+        """Takes how many of its threads are held from now on."""
+        if self.held:
+            self.stood += now - self.since
+            self.stood_threads += self.held * (now - self.since)
+        self.held, self.since = threads, now
+
+    def measure(self, now: int, passed: int) -> Piece | None:
+        """What it did in the time that has `passed` until now; None for nothing. Sets the contestant's demand."""
+        self.now_held(self.held, now)
+        used, self.measured_clock = self.clock - self.measured_clock, self.clock
+        stood, stood_threads, self.stood, self.stood_threads = self.stood, self.stood_threads, 0, 0
+        if not used and not stood and not self.lively:
+            self.contestant.demand = 0.0
+            return None
+        threads, total = waited(self.tgid)
+        wait = max(0, total - self.measured_wait) if self.measured_wait is not None else 0
+        self.measured_wait = total
+        if passed - stood > _ENOUGH:
+            known, wanted = self.contestant.demand, min((used + wait) / (passed - stood), float(threads))
+            self.contestant.demand = max(wanted, (wanted + known) / 2)
+        wait += stood_threads
+        if not used + wait:
+            return None
+        return Piece(used, used + wait, wait, max(1, math.ceil((used + wait) / passed - 0.1)))
 
 
 @dataclass(slots=True, eq=False)
 class Limited:
     """A group with a quota and its processes.
 
-    `used` are the ns of those that `ran` since its last look. The next is `due` at a time (ns), or when somebody runs.
+    `used` are the ns of those that `ran` since its last look. The next is `due` at a time, or when somebody runs.
     """
 
     css: Cpu
@@ -43,7 +88,7 @@ class Limited:
     used: int = 0
     ran: set[Runner] = field(default_factory=set)
     due: int | None = 0
-    counted: int = 0  # ns, by looks
-    accounted: int = 0  # ns by the cgroup's account when looks began
-    corrected: int = 0  # ns of their difference
-    corrections: int = 0  # `CpuLimits` had seen so many changes of processes at the last correction
+    counted: int = 0  # by looks
+    accounted: int = 0  # by the cgroup's account when looks began
+    corrected: int = 0  # their difference
+    corrections: int = 0  # `CpuGroups` had seen so many changes at the last correction

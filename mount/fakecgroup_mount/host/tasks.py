@@ -74,8 +74,7 @@ def processes() -> list[int]:
 
 def newest_pid() -> int:
     """The last field of /proc/loadavg (proc(5))."""
-    with open("/proc/loadavg", "rb", buffering=0) as file:
-        return int(file.read(256).rsplit(maxsplit=1)[1])
+    return int(text_of("/proc/loadavg").rsplit(maxsplit=1)[1])
 
 
 def is_live(tid: int) -> bool:
@@ -85,11 +84,7 @@ def is_live(tid: int) -> bool:
 
 def state(tid: int) -> str:
     """The state letter of /proc/TID/stat; "" if the thread is gone."""
-    try:
-        with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
-            return file.read(512).rpartition(b")")[2][1:2].decode()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    return text_of(f"/proc/{tid}/stat").rpartition(b")")[2][1:2].decode()
 
 
 def pending_stops(tgid: int) -> list[signal.Signals]:

@@ -167,6 +167,16 @@ def thread_cpu(tid: int) -> int:
     return int(run)
 
 
+def waited(tgid: int) -> tuple[int, int]:
+    """How many threads a process has, and the ns that they have waited for a CPU (/proc/TID/schedstat)."""
+    try:
+        tids = os.listdir(f"/proc/{tgid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0, 0
+    found = [text_of(f"/proc/{tgid}/task/{tid}/schedstat").split() for tid in tids]
+    return len(tids), sum(int(fields[1]) for fields in found if len(fields) > 1)
+
+
 def cpu_clock(tgid: int) -> int | None:
     """ns that all threads of a process have run; None if it is gone."""
     return _clock(tgid, _SCHED)
@@ -251,8 +261,11 @@ def _numbers(path: str, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
 def text_of(path: str) -> bytes:
     """The first 64 KiB of a file in /proc; empty if it is gone or we may not read it."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(1 << 16)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a file object would cost as much as the read
+        try:
+            return os.read(file, 1 << 16)
+        finally:
+            os.close(file)
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return b""
 

@@ -142,3 +142,35 @@ def test_a_shell_keeps_its_terminal_while_its_job_is_held_and_ctrl_z_stops_the_j
     terminal.say("\x03")
     terminal.hear("ended|now> $")
     assert ("Stopped" in before, "Stopped" in stopped) == (False, True)
+
+
+COMPETE = """
+import os, signal, time
+CGROUP, WEIGHTS = "/sys/fs/cgroup/", (100, 300, 600)
+open(CGROUP + "cgroup.subtree_control", "w").write("+cpu")
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+children = []
+for weight in WEIGHTS:
+    os.mkdir(f"{CGROUP}{weight}")
+    open(f"{CGROUP}{weight}/cpu.weight", "w").write(str(weight))
+    children.append(os.fork())
+    if not children[-1]:
+        open(f"{CGROUP}{weight}/cgroup.procs", "w").write("0")
+        while True: pass
+def used():
+    return [int(open(f"{CGROUP}{weight}/cpu.stat").readline().split()[1]) for weight in WEIGHTS]
+until = time.monotonic() + 80
+while min(used()) < 50_000 and time.monotonic() < until: time.sleep(0.1)
+before = used()
+while sum(used()) - sum(before) < 5_000_000 and time.monotonic() < until: time.sleep(0.1)
+grown = [after - first for first, after in zip(before, used())]
+for child in children: os.kill(child, signal.SIGKILL)
+print(*(part / sum(grown) for part in grown))
+print(*(int(open(f"{CGROUP}{weight}/cpu.pressure").readline().split("total=")[1]) > 1_000_000 for weight in WEIGHTS))
+"""
+
+
+def test_busy_groups_share_a_cpu_by_their_weights_and_those_that_wait_are_under_pressure(sandboxed: Sandboxed) -> None:
+    parts, pressed = said(sandboxed(f"'{sys.executable}' -S -c '{COMPETE}'", enforce="cpu")).splitlines()
+    assert [float(part) for part in parts.split()] == pytest.approx([0.1, 0.3, 0.6], rel=0.2)
+    assert pressed == "True True True"
