@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+    repository = Path(__file__).resolve().parents[1]
+    sys.path[1:1] = [str(repository), str(repository / "mount")]  # in another release's root nothing is installed
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -6,7 +6,7 @@ These are the rules alone. The sandbox of `fakecgroup run` finds out who asks an
     simulated_tasks               /proc/PID/stat, status and others, of simulated processes
     machine_files, memory_fields  /proc/meminfo, vmstat, swaps, /proc/pressure
     cpu_texts, cpu_lists          /proc/cpuinfo, stat, uptime, the CPUs in /proc/PID/status
-    sysfs                         /sys/devices/system/cpu and node
+    sysfs, online_files           /sys/devices/system/cpu and node
     affinities                    sched_setaffinity(2), sched_getaffinity(2)
     mountinfo                     /proc/PID/mountinfo, mounts, mountstats
     subsystems                    the controllers by the names that /proc/cgroups and v1 mounts give them

@@ -23,8 +23,8 @@ _ASKED = (
 
 
 def is_simulated(tid: int) -> bool:
-    """True for the number of a simulated process."""
-    return tid >= FIRST_SIMULATED
+    """True for a number that a simulated process may have."""
+    return FIRST_SIMULATED <= tid < 2 * FIRST_SIMULATED
 
 
 class JoinedProcesses:
@@ -137,9 +137,9 @@ class JoinedProcesses:
         """That of the machine; simulated processes do not run on it."""
         return self._host.machine_cpu() if self._entered is None else ()
 
-    def machine_memory(self) -> MemoryUse:
-        simulated = self.simulated.machine_memory()
-        return self._host.machine_memory().plus(simulated) if self._entered is None else simulated
+    def machine_memory(self) -> MemoryUse | None:
+        """None: simulated processes live on a machine of their own, where the tree's processes alone use memory."""
+        return None if self._entered is None else self.simulated.machine_memory()
 
     def machine_faults(self) -> Faults:
         return self._host.machine_faults() if self._entered is None else Faults()

@@ -109,8 +109,8 @@ class Processes(Protocol):
     def machine_cpu(self) -> Sequence[CpuTime]:
         """CPU time of the whole machine, by CPU; empty if nobody counts it."""
 
-    def machine_memory(self) -> MemoryUse:
-        """Memory of the whole machine."""
+    def machine_memory(self) -> MemoryUse | None:
+        """Memory of the whole machine; None for what the processes in the tree's cgroups have charged."""
 
     def machine_faults(self) -> Faults:
         """Page faults of the whole machine."""

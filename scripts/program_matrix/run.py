@@ -17,7 +17,18 @@ from .program import Program, Step
 from .release import this_release
 
 PATIENCE = 90.0  # seconds for all steps of a program
-_IN_RUN = ("sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && cd /run && exec "$@"', "sh")
+_EMPTY_RUN = """
+set -e
+mount -t tmpfs -o mode=755 tmpfs /mnt
+if [ -d /run/fakecgroup ]; then # the control sockets of root's trees
+    mkdir /mnt/fakecgroup
+    mount --bind /run/fakecgroup /mnt/fakecgroup
+fi
+mount --no-mtab --move /mnt /run
+cd /run
+exec "$@"
+"""
+_IN_RUN = ("sh", "-c", _EMPTY_RUN, "sh")
 _BEGIN, _END = "\036", "\037"
 
 

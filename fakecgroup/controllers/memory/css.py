@@ -149,7 +149,9 @@ class Memory(Css):
         """Memory of the processes here and below now; in the root, of the whole machine."""
         if self.parent is None:
             self.settle()
-            return self.cgroup.hierarchy.processes.machine_memory()
+            used = self.cgroup.hierarchy.processes.machine_memory()
+            if used is not None:
+                return used
         self.cgroup.hierarchy.membership.count_memory(self.cgroup)
         self.settle()
         return self.last_used

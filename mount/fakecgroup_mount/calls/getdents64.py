@@ -1,4 +1,4 @@
-"""getdents64(2) of /proc: simulated processes follow the real ones.
+"""getdents64(2) of /proc: real processes outside of the sandbox are left out, simulated processes follow the others.
 
 Which of them come next is in the position of the open file, as for a kernel.
 """
@@ -18,6 +18,7 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Later
 from fakecgroup_mount.seccomp.process import signed, thread_group
+from fakecgroup_mount.seccomp.user_namespaces import Inside, namespace_of
 
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 _OURS = 0x70000000  # a position behind all real processes, and before the longest file of /proc (MAX_NON_LFS)
@@ -29,11 +30,12 @@ _POSITION = re.compile(r"^pos:\s+(\d+)$", re.M)
 
 
 class Getdents64Call:
-    """Lists /proc, of our own pid namespace, with simulated processes."""
+    """Lists /proc, of our own pid namespace, for the sandbox of process `first`."""
 
-    def __init__(self, tree: MountedTree, processes: JoinedProcesses) -> None:
+    def __init__(self, tree: MountedTree, processes: JoinedProcesses, first: int) -> None:
         self._tree = tree
         self._processes = processes
+        self._sandbox = namespace_of(first)
 
     def getdents64(self, call: Call) -> Answer | Later:
         """Of any other directory the kernel itself answers."""
@@ -54,20 +56,25 @@ class Getdents64Call:
         shared = _shared(call.tid, fd)
         try:
             position = _position(shared)
-            if position < _OURS:
-                buffer = create_string_buffer(size)
-                real = syscalls.syscall("getdents64", shared, buffer, size)
-                if real:
-                    call.memory.write(call.tid, call.arguments[1], buffer.raw[:real])
-                    return real
-                position = _OURS
-            data, position = self._entries(position, size)
-            os.lseek(shared, position, os.SEEK_SET)
+            data = self._real_entries(shared, size) if position < _OURS else b""
+            if not data:
+                data, position = self._entries(max(position, _OURS), size)
+                os.lseek(shared, position, os.SEEK_SET)
         finally:
             os.close(shared)
         if data:
             call.memory.write(call.tid, call.arguments[1], data)
         return len(data)
+
+    def _real_entries(self, fd: int, size: int) -> bytes:
+        """The next entries of the kernel's that are shown; empty behind the last one. Raises OSError."""
+        inside, shown = Inside(self._sandbox), b""
+        buffer = create_string_buffer(size)
+        while not shown and (length := syscalls.syscall("getdents64", fd, buffer, size)):
+            for name, entry in _split(buffer.raw[:length]):
+                if not name.isdigit() or (name.decode() in inside and int(name) != os.getpid()):
+                    shown += entry
+        return shown
 
     def _entries(self, position: int, size: int) -> tuple[bytes, int]:
         """The entries from a position on that have room, and the position behind them."""
@@ -85,6 +92,16 @@ class Getdents64Call:
         with self._tree.lock:
             pids = sorted(self._processes.simulated.all())
         return (pid for pid in pids if _behind(pid) > position)
+
+
+def _split(entries: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Each entry with its name."""
+    at = 0
+    while at < len(entries):
+        length = _ENTRY.unpack_from(entries, at)[2]
+        entry = entries[at : at + length]
+        yield entry[_ENTRY.size :].partition(b"\0")[0], entry
+        at += length
 
 
 def _behind(pid: int) -> int:

@@ -83,12 +83,14 @@ class SimulatedFiles:
         """The bytes that all cgroups use if there are simulated processes, else those that the real machine uses, as in
         the memory.stat of a root.
         """
-        hierarchies = self._tree.kernel.hierarchies
-        if not self.begun:
-            return self._processes.machine_memory()
         with self._tree.lock:
             self._time.catch_up()
-            counting = next((one for one in hierarchies if one.counts_memory), hierarchies[-1])
+            used = self._processes.machine_memory()
+            if used is not None:
+                return used
+            kernel = self._tree.kernel
+            counting = next((one for one in kernel.hierarchies if one.counts_memory), kernel.hierarchies[-1])
+            kernel.membership.count_memory(counting.root)
             return counting.root.memory
 
     def text_of_machine(self, name: bytes) -> bytes | None:

@@ -85,7 +85,7 @@ def handlers(
         "lstat": stats.lstat,
         "newfstatat": stats.newfstatat,
         "statx": stats.statx,
-        "getdents64": Getdents64Call(tree, simulated[0]).getdents64,
+        "getdents64": Getdents64Call(tree, simulated[0], first).getdents64,
         "fork": forks.fork,
         "vfork": forks.fork,
         "clone": forks.clone,

@@ -64,7 +64,11 @@ TRAPPED_CALLS = {
     "open": TrappedCall("open", _PROC, When(1, 0, WRITES_OR_DIRECTORY)),  # not on arm64
     "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY)),
     "openat2": TrappedCall("open", _PROC),
-    "getdents64": TrappedCall("getdents64", "A list of `/proc` has simulated processes too.", part=WORKLOAD),
+    "getdents64": TrappedCall(
+        "getdents64",
+        "A list of `/proc` has simulated processes, and of real ones the sandbox's alone.",
+        part=WORKLOAD,
+    ),
     "stat": TrappedCall("stat", _STAT, part=WORKLOAD),  # not on arm64
     "lstat": TrappedCall("stat", _STAT, part=WORKLOAD),  # not on arm64
     "newfstatat": TrappedCall("stat", _STAT, part=WORKLOAD),

@@ -6,6 +6,7 @@ import os
 from fcntl import ioctl
 
 from fakecgroup.credentials.caller import OWN_NUMBERS, Numbers
+from fakecgroup.tasks.joined_processes import is_simulated
 
 _NS_GET_PARENT = 0xB702
 _NS_GET_PID_FROM_PIDNS = 0x8004B706  # Linux 6.11
@@ -33,7 +34,10 @@ def pid_namespace_of_proc(proc: str, tid: int) -> Numbers:
 
 
 class PidNamespace:
-    """The pid namespace of a thread, or the one `levels` above it. `namespace` is its inode number."""
+    """The pid namespace of a thread, or the one `levels` above it. `namespace` is its inode number.
+
+    A simulated process is in no namespace. It has the same number in each, which no other process can have.
+    """
 
     def __init__(self, reader: int, levels: int = 0) -> None:
         self.namespace = _above(reader, levels)
@@ -43,6 +47,8 @@ class PidNamespace:
 
     def number(self, tid: int) -> int:
         """The number that a thread of ours has in this namespace; 0 if it has none."""
+        if is_simulated(tid):
+            return tid
         found = nspid(tid)
         if len(found) < self._depth or _above(tid, len(found) - self._depth) != self.namespace:
             return 0
@@ -50,6 +56,8 @@ class PidNamespace:
 
     def tid(self, number: int) -> int:
         """Our number of the thread with this number in the namespace; 0 without one."""
+        if is_simulated(number):
+            return number
         try:
             fd = _open_above(self._reader, self._levels)
         except OSError:

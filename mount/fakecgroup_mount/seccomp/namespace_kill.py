@@ -8,7 +8,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
+from fakecgroup_mount.seccomp.user_namespaces import Inside, NamespaceId
 
 _ROUNDS = 1000  # then a process that forks faster than it is found is left alone
 _LONG = 20  # rounds until `free` is called
@@ -41,15 +41,15 @@ def kill_namespace(namespace: NamespaceId, free: Callable[[], None] = lambda: No
 
 def processes_inside(namespace: NamespaceId) -> Iterator[tuple[int, int]]:
     """Each living process in the namespace but this one, with a pidfd that the caller closes."""
-    known = {namespace: True}
+    inside = Inside(namespace)
     for name in os.listdir("/proc"):
-        if not name.isdecimal() or int(name) == os.getpid() or not _is_inside(name, known):
+        if not name.isdecimal() or int(name) == os.getpid() or name not in inside:
             continue
         try:
             pidfd = os.pidfd_open(int(name))
         except OSError:
             continue
-        if not _has_ended(pidfd) and _is_inside(name, known):  # the pid may be another process's by now
+        if not _has_ended(pidfd) and name in inside:  # the pid may be another process's by now
             yield int(name), pidfd
         else:
             os.close(pidfd)
@@ -60,18 +60,3 @@ def _has_ended(pidfd: int, wait: int = 0) -> bool:
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
     return bool(poller.poll(wait))
-
-
-def _is_inside(pid: str, known: dict[NamespaceId, bool]) -> bool:
-    """Whether a process is in or below a namespace that `known` maps to True. Adds its own namespace to `known`."""
-    try:
-        own = namespace_of(pid)
-        return known[own] if own in known else _is_below(pid, known)
-    except OSError:
-        return False
-
-
-def _is_below(pid: str, known: dict[NamespaceId, bool]) -> bool:
-    """Whether one of its namespaces is `known` as True. Raises OSError."""
-    above = list(lineage(pid))
-    return known.setdefault(above[0], any(known.get(namespace, False) for namespace in above))

@@ -22,6 +22,24 @@ def lineage(pid: int | str) -> Iterator[NamespaceId]:
     return _upwards(os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC))
 
 
+class Inside:
+    """The processes in a user namespace and in those below it, for one look at all: it remembers namespaces."""
+
+    def __init__(self, namespace: NamespaceId) -> None:
+        self._known = {namespace: True}
+
+    def __contains__(self, pid: str) -> bool:
+        try:
+            own = namespace_of(pid)
+            return self._known[own] if own in self._known else self._is_below(pid)
+        except OSError:
+            return False
+
+    def _is_below(self, pid: str) -> bool:
+        above = list(lineage(pid))
+        return self._known.setdefault(above[0], any(self._known.get(namespace, False) for namespace in above))
+
+
 def owners(pid: int | str, kind: str) -> Iterator[NamespaceId]:
     """The user namespace that owns a process's namespace of a kind such as "cgroup", and its ancestors up to our own;
     empty if the owner is above our own. Raises OSError: no such process.

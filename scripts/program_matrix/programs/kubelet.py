@@ -1,4 +1,6 @@
-"""A kubelet with containerd and static pods: the node in examples/kubelet (docs/guides/kubelet.md)."""
+"""A kubelet with containerd: the node in examples/kubelet (docs/guides/kubelet.md), with static pods, and with pods of
+which simulated processes take the node's memory.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .. import plain_user
 from ..program import Program, Step
@@ -20,6 +23,9 @@ _STATUS = f"""PYTHONPATH={plain_user.REPOSITORY}/engine:{_PACKAGES} {sys.executa
     --root /sys/fs/cgroup --config {_NODE / "kubelet.yaml"} pods.json"""
 _POD = "pod0aa1a5e2-0b3f-4d0e-8f31-00000000000"
 """All of a pod's cgroup but for the last digit."""
+
+_CROWD = Path(__file__).with_name("evicted_pod.py")
+_NODE_OF_CROWD = Path(__file__).with_name("crowded_node.yaml")
 
 _WAIT = 'wait_for() { for i in $(seq 300); do eval "$1" && return; sleep 0.1; done; echo "never: $1"; }'
 
@@ -79,16 +85,45 @@ def _steps(layout: str) -> Sequence[Step]:
     ]
 
 
+def _eviction(layout: str) -> Sequence[Step]:
+    return [
+        Step(
+            "kubelet --config kubelet.yaml (evictionHard memory.available 100Mi)",
+            "of three pods it evicts the one that grows beyond its request, soon after the threshold; then the "
+            "pod's simulated processes and its cgroups are gone",
+            f"{sys.executable} {_CROWD}",
+            r"evicted: burstable\nalive: besteffort guaranteed\navailable again: True\n"
+            r"(1?\d\.\d) s until it was evicted, .* s until its container was gone",
+            pattern=True,
+        ),
+    ]
+
+
+_NEEDS = ("kubelet", "containerd", "ctr", "runc", "busybox", "ip", "curl")
+_ALSO = ("containerd", "runc", "busybox-static", "iproute2", "curl")
+
 PROGRAMS = (
     Program(
         "kubelet",
         "",
-        ("kubelet", "containerd", "ctr", "runc", "busybox", "ip", "curl"),
+        _NEEDS,
         _steps,
-        also=("containerd", "runc", "busybox-static", "iproute2", "curl"),
+        also=_ALSO,
         inside=(str(_NODE / "node"),),
         options=(),
         missing=lambda: "" if _PACKAGES else "cgroup-engine is not set up here, as scripts/test does it",
+        version=_version,
+        many_users=True,
+    ),
+    Program(
+        "kubelet-eviction",
+        "",
+        (*_NEEDS, "python3"),
+        _eviction,
+        layouts=("v2",),
+        also=(*_ALSO, "python3-yaml"),
+        inside=("env", f"PODS={_NODE / 'crowded'}", str(_NODE / "node")),
+        options=("--workload", str(_NODE_OF_CROWD)),
         version=_version,
         many_users=True,
     ),

@@ -29,15 +29,17 @@ def _systemd_oomd(layout: str) -> Sequence[Step]:
             printf '[OOM]\\n%s\\n%s\\n' "$limit" "$duration" >systemd/oomd.conf.d/a.conf
             python3 {_MANAGED} /run/systemd/io.system.ManagedOOM /app.slice=ManagedOOMMemoryPressure &
             until [ -e systemd/io.system.ManagedOOM ]; do sleep 0.05; done
+            ln -s io.system.ManagedOOM systemd/io.systemd.ManagedOOM # as 257 calls it
             SYSTEMD_LOG_TARGET=console {_OOMD} >log 2>&1 & oomd=$!
             over() {{ awk '/full/ {{ split($2, a, "="); exit !(a[2] > 35) }}' {_SLICE}/memory.pressure; }}
             until over; do sleep 0.05; done; since=$(date +%s%3N)
             until grep -q 'populated 0' {_SLICE}/hog.service/cgroup.events; do sleep 0.05; done
             took=$(($(date +%s%3N) - since))
             if [ $took -gt 2900 ] && [ $took -lt 6000 ]; then echo in time; else cat log {_SLICE}/memory.pressure; fi
-            kill $oomd; grep -o 'Killed .* due to memory pressure for /app.slice' log || cat log
+            until grep -q 'due to memory pressure' log; do sleep 0.05; done
+            kill $oomd; sed -nE 's/^(Killed|Marked) (\\S+) .*for (\\S+) being.*/killed \\2 for \\3/p' log
             cat /proc/$(cat {_SLICE}/idle.service/cgroup.procs)/comm""",
-            "in time\nKilled /app.slice/hog.service due to memory pressure for /app.slice\nidle",
+            "in time\nkilled /app.slice/hog.service for /app.slice\nidle",
         ),
     ]
 
@@ -69,6 +71,8 @@ def _earlyoom_version() -> str:
     return found[1] if found else ""
 
 
+_ALSO = ("python3-yaml",)  # for fakecgroup itself, to read a scenario
+
 PROGRAMS = (
     Program(
         "systemd-oomd",
@@ -76,6 +80,7 @@ PROGRAMS = (
         ("python3", "awk"),
         _systemd_oomd,
         layouts=("v2",),
+        also=_ALSO,
         options=("--workload", str(_SCENARIO)),
         missing=lambda: "" if _OOMD.exists() else "not installed: systemd-oomd",
         version=_version,
@@ -86,6 +91,7 @@ PROGRAMS = (
         ("earlyoom",),
         _earlyoom,
         layouts=("v2",),
+        also=_ALSO,
         options=("--workload", str(_SHORTAGE)),
         version=_earlyoom_version,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,14 @@ def test_a_list_of_proc_has_it_once_behind_the_real_processes(inside: Inside) ->
     assert inside(f'python3 -c "{program}" $P') == "1 1 True\nTrue\n"
 
 
+def test_a_list_of_proc_has_no_real_process_but_the_sandboxes(inside: Inside) -> None:
+    listed = inside("sleep 100 & echo $! $$; setsid unshare -Ur sh -c 'echo $$; exec sleep 100' & sleep 0.2; ls /proc")
+    (sleeper, shell), (below,), *names = [line.split() for line in listed.splitlines()]
+    pids = {int(name) for (name,) in names if name.isdecimal()}
+    assert {int(sleeper), int(shell), int(below)} <= pids
+    assert not {1, os.getpid(), os.getppid()} & pids
+
+
 def test_a_list_has_those_that_are_there_when_it_is_read(inside: Inside) -> None:
     assert inside("kill $P; ls /proc | grep -c $P || true") == "0\n"
 
@@ -199,3 +208,17 @@ def test_commands_are_taken_from_inside(inside: Inside) -> None:
     program = "from fakecgroup_mount.cli.program import main; raise SystemExit(main())"
     listed = inside(f'{sys.executable} -c "{program}" ctl /sys/fs/cgroup workload list')
     assert listed.splitlines()[1].split()[-3:] == ["runs", "1", "app"]
+
+
+def test_the_roots_memory_is_that_of_the_simulated_machine(inside: Inside) -> None:
+    anon = inside("grep '^anon ' /sys/fs/cgroup/memory.stat")
+    assert anon == f"anon {64 << 20}\n"
+
+
+def test_it_has_the_same_pid_in_another_pid_namespace(inside: Inside) -> None:
+    script = "cat /sys/fs/cgroup/app/cgroup.procs; kill $P; grep populated /sys/fs/cgroup/app/cgroup.events"
+    assert inside(f"export P; unshare -pf --mount-proc sh -c '{script}'; echo $P").splitlines() == [
+        pid := inside("echo $P").strip(),
+        "populated 0",
+        pid,
+    ]
