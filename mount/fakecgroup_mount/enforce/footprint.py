@@ -36,6 +36,12 @@ def anon_bytes(tgid: int) -> int:
     return (int(fields[1]) - int(fields[2])) * _PAGE if fields else 0
 
 
+def exact_anon_bytes(tgid: int) -> int | None:
+    """Anonymous bytes that a process maps, page by page; None if we may not read it."""
+    found = {name: int(kib) * _KIB for name, kib in _ROLLUP.findall(text_of(f"/proc/{tgid}/smaps_rollup"))}
+    return max(0, found[b"Anonymous"] - found.get(b"LazyFree", 0)) if b"Anonymous" in found else None
+
+
 def parent_and_image(tgid: int) -> tuple[int, object]:
     """The parent and the program of a process; 0 and None if it is gone."""
     stat = stat_of(tgid)

@@ -17,10 +17,12 @@ from fakecgroup_mount.enforce.footprint import Footprint
 class _Entry:
     """A process: its program, and the bytes that it had when it came into each cgroup that it is in.
 
-    `most` is the most that was, by program: a child may have been forked before its parent has freed it.
+    `most` is the most that was, by program: a child may have been forked before its parent has freed it. `exact` says
+    that all was counted page by page.
     """
 
     image: object
+    exact: bool = True
     before: dict[Hashable, int] = field(default_factory=dict)
     most: dict[object, dict[Hashable, int]] = field(default_factory=dict)
 
@@ -41,12 +43,24 @@ class Ledger:
         """
         parent = None if maker is None else self._entries.get(maker)
         inherited = parent.most.get(image, {}) if parent is not None else {}
-        self._entries[tgid] = _Entry(image, dict(inherited))
+        self._entries[tgid] = _Entry(image, parent.exact if parent is not None else True, dict(inherited))
 
-    def place(self, tgid: int, cgroups: Collection[Hashable], stayed: Collection[Hashable], anon: int) -> None:
-        """Notes the cgroups that a process is in, and above, with `anon` bytes. It has `stayed` in some of them."""
+    def place(
+        self,
+        tgid: int,
+        cgroups: Collection[Hashable],
+        stayed: Collection[Hashable],
+        anon: int,
+        *,
+        exact: bool = True,
+    ) -> None:
+        """Notes the cgroups that a process is in, and above, with `anon` bytes, which may not be `exact`. It has
+        `stayed` in some of them.
+        """
         entry = self._entries[tgid]
         had = entry.before
+        if any(one not in had or one not in stayed for one in cgroups):
+            entry.exact = exact
         entry.before = {one: had[one] if one in had and one in stayed else anon for one in cgroups}
         most = entry.most.setdefault(entry.image, {})
         for one, bytes_before in entry.before.items():
@@ -62,12 +76,17 @@ class Ledger:
         entry = self._entries[tgid]
         if image != entry.image and image is not None:
             entry.image = image
+            entry.exact = True
             entry.before = dict.fromkeys(entry.before, 0)
             entry.most[image] = dict(entry.before)
 
     def before(self, tgid: int, cgroup: Hashable) -> int | None:
         """Bytes that a process had when it came into a cgroup; None if it is not there."""
         return self._entries[tgid].before.get(cgroup)
+
+    def is_exact(self, tgids: Collection[int]) -> bool:
+        """Whether it is known to the page what these processes had when they came."""
+        return all(self._entries[tgid].exact for tgid in tgids)
 
     def certain(self, tgid: int, cgroup: Hashable, found: Footprint) -> int:
         """Bytes that a process has certainly charged to a cgroup, at a precise look."""

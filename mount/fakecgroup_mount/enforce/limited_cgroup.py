@@ -36,6 +36,9 @@ class LimitedCgroup:
     had: dict[int, int] = field(default_factory=dict)  # of each process at the last look
     grown: dict[int, int] = field(default_factory=dict)  # since something was done for the last time
     to_act: bool = False  # the last look has found something to do
+    let_be: int = 0  # what is over the limit is let be up to this
+    rests: bool = False  # none of its processes had run lately at the last look
+    rested: bool = False  # likewise, at the last precise one
     fitted: int = 0  # what a quick look had found when pages were taken last
     lowered: bool = False  # it is over a limit that was written since
     doubted: bool = False  # the log says that what is uncertain was left alone

@@ -12,9 +12,13 @@ SPARING = 10
 """Times the duration of a precise look until the next one."""
 
 
-def margin(limit: int) -> int:
+UNSEEN = 256 << 10
+"""Bytes that a quick look may miss of a process: its counters are brought up to date seldom (percpu_counter)."""
+
+
+def margin(limit: int, *, exact: bool) -> int:
     """Bytes over a limit that are let be, for what cannot be seen."""
-    return max(256 << 10, limit >> 8)
+    return max(0 if exact else UNSEEN, limit >> 8)
 
 
 def next_look(room: int) -> float:

@@ -28,8 +28,9 @@ from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.footprint import Footprint
 from fakecgroup_mount.enforce.ledger import Ledger
 from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_above
-from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SPARING, margin, next_look
+from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SHORTEST, SPARING, UNSEEN, margin, next_look
 from fakecgroup_mount.enforce.paging import Paging
+from fakecgroup_mount.enforce.pulse import Pulse
 from fakecgroup_mount.enforce.stalled import Stalled
 from fakecgroup_mount.enforce.victims import Victims
 from fakecgroup_mount.host.processes import HostProcesses
@@ -39,7 +40,7 @@ log = logging.getLogger(__name__)
 
 _HZ = 250
 _SPARING = 3  # times the duration of a quick look until the next
-_MUCH = 1 << 20  # bytes
+_MUCH, _SMALL = 1 << 20, 16 << 20  # bytes
 _PAGING = 0.01  # seconds between two reclaims of a cgroup that grows
 
 
@@ -57,12 +58,13 @@ class MemoryLimits:
         self._lock = lock
         self._looking = threading.Lock()  # taken after the model's, by who looks
         self._ledger = Ledger()
+        self._pulse = Pulse()
         self.idle = True
         """No cgroup has a limit or a process."""
         self._limited: list[LimitedCgroup] = []
         self._near: dict[Cgroup, list[LimitedCgroup]] = {}  # those above and below a cgroup, and its own
         self._seen: dict[int, int] = {}  # pid -> how many of its charges the ledger knows
-        self._moved: dict[int, int] = {}  # pid -> bytes at its last move, since the processes were gathered
+        self._moved: dict[int, tuple[int, bool]] = {}  # pid -> `_had` at its last move, since they were gathered
         self._writes = -1  # to the tree's files, when the processes were gathered
         self._acting = False  # what is counted meanwhile asks to settle again
         self._victims = Victims(kernel, processes, spared)
@@ -106,7 +108,8 @@ class MemoryLimits:
                     placed[tgid] = cgroup
                     self.idle = False  # its children are to be seen soon after they start
         self._ledger.keep(placed)
-        self._moved = {tgid: anon for tgid, anon in self._moved.items() if tgid in placed}
+        self._pulse.keep(placed)
+        self._moved = {tgid: had for tgid, had in self._moved.items() if tgid in placed}
         self._seen = {tgid: seen for tgid, seen in self._seen.items() if tgid in placed}
         known = {one.css: one for one in self._limited}
         limited: dict[Memory, LimitedCgroup] = {}
@@ -132,7 +135,6 @@ class MemoryLimits:
     def _enter(self, hierarchy: Hierarchy, tgid: int, cgroup: Cgroup) -> None:
         """Tells the ledger where a process is."""
         places = hierarchy.membership.memory.charged_places(tgid)
-        anon = min(footprint.anon_bytes(tgid), self._moved.pop(tgid, NONE))
         if tgid not in self._ledger:
             parent, image = footprint.parent_and_image(tgid)
             self._ledger.begin(tgid, image, parent if len(places) == 1 else None)
@@ -140,7 +142,10 @@ class MemoryLimits:
         since = places[self._seen.get(tgid, 0) :]
         self._seen[tgid] = len(places)
         stayed = [above for above in lineage if all(above in place.lineage() for place in since)]
-        self._ledger.place(tgid, lineage, stayed, anon)
+        moved = self._moved.pop(tgid, None)
+        knows = all(above in stayed and self._ledger.before(tgid, above) is not None for above in lineage)
+        anon, exact = moved or ((0, True) if knows else (footprint.anon_bytes(tgid), False))
+        self._ledger.place(tgid, lineage, stayed, anon, exact=exact)
 
     def _let_go(self, one: LimitedCgroup, tgid: int) -> None:
         """Lets a process go on. The lock is held."""
@@ -176,7 +181,7 @@ class MemoryLimits:
 
     def moves(self, tgid: int) -> None:
         """`Enforcer.moves`."""
-        self._moved[tgid] = footprint.anon_bytes(tgid)
+        self._moved[tgid] = _had(tgid)
 
     @contextmanager
     def _acts(self) -> Iterator[None]:
@@ -189,7 +194,7 @@ class MemoryLimits:
     def _settle(self, one: LimitedCgroup) -> None:
         if time.monotonic() >= one.sure:
             with self._looking:
-                if self._judge(one):
+                if self._judge(one, thorough=True):
                     self._act(one)
         if one.css.pages > min(one.css.max, one.css.high):
             self._paging.fit(one.css)
@@ -245,41 +250,51 @@ class MemoryLimits:
         soonest = min((one.due for one in self._limited), default=None)
         return LONGEST if soonest is None else max(0.0, soonest - time.monotonic())
 
-    def _judge(self, one: LimitedCgroup) -> bool:
-        """Looks at a cgroup. Returns whether there is something to do. `_looking` is held."""
+    def _judge(self, one: LimitedCgroup, *, thorough: bool = False) -> bool:
+        """Looks at a cgroup. Returns whether there is something to do. `_looking` is held.
+
+        Unless it is `thorough`, processes that have not run lately are taken to have what they had.
+        """
         began = time.monotonic()
         one.looks += 1
         one.certain = None
-        one.most = most = self._at_most(one)
+        one.let_be = margin(one.limit, exact=self._ledger.is_exact(one.tgids))
+        one.most = most = self._at_most(one, began, thorough=thorough)
         room = max(one.limit, one.enough) - most
         one.lowered = one.lowered and room < 0
-        suspect = most > min(one.limit, one.high) or bool(one.held)
-        if room < 0 or (suspect and one.precise <= began):
+        suspect = most + UNSEEN > min(one.limit, one.high) or bool(one.held)
+        if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested)):
             self._look_closely(one, began)
             room = max(one.limit, one.enough) - most
         slow = bool(one.asleep) or most - one.surplus > one.high
-        page = most > one.size and most > one.fitted + margin(one.size)
+        page = most > one.size and most > one.fitted + one.let_be
         room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
         if not page:
             room = min(room, max(0, max(one.size, one.fitted) - most))
-        due = min(began + next_look(room), one.precise if suspect else began + LONGEST)
+        due = began + next_look(room)
+        if suspect:
+            due = min(due, max(one.precise, began + SHORTEST))
         now = time.monotonic()
         one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
         if page:
             one.due = max(one.due, now + _PAGING)
-        one.sure = began + max(0, room) / FASTEST_OF_ALL
+        one.sure = 0.0 if one.rests else began + max(0, room) / FASTEST_OF_ALL
         one.to_act = one.certain is not None or slow or page
         return one.to_act
 
-    def _at_most(self, one: LimitedCgroup) -> int:
+    def _at_most(self, one: LimitedCgroup, now: float, *, thorough: bool) -> int:
         """Bytes that may be charged, by quick looks."""
         cgroup = one.css.cgroup
         total = one.css.usage * PAGE_SIZE
         had, one.had = one.had, {}
+        one.rests = True
         for tgid in one.tgids:
             if (self._ledger.before(tgid, cgroup) or 0) > _MUCH:  # it may execute another program
                 self._ledger.renew(tgid, footprint.parent_and_image(tgid)[1])
-            anon = footprint.anon_bytes(tgid)
+            anon = None if thorough else self._pulse.resting(tgid, now)
+            if anon is None:
+                one.rests = False
+                anon = self._pulse.look(tgid, now)
             one.had[tgid] = anon
             before = self._ledger.before(tgid, cgroup)
             if before is not None:
@@ -298,11 +313,13 @@ class MemoryLimits:
         total += sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
         one.certain = total
         one.surplus = one.most - total
-        room = one.limit + margin(one.limit) - total
-        if room >= 0 and not one.doubted and sum(what.share for what in found.values()) > one.limit + margin(one.limit):
+        room = one.limit + one.let_be - total
+        doubtful = sum(what.share for tgid, what in found.items() if not self._ledger.is_exact([tgid]))
+        if room >= 0 and not one.doubted and doubtful > one.limit + one.let_be:
             one.doubted = True
             log.warning("%s is left alone: of its memory only %d bytes are certainly charged there", cgroup.path, total)
         now = time.monotonic()
+        one.rested = one.rests
         one.enough = one.most + max(0, room)
         one.precise = now + max(next_look(room), SPARING * (now - began))
 
@@ -314,7 +331,7 @@ class MemoryLimits:
         if not one.is_current:
             return
         if one.certain is not None:
-            over = one.certain > one.limit + margin(one.limit)
+            over = one.certain > one.limit + one.let_be
             if one.held and not (over and one.waits_for_room):
                 for tgid in list(one.held):
                     self._let_go(one, tgid)
@@ -406,6 +423,13 @@ class MemoryLimits:
                 one.asleep[tgid] = max(now, one.asleep.get(tgid, 0.0)) + jiffies / _HZ
                 self._processes.hold(tgid, (one, "high"))
                 self._stalled.begin(tgid)
+
+
+def _had(tgid: int) -> tuple[int, bool]:
+    """Bytes that a process has, and whether that is exact: it is while that takes no time."""
+    anon = footprint.anon_bytes(tgid)
+    exact = footprint.exact_anon_bytes(tgid) if anon < _SMALL else None
+    return (anon, False) if exact is None else (exact, True)
 
 
 def _distinct(tgids: Iterable[int]) -> Iterator[tuple[int, Footprint]]:

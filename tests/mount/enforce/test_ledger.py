@@ -88,3 +88,13 @@ def test_nothing_is_charged_where_it_is_not(ledger: Ledger) -> None:
 def test_those_that_are_gone_are_forgotten(ledger: Ledger) -> None:
     ledger.keep([])
     assert 7 not in ledger
+
+
+def test_what_was_counted_roughly_is_not_exact_until_another_program(ledger: Ledger) -> None:
+    assert ledger.is_exact([7])
+    ledger.place(7, ["b"], [], 90 * MIB, exact=False)
+    assert not ledger.is_exact([7])
+    ledger.place(7, ["b"], ["b"], 0)
+    assert not ledger.is_exact([7])
+    ledger.renew(7, "python")
+    assert ledger.is_exact([7])

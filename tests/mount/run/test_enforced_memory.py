@@ -122,26 +122,42 @@ def test_v1_counts_in_its_own_files(sandboxed: Sandboxed) -> None:
 
 
 def test_over_memory_high_a_process_sleeps_and_lives(sandboxed: Sandboxed) -> None:
-    script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high
-        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
+    script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high; mkfifo /tmp/$$.ready
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
+        process=$!; exec 9</tmp/$$.ready
         until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo asleep
-        echo max >a/memory.high; wait $process; echo; {EVENTS} | grep -c ' high 0 '"""
-    done = sandboxed(f"{script} || true", enforce="memory")
-    assert told(done) == ["asleep", "ready", "0"]
+        echo max >a/memory.high; head -c 5 <&9; echo; rm /tmp/$$.ready; kill -9 $process
+        grep -c 'high [1-9]' a/memory.events; grep oom_kill a/memory.events"""
+    assert told(sandboxed(script, enforce="memory")) == ["asleep", "ready", "1", "oom_kill 0"]
 
 
 def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -> None:
-    script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a
+    script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a; mkfifo /tmp/$$.ready
         echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
-        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=0)}' & process=$!
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
+        process=$!; exec 9</tmp/$$.ready
         until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
         until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo T $(cat a/memory.usage_in_bytes)
-        echo 300M >a/memory.limit_in_bytes; wait $process; echo; tail -2 a/memory.oom_control"""
+        echo 300M >a/memory.limit_in_bytes; head -c 5 <&9; echo; rm /tmp/$$.ready; tail -2 a/memory.oom_control
+        kill -9 $process"""
     assert told(sandboxed(script, enforce="memory", layout="v1")) == [
         f"T {64 << 20}",
         "ready",
         "under_oom 0",
         "oom_kill 0",
+    ]
+
+
+def test_a_limit_of_a_page_holds(sandboxed: Sandboxed) -> None:
+    program = 'import sys; print(end="ready", flush=True); sys.stdin.read(1); x = bytearray(1 << 20); sys.stdin.read()'
+    script = f"""{BEGIN} echo 4096 >a/memory.max; mkfifo /tmp/$$.ready /tmp/$$.go
+        {PYTHON} '{program}' </tmp/$$.go >/tmp/$$.ready & process=$!
+        exec 9>/tmp/$$.go; head -c 5 /tmp/$$.ready; rm /tmp/$$.ready /tmp/$$.go; echo
+        echo $process >a/cgroup.procs; echo >&9; wait $process || echo $?; {EVENTS}"""
+    assert told(sandboxed(script, enforce="memory")) == [
+        "ready",
+        "137",
+        "low 0 high 0 max 35 oom 1 oom_kill 1 oom_group_kill 0",
     ]
 
 

@@ -1,0 +1,47 @@
+"""Whether a process has run since it was looked at: one that has not has the memory that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from fakecgroup_mount.enforce import footprint
+from fakecgroup_mount.host.usage import cpu_clock
+
+_RESTING = 0.02  # seconds: the clock of a running process may stand still for one tick, 10 ms at most
+
+
+@dataclass(slots=True)
+class _Known:
+    """A process: its CPU clock, since when it stands still, and the bytes at the last look."""
+
+    clock: int | None
+    since: float
+    anon: int
+
+
+class Pulse:
+    """The processes that are looked at. To read a CPU clock takes a tenth of the time that a look takes."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Known] = {}
+
+    def resting(self, tgid: int, now: float) -> int | None:
+        """The anonymous bytes of a process that has not run lately; None for one that may have."""
+        known = self._known.get(tgid)
+        if known is None or known.since + _RESTING > now or cpu_clock(tgid) != known.clock:
+            return None
+        return known.anon
+
+    def look(self, tgid: int, now: float) -> int:
+        """`footprint.anon_bytes`."""
+        known, clock = self._known.get(tgid), cpu_clock(tgid)
+        since = known.since if known is not None and known.clock == clock else now
+        anon = footprint.anon_bytes(tgid)
+        self._known[tgid] = _Known(clock, since, anon)
+        return anon
+
+    def keep(self, tgids: Collection[int]) -> None:
+        """Forgets all other processes."""
+        for tgid in self._known.keys() - tgids:
+            del self._known[tgid]
