@@ -27,7 +27,8 @@ threading.Thread(target=sys.stdin.read, daemon=True).start()
 print(flush=True)
 while True: zlib.crc32(bytes(1 << 24))
 """
-CHILD = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+# It dies with its parent, even while it is stopped (PR_SET_PDEATHSIG).
+CHILD = "import ctypes, os\nparent = os.getppid()\nctypes.CDLL(None).prctl(1, 9)\nwhile os.getppid() == parent: pass"
 PARENT = f"""
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-S", "-c", {CHILD!r}], stdout=subprocess.DEVNULL)
