@@ -8,7 +8,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from errno import EBADF, EBUSY, EEXIST, EINVAL, EISDIR, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EOPNOTSUPP, ESRCH
+from errno import (
+    EACCES,
+    EBADF,
+    EBUSY,
+    EEXIST,
+    EINVAL,
+    EISDIR,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    ENOTEMPTY,
+    EOPNOTSUPP,
+    ESRCH,
+)
 from typing import NamedTuple, NoReturn
 
 from .base_files import dfl, legacy
@@ -31,7 +44,7 @@ from .machine.online_cpus import OnlineCpus
 from .machine.personality import Personality, choose
 from .outside import affinities
 from .outside.proc_files import places
-from .outside.simulated_tasks import SimulatedTask
+from .outside.simulated_tasks import SimulatedTask, parse_oom_score_adj
 from .refuse import refuse
 from .simulation.clock import VirtualClock, to_ns
 from .simulation.kill import Kill
@@ -690,12 +703,28 @@ class Kernel:
             uid,
             process.threads,
             workload.nice,
-            workload.oom_score_adj,
+            process.oom_score_adj,
             max(0, process.started - booted),
             used.own,
             self._table().memory(pid).use,
             self.machine.memory + self.machine.swap,
         )
+
+    def set_oom_score_adj(self, pid: int, text: str, *, capable: bool) -> None:
+        """Do what a write to /proc/PID/oom_score_adj does to a simulated process (oom_score_adj_write, __set_oom_adj).
+
+        `capable` says whether the writer has CAP_SYS_RESOURCE. Raises EINVAL, ERANGE, ESRCH, and EACCES for less than
+        somebody with that capability has set, in this order.
+        """
+        adj = parse_oom_score_adj(text)
+        process = None if self._world is None else self._world.find(pid)
+        if process is None:
+            raise refuse(ESRCH)
+        if adj < process.least_oom_score_adj and not capable:
+            raise refuse(EACCES)
+        process.oom_score_adj = adj
+        if capable:
+            process.least_oom_score_adj = adj
 
     @property
     def lives(self) -> bool:

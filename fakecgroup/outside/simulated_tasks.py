@@ -6,9 +6,12 @@ What a workload does not say is 0, as for a process that has just been made.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from errno import EINVAL
 from typing import NamedTuple
 
 from ..effects.oom import badness
+from ..parse import kstrtoint, strstrip
+from ..refuse import refuse
 from ..tasks.usage import CpuTime, MemoryUse
 
 _TICK = 10_000_000  # ns, of the clock that programs see (USER_HZ 100)
@@ -17,6 +20,9 @@ _KIB = 1024
 _INIT = 1
 _COMM = 15  # letters
 _RLIM_INFINITY = (1 << 64) - 1
+LONGEST_ADJ = 12
+"""Bytes that a write to oom_score_adj takes at most (PROC_NUMBUF - 1)."""
+_MOST_ADJ = 1000  # OOM_SCORE_ADJ_MAX
 _MACHINE = 1000  # oom_score of a process that has all memory is this, plus its oom_score_adj, before it is scaled
 
 
@@ -113,6 +119,17 @@ def oom_score(task: SimulatedTask) -> int:
         limit=pages,
     )
     return 0 if points is None else max(0, _MACHINE + int(points * 1000 / pages)) * 2 // 3
+
+
+def parse_oom_score_adj(text: str) -> int:
+    """What is written to /proc/PID/oom_score_adj (oom_score_adj_write). Only the first 12 bytes count.
+
+    Raises EINVAL for no number and for one that is not from -1000 to 1000, ERANGE for one that does not fit in an int.
+    """
+    adj = kstrtoint(strstrip(text[:LONGEST_ADJ].partition("\0")[0]))
+    if not -_MOST_ADJ <= adj <= _MOST_ADJ:
+        raise refuse(EINVAL)
+    return adj
 
 
 FILES: Mapping[bytes, Callable[[SimulatedTask], str]] = {

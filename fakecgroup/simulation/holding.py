@@ -58,7 +58,7 @@ class Holding:
 
     @property
     def oom_score_adj(self) -> int:
-        return self.process.workload.oom_score_adj
+        return self.process.oom_score_adj
 
     @property
     def asked(self) -> int:

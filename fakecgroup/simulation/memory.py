@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
+from ..controllers.memory.pressure_level import note_failed_reclaim, note_reclaim
 from ..core.cftype import PAGE_SIZE
 from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
 from ..effects.high_delay import overage, sleep
@@ -307,6 +308,8 @@ class MemoryResource:
         css = limit.css
         top = css.cgroup if css is not None else self._hierarchy.root
         got = self._free(top, self._chunk(holding), may_swap=limit.prefix == "memory.")
+        if css is not None and not css.on_dfl:
+            note_reclaim(css, got.pages, got.pages) if got.pages else note_failed_reclaim(css)
         if got.pages:
             self._read_on(holding, got)
             self._note_max(css, limit.prefix, rounds_of_reclaim(got.pages))

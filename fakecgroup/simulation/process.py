@@ -31,8 +31,18 @@ class Process:
     tids: tuple[int, ...] = ()
     refused: int = 0
     before: CpuTime = NO_TIME
+    oom_score_adj: int = field(init=False)
+    least_oom_score_adj: int = field(init=False)  # what it may be set to without CAP_SYS_RESOURCE
     orphan: bool = True  # its parent is init, which waits for it at once when it has ended
     waits: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.take_up(self.workload)
+
+    def take_up(self, workload: Workload) -> None:
+        """Live through a workload from its beginning."""
+        self.workload, self.number, self.loops = workload, -1, 0
+        self.oom_score_adj = self.least_oom_score_adj = workload.oom_score_adj
 
     @property
     def phase(self) -> Phase | None:

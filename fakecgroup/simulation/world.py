@@ -163,7 +163,7 @@ class World:
             self.add(pid, workload)
             process = self._processes[pid]
             process.orphan = False
-        process.workload, process.number, process.loops = workload, -1, 0
+        process.take_up(workload)
         self.end_phase(process, self.now)
 
     def remove(self, pid: int) -> None:

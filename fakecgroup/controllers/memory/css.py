@@ -20,6 +20,7 @@ from ...machine.personality import Personality, Version
 from ...parse import memparse, strstrip
 from ...refuse import refuse
 from ...tasks.usage import Faults, MemoryUse
+from .pressure_level import PressureListener
 from .watermark import Peak, Threshold
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ class Memory(Css):
     move_charge: int = 0
     event_fds: tuple[EventFd, ...] = ()
     oom_event_fds: tuple[EventFd, ...] = ()
+    pressure_listeners: tuple[PressureListener, ...] = ()
+    scanned: int = 0  # pages, since listeners were told last (struct vmpressure)
+    reclaimed_of_scanned: int = 0
     waiting: tuple[int, ...] = ()  # processes that wait for room, as the OOM killer is disabled
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
     # marks of the usage
@@ -115,6 +119,10 @@ class Memory(Css):
             css = css.parent
             if isinstance(css, Memory) and not css.use_hierarchy:
                 return
+
+    def group_above(self) -> Memory | None:
+        """The css of the parent; None for the root."""
+        return self.parent if isinstance(self.parent, Memory) else None
 
     def charge(self, pages: int) -> None:
         """Charge pages (try_charge). Raises ENOMEM over a limit: there is no process to kill."""

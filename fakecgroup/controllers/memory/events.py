@@ -16,14 +16,12 @@ from ...parse import strstrip
 from ...parse.digits import digits
 from ...refuse import refuse
 from .css import Memory, parse_pages
+from .pressure_level import listener
 from .watermark import Threshold
 
 if TYPE_CHECKING:
     from ...core.file_context import FileContext
     from ...credentials.caller import Caller
-
-_LEVELS = ("low", "medium", "critical")
-_MODES = ("default", "hierarchy", "local")
 
 
 def write_event_control(css: Memory, text: str, of: FileContext, writer: Caller) -> None:
@@ -77,9 +75,10 @@ def _register_oom(css: Memory, args: str, event: EventFd) -> None:
 
 def _register_pressure(css: Memory, args: str, event: EventFd) -> None:
     """Take `low`, `medium` or `critical`, with an optional comma and mode (vmpressure_register_event)."""
-    level, *mode = args.split(",")
-    if level not in _LEVELS or (mode and mode[0] not in _MODES):
+    wanted = listener(args, event)
+    if wanted is None:
         raise refuse(EINVAL)
+    css.pressure_listeners = (*css.pressure_listeners, wanted)
 
 
 _REGISTER: dict[str, Callable[[Memory, str, EventFd], None]] = {

@@ -5,6 +5,7 @@
     open.py               open(2), openat(2), openat2(2)
     getdents64.py         getdents64(2)
     stat.py               stat(2), lstat(2), newfstatat(2), statx(2)
+    access.py             access(2), faccessat(2), faccessat2(2)
     statfs.py             statfs(2), fstatfs(2)
     name_to_handle_at.py  name_to_handle_at(2)
     fork.py               fork(2), vfork(2), clone(2)
@@ -24,7 +25,7 @@
 
 What they share:
 
-    simulated_files                         the files of /proc of simulated processes and their machine
+    simulated_files, pressure_files         the files of /proc of simulated processes and their machine
     mounted_tree                            the tree: its files, their cgroups, the threads in them
     cgroup_namespaces                       the roots of the cgroup namespaces
     path_lookup, caller_credentials         what a caller's path leads to, with its rights

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from fakecgroup import Kernel, TaskInfo
+from fakecgroup import Caller, Kernel, TaskInfo
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.core.hierarchy import Hierarchy
 from fakecgroup.kernfs.inode import Inode, TopDirectory
 from fakecgroup_mount.calls.mount_sources import MountSources
 from fakecgroup_mount.fuse.native import Session
-from fakecgroup_mount.seccomp.process import identity
+from fakecgroup_mount.seccomp.process import credentials, identity
 
 Places = tuple[Cgroup, ...]
 """A cgroup per hierarchy, in the order of Kernel.hierarchies."""
@@ -40,6 +40,15 @@ class MountedTree:
     def use_namespaces(self, root: Callable[[int], Cgroup | None]) -> None:
         """Sets what gives Caller.cgroup_root of a thread. It is called with the lock held."""
         self._session.cgroup_root_of = root
+
+    def tell_events(self, tell: Callable[[CgroupFile], None]) -> None:
+        """`Session.tell_events`."""
+        self._session.tell_events(tell)
+
+    def caller(self, tid: int) -> Caller:
+        """The model's caller for a thread. Raises OSError: there is none."""
+        theirs = credentials(tid)
+        return self._session.caller(theirs.uids[3], theirs.gids[3], tid)
 
     def inode(self, path: str) -> Inode | None:
         """The inode at a path of the daemon's, such as /proc/TID/fd/N; None if not of the tree. Raises OSError."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from errno import ENOENT
+from errno import EACCES, ENOENT
 from struct import Struct
 
-from fakecgroup.outside.simulated_tasks import FILES
 from fakecgroup_mount.calls.caller_credentials import open_for, with_credentials_of
 from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.path_lookup import lookup, lookup_within
 from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
-from fakecgroup_mount.calls.simulated_files import NAMES as SIMULATED_NAMES
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.table import WRITES_OR_DIRECTORY
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc
@@ -87,6 +85,9 @@ class OpenCalls:
             path = call.memory.read_text(call.tid, address)
         except OSError:
             return CONTINUE
+        if self._simulated.may_be_opened(path):
+            fd = syscalls.AT_FDCWD if directory is None else signed(directory)
+            return Later(lambda call: self._answer_simulated(call, fd, path, flags, resolve))
         if not self._may_be_ours(path) or flags & (WRITES_OR_DIRECTORY | _REFUSED):
             return CONTINUE
         fd = syscalls.AT_FDCWD if directory is None else signed(directory)
@@ -95,25 +96,40 @@ class OpenCalls:
     def _may_be_ours(self, path: bytes) -> bool:
         name = path.rpartition(b"/")[2]
         if name in self._machine.names:
-            return name != b"stat" or self._simulated.begun or _PROCESS_STAT.search(path) is None
-        return name in _NAMES or (self._simulated.begun and name in SIMULATED_NAMES)
+            return name != b"stat" or _PROCESS_STAT.search(path) is None
+        return name in _NAMES or (name == b"meminfo" and self._simulated.begun)
+
+    def _answer_simulated(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
+        """For the directory or a file of a simulated process, or a file of its machine's pressure."""
+        machines = None
+        try:
+            found = self._simulated.find_any(call.tid, fd, path)
+            if found is None:
+                machines = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
+            elif flags & os.O_ACCMODE and found[0] and not self._simulated.allows(call.tid, found[0], os.W_OK):
+                return -EACCES
+        except OSError:
+            return CONTINUE
+        if found is not None:
+            name = found[0] + (b"/" if path.endswith(b"/") else b"")
+            return Descriptor(self._mounts.open_of_task(name, found[1], flags), flags & os.O_CLOEXEC)
+        if machines is None or machines[1] or not machines[0].startswith(b"pressure/"):
+            return CONTINUE
+        resource = machines[0].rpartition(b"/")[2]
+        return Descriptor(self._mounts.open_pressure(resource, call.tid, flags), flags & os.O_CLOEXEC)
 
     def _answer(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
         try:
-            simulated = self._simulated.find(call.tid, fd, path)
-            if simulated is not None and simulated[0] in FILES:
-                return Descriptor(_in_memory(self._simulated.text_of_task(*simulated), flags), flags & os.O_CLOEXEC)
-            found = simulated or _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
+            found = _find(call.tid, fd, path, resolve, follow=not flags & os.O_NOFOLLOW)
             if found is None or not call.waits():
                 return CONTINUE
             name, pid = found
             if not pid and name in self._machine.names:
                 return Descriptor(self._of_machine(name, flags), flags & os.O_CLOEXEC)
-            if not pid and (name == b"meminfo" or name.startswith(b"pressure/")):
-                text = self._simulated.text_of_machine(name) if self._simulated.begun else None
-                if text is None:
+            if not pid and name == b"meminfo":
+                if not self._simulated.begun:
                     return CONTINUE
-                return Descriptor(_in_memory(text, flags), flags & os.O_CLOEXEC)
+                return Descriptor(_in_memory(self._simulated.meminfo(), flags), flags & os.O_CLOEXEC)
             if name == b"status":
                 if name not in self._machine.names:
                     return CONTINUE

@@ -8,28 +8,32 @@ import time
 from pathlib import Path
 
 from fakecgroup import JoinedProcesses, MemoryUse
-from fakecgroup.outside.machine_files import meminfo, pressure
-from fakecgroup.outside.simulated_tasks import FILES
+from fakecgroup.credentials.capability import Capability
+from fakecgroup.outside.machine_files import meminfo
+from fakecgroup.outside.simulated_tasks import FILES, LONGEST_ADJ
 from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.path_lookup import lookup
+from fakecgroup_mount.calls.pressure_files import RESOURCES, PressureFile
 from fakecgroup_mount.live.passing_time import PassingTime
-from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, statfs_type
+from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, credentials, statfs_type
 
-_OF_TASK = re.compile(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?/(\w+)$")
+_TASK = b"task"
 _AT_TASK = re.compile(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?(?:/(\w+))?/*$")
-_RESOURCES = (b"cpu", b"memory", b"io")
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 NAMES_OF_TASK = frozenset((*FILES, b"cgroup", b"cpuset"))
-NAMES = frozenset((*NAMES_OF_TASK, b"meminfo", *_RESOURCES))
-"""The last names of the files, while there are simulated processes."""
+WRITABLE = b"oom_score_adj"
 
 
 class SimulatedFiles:
-    """Makes the texts of these files. There are none before there was a simulated process."""
+    """Makes the texts of these files, for the sandbox of process `first`. There are none before there was a simulated
+    process.
+    """
 
-    def __init__(self, tree: MountedTree, processes: JoinedProcesses, passing_time: PassingTime) -> None:
+    def __init__(self, tree: MountedTree, processes: JoinedProcesses, passing_time: PassingTime, first: int) -> None:
         self._tree = tree
+        self._first = first
         self._processes = processes
         self._time = passing_time
         self._booted = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -39,26 +43,22 @@ class SimulatedFiles:
         """Whether there was a simulated process."""
         return self._processes.begun
 
-    def find(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int] | None:
-        """The name of a simulated process's file and its pid, for the path of a thread; None for any other path.
-
-        Only the /proc of our own pid namespace has them. Raises OSError.
-        """
-        found = _OF_TASK.match(path) if self.begun else None
-        if found is None or int(found[2]) < FIRST_SIMULATED or found[3] not in NAMES_OF_TASK:
-            return None
-        return (found[3], int(found[2])) if _is_proc(tid, fd, found[1]) else None
+    def may_be_opened(self, path: bytes) -> bool:
+        """Whether a path ends as that of a simulated process's directory or file, or of a file of pressure, does."""
+        of_pressure = path.rpartition(b"/")[2] in RESOURCES and self.has_pressure
+        return self.begun and (of_pressure or self.may_be_of_task(path))
 
     @staticmethod
     def may_be_of_task(path: bytes) -> bool:
         """Whether a path ends as that of a simulated process's directory or file does."""
         found = _AT_TASK.match(path)
-        return found is not None and int(found[2]) >= FIRST_SIMULATED and found[3] in (None, *NAMES_OF_TASK)
+        return found is not None and int(found[2]) >= FIRST_SIMULATED and found[3] in (None, _TASK, *NAMES_OF_TASK)
 
     def find_any(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int, int] | None:
-        """As `find`, of the directory too, whose name is empty; with the file's number, 0 for the directory.
+        """The name of a simulated process's file or directory, its pid, and a number, for the path of a thread. The
+        name of the directory PID is empty.
 
-        None for a process that is gone.
+        Only the /proc of our own pid namespace has them. None for any other path, and for a process that is gone.
         """
         found = _AT_TASK.match(path)
         if found is None or not _is_proc(tid, fd, found[1]):
@@ -68,7 +68,52 @@ class SimulatedFiles:
             self._time.catch_up()
             if self._processes.find(pid) is None:
                 return None
-        return name, pid, sorted(NAMES_OF_TASK).index(name) + 1 if name else 0
+        return name, pid, (b"", _TASK, *sorted(NAMES_OF_TASK)).index(name)
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The simulated processes that live now."""
+        with self._tree.lock:
+            self._time.catch_up()
+            return frozenset(self._processes.simulated.all())
+
+    def allows(self, tid: int, name: bytes, mask: int, *, real_ids: bool = False) -> bool:
+        """Whether a thread may read, write or search a file or directory of a simulated process, by the kernel's modes:
+        directories 0555, files 0444, oom_score_adj 0644, of the sandbox's root (generic_permission).
+
+        `real_ids`, for access(2): its real ids count, and capabilities if it is root then (access_override_creds).
+        Raises OSError: there is no such thread.
+        """
+        theirs = credentials(tid)
+        mode = 0o555 if name in (b"", _TASK) else 0o644 if name == WRITABLE else 0o444
+        if mask & os.X_OK and not mode & 0o111:
+            return False
+        user = theirs.uids[0 if real_ids else 3]
+        granted = mode >> 6 if user == 0 else mode
+        if not mask & ~granted & 7:
+            return True
+        return not (real_ids and user) and is_capable(tid, Capability.DAC_OVERRIDE, self._first)
+
+    @property
+    def has_pressure(self) -> bool:
+        """Whether /proc/pressure is the simulated machine's: there is a unified hierarchy, which has the files."""
+        return self.begun and self._tree.kernel.hierarchies[-1].dfl
+
+    def open_pressure(self, resource: bytes, tid: int) -> PressureFile:
+        """An open /proc/pressure/RESOURCE of a thread."""
+        return PressureFile(self._tree, self._time, resource, tid)
+
+    def write(self, tid: int, pid: int, text: bytes) -> int:
+        """What a write to /proc/PID/oom_score_adj does. Returns how many bytes it takes. Raises what
+        `Kernel.set_oom_score_adj` does.
+        """
+        text = text[:LONGEST_ADJ]
+        capable = is_capable(tid, Capability.SYS_RESOURCE, self._first)
+        with self._tree.lock:
+            self._time.catch_up()
+            self._tree.kernel.set_oom_score_adj(pid, text.decode("latin-1"), capable=capable)
+            self._time.changed()
+        return len(text)
 
     def text_of_task(self, name: bytes, pid: int) -> bytes:
         """The text of a file of /proc/PID. Raises FileNotFoundError for a process that is gone."""
@@ -93,16 +138,11 @@ class SimulatedFiles:
             kernel.membership.count_memory(counting.root)
             return counting.root.memory
 
-    def text_of_machine(self, name: bytes) -> bytes | None:
-        """The text of meminfo or pressure/RESOURCE; None for a machine without a unified hierarchy's pressure."""
+    def meminfo(self) -> bytes:
+        """The text of /proc/meminfo."""
         kernel = self._tree.kernel
-        if name == b"meminfo":
-            real = Path("/proc/meminfo").read_text()
-            return meminfo(real, kernel.machine, self.memory_used(), kernel.personality).encode()
-        with self._tree.lock:
-            self._time.catch_up()
-            unified = kernel.hierarchies[-1]
-            return pressure(unified, name.decode().rpartition("/")[2]).encode() if unified.dfl else None
+        real = Path("/proc/meminfo").read_text()
+        return meminfo(real, kernel.machine, self.memory_used(), kernel.personality).encode()
 
 
 def _is_proc(tid: int, fd: int, path: bytes) -> bool:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses
+from fakecgroup.outside.simulated_tasks import FILES
+from fakecgroup_mount.calls.access import AccessCalls
 from fakecgroup_mount.calls.bpf import BpfCall
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
@@ -20,7 +22,7 @@ from fakecgroup_mount.calls.kill import KillCalls
 from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mount import MountCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree
-from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
+from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles, Show
 from fakecgroup_mount.calls.name_to_handle_at import NameToHandleAtCall
 from fakecgroup_mount.calls.open import OpenCalls
 from fakecgroup_mount.calls.pidfd import PidfdCalls
@@ -63,10 +65,17 @@ def handlers(
     proc = ProcFiles(tree, namespaces, limits)
     told = ToldAffinities(real_cpus(tree.kernel.machine, parts), tree.kernel.machine.cpus)
     affinities = SchedAffinityCalls(tree, told)
-    simulated_files = SimulatedFiles(tree, *simulated)
+    simulated_files = SimulatedFiles(tree, *simulated, first)
     stats = StatCalls(simulated_files, first)
+    access = AccessCalls(simulated_files)
     machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(os.sched_getaffinity(0)))
-    mountinfo = MountinfoFiles(*files, {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}, machine.texts)
+
+    def text_of_task(name: bytes, pid: int, reader: int) -> bytes:
+        return simulated_files.text_of_task(name, pid) if name in FILES else proc.text(name, pid, reader)
+
+    shows: dict[bytes, Show] = {b"mountinfo": proc.mountinfo, b"mounts": proc.mounts}
+    mountinfo = MountinfoFiles(*files, shows, machine.texts, simulated_files, text_of_task)
+    tree.tell_events(mountinfo.tell)
     threading.Thread(target=mountinfo.serve, daemon=True).start()
     opens = OpenCalls(proc, mountinfo, simulated_files, machine)
     kills = KillCalls(tree, *simulated, first)
@@ -85,6 +94,9 @@ def handlers(
         "lstat": stats.lstat,
         "newfstatat": stats.newfstatat,
         "statx": stats.statx,
+        "access": access.access,
+        "faccessat": access.faccessat,
+        "faccessat2": access.faccessat2,
         "getdents64": Getdents64Call(tree, simulated[0], first).getdents64,
         "fork": forks.fork,
         "vfork": forks.fork,

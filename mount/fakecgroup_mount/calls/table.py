@@ -28,6 +28,7 @@ _PROC = "A file of `/proc` that tells of cgroups, mounts or limits is opened as 
 _FORK = "`EAGAIN` where `pids.max` is reached. The child is known before it runs."
 _EXIT = "What the thread has used is read before it is gone."
 _STAT = "The directory of a simulated process in `/proc`, and its files, are there."
+_ACCESS = "Whether the caller may read, write or search what `/proc` has of a simulated process."
 _SIGNAL = "A simulated process ends, stops or goes on."
 _MOUNT = "A mount of `cgroup`, `cgroup2` or `cpuset` shows the tree, from the root of the caller's cgroup namespace on."
 _LOCKS = "A program has an `RLIMIT_LOCKS` of its own. The kernel's marks the cgroup that children start in."
@@ -43,12 +44,14 @@ class TrappedCall(NamedTuple):
     `module` is the file of this room that answers the call. `gets` says in a sentence what a program gets. `when` says
     which calls are trapped by an argument; None traps every call. With a `part`, "cpus" or "memory", the call is
     trapped only if this part of the stated machine differs from the real one; with "workload" only under --workload.
+    `always_with` is a part with which every call is trapped, whatever `when` says.
     """
 
     module: str
     gets: str
     when: Condition = None
     part: str = ""
+    always_with: str = ""
 
 
 class RefusedCall(NamedTuple):
@@ -61,8 +64,8 @@ class RefusedCall(NamedTuple):
 
 TRAPPED_CALLS = {
     # files of cgroups and of /proc
-    "open": TrappedCall("open", _PROC, When(1, 0, WRITES_OR_DIRECTORY)),  # not on arm64
-    "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY)),
+    "open": TrappedCall("open", _PROC, When(1, 0, WRITES_OR_DIRECTORY), always_with=WORKLOAD),  # not on arm64
+    "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY), always_with=WORKLOAD),
     "openat2": TrappedCall("open", _PROC),
     "getdents64": TrappedCall(
         "getdents64",
@@ -73,6 +76,9 @@ TRAPPED_CALLS = {
     "lstat": TrappedCall("stat", _STAT, part=WORKLOAD),  # not on arm64
     "newfstatat": TrappedCall("stat", _STAT, part=WORKLOAD),
     "statx": TrappedCall("stat", _STAT, part=WORKLOAD),
+    "access": TrappedCall("access", _ACCESS, part=WORKLOAD),  # not on arm64
+    "faccessat": TrappedCall("access", _ACCESS, part=WORKLOAD),
+    "faccessat2": TrappedCall("access", _ACCESS, part=WORKLOAD),
     "statfs": TrappedCall("statfs", _FS_TYPE),
     "fstatfs": TrappedCall("statfs", _FS_TYPE),
     "name_to_handle_at": TrappedCall("name_to_handle_at", "The handle of a cgroup holds its id, as kernfs gives it."),
@@ -149,7 +155,11 @@ TRAPPED = {name: call.when for name, call in TRAPPED_CALLS.items()}
 
 def trapped(parts: frozenset[str] = frozenset()) -> dict[str, Condition]:
     """What traps each call, if these parts of the stated machine differ from the real one."""
-    return {name: call.when for name, call in TRAPPED_CALLS.items() if not call.part or call.part in parts}
+    return {
+        name: None if call.always_with in parts else call.when
+        for name, call in TRAPPED_CALLS.items()
+        if not call.part or call.part in parts
+    }
 
 
 REFUSED = {name: Refusal(call.errno, call.when) for name, call in REFUSED_CALLS.items()}

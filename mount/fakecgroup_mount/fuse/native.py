@@ -89,6 +89,7 @@ class Session:
         self._traced: TracedRequests | None = None
         find_device = partial(device_at, path) if device is None else lambda: device
         self._descriptors = Descriptors(find_device, self._requests.files.values)
+        self._told: list[Callable[[CgroupFile], None]] = []
         kernel.on_notify = self._notify
         kernel.on_notify_later = DelayedNotifier(self.lock).add
 
@@ -257,3 +258,13 @@ class Session:
         if file in self._nodes.by_inode and file.seen_by_inotify:
             self._modify_events.add(file)
         self._requests.pollers.wake(file)
+        for tell in self._told:
+            tell(file)
+
+    def tell_events(self, tell: Callable[[CgroupFile], None]) -> None:
+        """Calls `tell`, too, for each poll event on a file, with the lock held."""
+        self._told.append(tell)
+
+    def caller(self, uid: int, gid: int, tid: int) -> Caller:
+        """The model's caller for a thread with these file system ids."""
+        return self._ids.caller(uid, gid, tid, self._descriptors.of(tid))

@@ -162,3 +162,46 @@ def test_listeners_for_out_of_memory_hear_of_a_kill_and_of_a_wait() -> None:
         heard = _listener(kernel, "memory.oom_control")
         _spawn(kernel, "/a", {"memory": "80Mi"})
         assert len(heard) == 1
+
+
+class Listener:
+    """An eventfd of a caller, with a descriptor for the file that it listens to."""
+
+    def __init__(self, kernel: Kernel, group: str, level: str) -> None:
+        self.count = 0
+        control = kernel.walk(f"/memory{group}/memory.pressure_level")
+        files = {3: EventFd(self._signal), 4: control}
+        kernel.write(f"/memory{group}/cgroup.event_control", f"3 4 {level}", Caller(files=files.get))
+
+    def _signal(self) -> None:
+        self.count += 1
+
+
+def test_reclaim_for_a_limit_is_low_pressure_once_for_512_pages_and_a_kill_is_critical() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a", limit_in_bytes=50)
+    low, critical = Listener(kernel, "/a", "low"), Listener(kernel, "/a", "critical")
+    _spawn(kernel, "/a", {"file": "40Mi", "memory": {"grow": "10Mi/s"}})
+    kernel.advance(4)
+    assert 10 <= low.count <= 15  # 30 MiB of 2 MiB each
+    assert critical.count == 0
+    kernel.advance(4)
+    assert critical.count == 1
+
+
+def test_pressure_below_is_heard_above_in_mode_hierarchy_and_by_default_if_nobody_below_hears() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a")
+    _make(kernel, "/a/b", limit_in_bytes=50)
+    kernel.mkdir("/memory/c")
+    levels = ("low", "low,hierarchy", "low,local")
+    heard = {level: Listener(kernel, "/a", level) for level in levels}
+    below, elsewhere = Listener(kernel, "/a/b", "critical"), Listener(kernel, "/c", "low")
+    _spawn(kernel, "/a/b", {"file": "40Mi", "memory": {"grow": "10Mi/s"}})
+    kernel.advance(4)
+    seen = [heard[level].count for level in levels]
+    assert seen[0] == seen[1] > 0
+    assert (seen[2], below.count, elsewhere.count) == (0, 0, 0)
+    kernel.advance(4)
+    assert below.count == 1
+    assert heard["low,hierarchy"].count == heard["low"].count + 1

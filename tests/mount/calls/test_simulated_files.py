@@ -222,3 +222,43 @@ def test_it_has_the_same_pid_in_another_pid_namespace(inside: Inside) -> None:
         "populated 0",
         pid,
     ]
+
+
+def test_a_trigger_on_the_machines_pressure_wakes_its_poller(root: None, sandboxed: Sandboxed, tmp_path: Path) -> None:
+    (tmp_path / "busy.yaml").write_text("""
+machine: {cpus: 1, memory: 1Gi}
+cgroups: {app: }
+workloads: [{cgroup: app, instances: 2, loop: forever, phases: [{for: 1h, cpu: 1}]}]
+""")
+    program = (
+        "import os, select; fd = os.open('/proc/pressure/cpu', os.O_RDWR); "
+        "os.write(fd, b'some 100000 1000000\\0'); poller = select.poll(); poller.register(fd, select.POLLPRI); "
+        "print(poller.poll(30000) == [(fd, select.POLLPRI)])"
+    )
+    assert said(sandboxed(f'python3 -c "{program}"', workload=str(tmp_path / "busy.yaml"))) == "True\n"
+
+
+def test_the_oom_killer_minds_what_is_written_to_oom_score_adj(inside: Inside) -> None:
+    script = "cat /proc/$P/oom_score; echo 1000 >/proc/$P/oom_score_adj; cat /proc/$P/oom_score"
+    before, after = map(int, inside(script).split())
+    assert after > before
+
+
+@pytest.mark.hostile("another user writes oom_score_adj of a simulated process", times=2)
+@pytest.mark.parametrize("how", ["/proc/$P/oom_score_adj", "oom_score_adj"])
+def test_another_user_may_not_write_it(root: None, inside: Inside, how: str) -> None:
+    program = (
+        "import os, sys; at = os.open('/proc/' + sys.argv[1], os.O_RDONLY); os.setgroups([]); os.setuid(1234); "
+        "os.open(sys.argv[2], os.O_WRONLY, dir_fd=at)"
+    )
+    assert "PermissionError" in inside(f'python3 -c "{program}" $P {how} 2>&1 || true; cat /proc/$P/oom_score_adj')
+
+
+def test_what_is_written_to_other_files_is_refused_as_for_a_real_process(root: None, inside: Inside) -> None:
+    program = (
+        "import os, sys\nfor pid in sys.argv[1], 'self':\n"
+        "  try: os.write(os.open(f'/proc/{pid}/statm', os.O_WRONLY), b'1')\n"
+        "  except OSError as error: print(error.errno)"
+    )
+    ours, theirs = inside(f'python3 -c "{program}" $P').split()
+    assert ours == theirs

@@ -20,7 +20,7 @@ from typing import Any
 
 from place import OPERATIONS, PATIENCE, Place
 
-for topic in ("opening", "file_systems", "mounting", "tasks", "events", "files"):
+for topic in ("opening", "file_systems", "mounting", "tasks", "events", "files", "processes"):
     import_module(topic)
 
 
