@@ -37,12 +37,12 @@ class Process:
     waits: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.take_up(self.workload)
+        self.oom_score_adj = self.least_oom_score_adj = self.workload.oom_score_adj
 
     def take_up(self, workload: Workload) -> None:
         """Live through a workload from its beginning."""
         self.workload, self.number, self.loops = workload, -1, 0
-        self.oom_score_adj = self.least_oom_score_adj = workload.oom_score_adj
+        self.__post_init__()
 
     @property
     def phase(self) -> Phase | None:
