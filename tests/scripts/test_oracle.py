@@ -88,7 +88,7 @@ def test_a_night_without_time_is_refused(minutes: str, tmp_path: Path) -> None:
 def test_an_unknown_subject_is_refused_before_a_kernel_is_asked(command: tuple[str, ...], tmp_path: Path) -> None:
     done = oracle(*command, "--about", "weather", cache=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.endswith("--about weather: there is partitions, threads, capabilities, notifications\n")
+    assert done.stderr.endswith("--about weather: there is partitions, cpus, threads, capabilities, notifications\n")
 
 
 def test_recorded_cases_can_be_shown(tmp_path: Path) -> None:
