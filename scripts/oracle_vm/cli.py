@@ -135,6 +135,15 @@ def _parser() -> argparse.ArgumentParser:
     effects.add_argument("--cpus", type=int, help="only scenarios for a machine of so many; default: all")
     effects.add_argument("names", nargs="*", metavar="NAME", help="only scenarios whose name begins so; default: all")
     effects.set_defaults(run=_effects)
+    enforced = commands.add_parser(
+        "enforced",
+        help="play recorded scenarios with real processes of this machine, and compare with the kernel",
+        description="Each number beside the mean of the kernel's runs. It takes a machine with nothing else to do.",
+    )
+    enforced.add_argument("--kernel", choices=list(SUITES), default="6.12")
+    enforced.add_argument("--enforce", default="cpu", metavar="LIST", help="as of fakecgroup run (default: cpu)")
+    enforced.add_argument("names", nargs="+", metavar="NAME", help="scenarios whose name begins so")
+    enforced.set_defaults(run=_enforced)
     show = commands.add_parser("show", help="print recorded cases: each operation with its answer")
     show.add_argument("--kernel", choices=list(SUITES), default="6.12")
     show.add_argument("--layout", choices=LAYOUTS, default="v2")
@@ -297,6 +306,27 @@ def _effects(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
         path = record(_kernel(series), entries, everything=not options.names and options.cpus is None, report=_report)
         print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+    return 0
+
+
+def _enforced(options: argparse.Namespace) -> int:
+    from .effects.enforced import enforced
+    from .effects.recording import load
+
+    recorded = [one for one in load(options.kernel) if one.entry.name.startswith(tuple(options.names))]
+    if not recorded:
+        raise MachineError(f"{options.kernel} has no scenario whose name begins with {' or '.join(options.names)}")
+    print(f"{'SCENARIO':<14} {'NUMBER':<34} {'AT':>5} {options.kernel:>14} {'HERE':>14} {'ERROR':>8}")
+    for scenario in recorded:
+        try:
+            for one in enforced(scenario, options.kernel, options.enforce):
+                print(
+                    f"{one.name:<14} {one.what:<34} {one.seconds:>3.0f} s {one.kernel:>14,.0f} {one.here:>14,.0f} "
+                    f"{one.error:>8.1%}",
+                    flush=True,
+                )
+        except MachineError as error:
+            _report(str(error))
     return 0
 
 

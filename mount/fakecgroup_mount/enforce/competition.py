@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Collection, Iterator
 
-from fakecgroup.simulation.cpu_pressure import Piece
+from fakecgroup_mount.enforce.cpu_pressure import Measured
 from fakecgroup_mount.enforce.runner import Runner
 from fakecgroup_mount.enforce.shares import Arena, arenas
 from fakecgroup_mount.host import tasks
@@ -44,8 +44,8 @@ class Competition:
             if runner in members:
                 members.remove(runner)
 
-    def measure(self, runners: Collection[Runner], now: int) -> tuple[int, list[tuple[int, Piece]]]:
-        """Measures what processes have used and would use. Returns over which time (ns), and what each did, by pid."""
+    def measure(self, runners: Collection[Runner], now: int) -> tuple[int, list[Measured]]:
+        """Measures what processes have used and would use. Returns over which time (ns), and what each did."""
         passed, self._measured = now - self._measured, now
         pieces = {runner: piece for runner in runners if (piece := runner.measure(now, passed)) is not None}
         for runner in pieces:
@@ -67,7 +67,7 @@ class Competition:
         took = time.monotonic_ns() - now
         self.measure_due = now + took + max(_MEASURE, _SPARING * took)
         self.due = now if self._members else None
-        return passed, [(runner.tgid, piece) for runner, piece in pieces.items()]
+        return passed, [Measured(one.tgid, piece, one.contestant.cpus) for one, piece in pieces.items()]
 
     def look(self, now: int) -> None:
         """Decides who waits, after the clocks of all that compete were read."""

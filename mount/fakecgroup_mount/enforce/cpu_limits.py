@@ -18,7 +18,7 @@ from fakecgroup_mount.host.traced_holds import TracedHolds, may_trace
 from fakecgroup_mount.host.usage import cpu_clock
 
 _SECOND = 1_000_000_000
-_SOON, _SELDOM = 20_000_000, 100_000_000  # ns between two looks at all: while somebody runs, and while nobody does
+_SOON, _SELDOM = 20_000_000, 40_000_000  # ns between two looks at all: while somebody runs, and while nobody does
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
 _SPARING = 200  # times the duration of a look at all until the next
 _AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held
@@ -36,8 +36,7 @@ class CpuLimits:
         self._holds: Holds = TracedHolds() if traces else SignalHolds(processes)
         self._guard = nullcontext() if traces else lock  # for `_holds`; seizing a thread may wait for its execve(2)
         self._lock = lock
-        self._cpus = len(os.sched_getaffinity(0))
-        self._groups = CpuGroups(kernel, self._cpus, spared)
+        self._groups = CpuGroups(kernel, len(os.sched_getaffinity(0)), spared)
         self._competition = Competition()
         unified = kernel.hierarchies[-1]  # v1's cgroups have no pressure files
         self._pressure = unified if unified.dfl else None
@@ -105,6 +104,7 @@ class CpuLimits:
         for runner in self._groups.runners.values():
             runner.lively = self._read(runner)
             lively = lively or runner.lively
+        lively = lively or any(one.quota.group.active for one in self._groups.limited.values())
         self._pause = _SOON if lively else min(2 * self._pause, _SELDOM)
         took = time.monotonic_ns() - now
         self._all_due = now + took + max(self._pause, _SPARING * took)
@@ -115,7 +115,7 @@ class CpuLimits:
             for one in self._groups.limited.values()
             if one.due is not None and one.due <= now
             for runner in one.runners
-            if runner.lively and not runner.held
+            if not runner.held and (runner.lively or one.ends_by(now))
         }
         if competes:
             due.update((runner, None) for runner in self._competition.members if not runner.held)
@@ -143,14 +143,14 @@ class CpuLimits:
         return True
 
     def _measure(self, now: int) -> None:
-        passed, pieces = self._competition.measure(self._groups.runners.values(), now)
-        if self._pressure is not None and pieces:
+        passed, measured = self._competition.measure(self._groups.runners.values(), now)
+        if self._pressure is not None and measured:
             with self._lock:
-                count_stalls(self._pressure, pieces, passed, self._cpus)
+                count_stalls(self._pressure, measured, passed)
 
     def _settle(self, one: Limited, now: int) -> None:
         quota, group = one.quota, one.quota.group
-        if group.active and group.boundary <= now and one.corrections != self._groups.changes:
+        if one.ends_by(now) and one.corrections != self._groups.changes:
             quota.correct(self._missed(one))
         throttled = group.throttled
         quota.use(now, one.used, len(one.ran))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
@@ -10,18 +12,42 @@ from fakecgroup.simulation.cpu_pressure import Piece, stalled
 from fakecgroup.simulation.pressure import stalls_of
 
 
-def count_stalls(hierarchy: Hierarchy, pieces: Iterable[tuple[int, Piece]], passed: int, cpus: int) -> None:
-    """Counts what processes did in the ns `passed` until now, on so many CPUs, by pid. The caller holds the lock."""
-    sums: dict[Cgroup, list[int]] = {}
-    for tgid, (used, active, waiting, threads) in pieces:
-        for cgroup in hierarchy.cgroup_of(tgid).lineage():
-            total = sums.setdefault(cgroup, [0, 0, 0, 0])
-            total[0] += round(active)
-            total[1] += round(waiting * active / (threads * passed))
-            total[2] += round(used)
-            total[3] += round(waiting)
+class Measured(NamedTuple):
+    """What a process did in a piece of time, and the CPUs that it may use."""
+
+    tgid: int
+    piece: Piece
+    cpus: frozenset[int]
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Of the processes in a cgroup and below: the arguments of `stalled`, and how long they waited."""
+
+    active: int = 0
+    waits: int = 0
+    used: int = 0
+    waited: int = 0
+    cpus: frozenset[int] = frozenset()
+
+    def add(self, measured: Measured, passed: int) -> None:
+        used, active, waited, threads = measured.piece
+        self.active += round(active)
+        self.waits += round(waited * active / (threads * passed))
+        self.used += round(used)
+        self.waited += round(waited)
+        if not measured.cpus <= self.cpus:
+            self.cpus |= measured.cpus
+
+
+def count_stalls(hierarchy: Hierarchy, measured: Iterable[Measured], passed: int) -> None:
+    """Counts what processes did in the ns `passed` until now. The caller holds the model's lock."""
+    cgroups: dict[Cgroup, _Sums] = {}
+    for one in measured:
+        for cgroup in hierarchy.cgroup_of(one.tgid).lineage():
+            cgroups.setdefault(cgroup, _Sums()).add(one, passed)
     now = hierarchy.now()
-    for cgroup, (active, waits, used, most) in sums.items():
-        shares = (min(share, most / passed) for share in stalled(active, waits, used, cpus * passed))
-        some, full = (passed * share for share in shares)
+    for cgroup, sums in cgroups.items():
+        shares = stalled(sums.active, sums.waits, sums.used, len(sums.cpus) * passed)
+        some, full = (min(share * passed, sums.waited) for share in shares)
         stalls_of(cgroup, "cpu", now - passed).add(now, passed, some, 0.0 if cgroup.is_root else full)

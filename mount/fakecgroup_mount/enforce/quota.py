@@ -53,8 +53,7 @@ class Quota:
                 group.boundary = now - min(passed, used) + group.period
             group.runtime = max(group.runtime - used, -_MOST_DEBT * float(group.quota))
         while group.active and group.boundary <= now:
-            if group.runtime < 0 or not group.burst:
-                group.snapshot = min(group.snapshot, group.runtime + group.quota)  # too much used is no burst
+            group.snapshot += min(0.0, group.runtime)  # what was used too much is no burst
             group.expire()
         if group.active and not group.throttled and group.runtime <= 0:
             group.throttled = True

@@ -92,3 +92,7 @@ class Limited:
     accounted: int = 0  # by the cgroup's account when looks began
     corrected: int = 0  # their difference
     corrections: int = 0  # `CpuGroups` had seen so many changes at the last correction
+
+    def ends_by(self, now: int) -> bool:
+        """Whether its period has ended by now."""
+        return self.quota.group.active and self.quota.group.boundary <= now

@@ -34,7 +34,7 @@ def play(kernel: Kernel, cpus: int, plan: Sequence[str], report: Callable[[str],
         directory = Path(name)
         tree, initrd = directory / "tree", directory / "initrd"
         tree.mkdir()
-        shutil.copy(_program(kernel.architecture), tree / "init")
+        shutil.copy(player(kernel.architecture), tree / "init")
         (tree / "plan").write_text("".join(f"{line}\n" for line in plan))
         pack(tree, initrd)
         panics = qemu.BootPanics(kernel.image, report)
@@ -67,8 +67,8 @@ def _boot(kernel: Kernel, cpus: int, initrd: Path, directory: Path) -> list[str]
     return text.replace("\r\n", "\n").splitlines()
 
 
-def _program(architecture: str) -> Path:
-    """The guest's init in the cache, built once for each state of its source. Raises MachineError."""
+def player(architecture: str) -> Path:
+    """The guest's init, a program too, in the cache: built once for each state of its source. Raises MachineError."""
     sources = sorted(_SOURCES.glob("*.[ch]"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     home = cache_directory() / "guest"

@@ -57,10 +57,14 @@ def _play(kernel: Kernel, cpus: int, entries: Sequence[Entry], report: Callable[
         plan += lines_of(entry.name, entry.scenario, entry.runs)
     runs = runs_of(machine.play(kernel, cpus, plan, report)) if entries else []
     for entry in entries:
-        its = [run for run in runs if run.name == entry.name]
-        scenario = entry.scenario
-        seen = [[_number(scenario, run, one) for run in its] for one in scenario.expect]
-        yield Recorded(entry, seen, [[name for name, _ in run.killed] for run in its])
+        yield recorded_of(entry, [run for run in runs if run.name == entry.name])
+
+
+def recorded_of(entry: Entry, runs: Sequence[Run]) -> Recorded:
+    """What was seen in runs of a scenario. Raises MachineError."""
+    scenario = entry.scenario
+    seen = [[_number(scenario, run, one) for run in runs] for one in scenario.expect]
+    return Recorded(entry, seen, [[name for name, _ in run.killed] for run in runs])
 
 
 def _number(scenario: Scenario, run: Run, one: Expectation) -> float:

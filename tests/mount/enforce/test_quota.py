@@ -46,6 +46,13 @@ def test_what_was_used_too_much_is_no_burst(quota: Quota) -> None:
     assert quota.group.nr_bursts == 0
 
 
+def test_of_what_was_used_too_much_the_burst_counts(quota: Quota) -> None:
+    quota.limit(20 * MS, 100 * MS, 15 * MS)
+    quota.use(50 * MS, 40 * MS, 1)
+    quota.use(100 * MS, 0, 0)
+    assert (quota.group.nr_bursts, quota.group.burst_time) == (1, 15 * MS)
+
+
 def test_throttled_time_counts_for_each_cpu_on_which_somebody_waits(quota: Quota) -> None:
     quota.use(15 * MS, 10 * MS, 2)
     quota.hold(3)

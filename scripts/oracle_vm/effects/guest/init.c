@@ -1,6 +1,7 @@
 /*
  * Pid 1 of a small virtual machine that plays scenarios with real processes.  /plan says what to do (plan.py), the
- * second serial port takes what was seen (seen.py).
+ * second serial port takes what was seen (seen.py).  With another pid it is a program that plays the plan in its first
+ * argument in the cgroups at /sys/fs/cgroup, and says on standard output what was seen.
  *
  * Of each run: the cgroups are made, the tasks forked and moved into theirs while they sleep, all begin at one time,
  * files are written and read at theirs, and in the end all is killed and removed.
@@ -26,7 +27,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROOT "/cg"
 #define MAX_LINES 600
 
 struct event {
@@ -40,6 +40,7 @@ static char *cgroups[MAX_LINES], *writes[MAX_LINES], *files[MAX_LINES];
 static int n_cgroups, n_writes, n_files, n_events;
 static struct event events[MAX_LINES];
 static FILE *out;
+static const char *root = "/cg";
 
 static void say(const char *format, ...)
 {
@@ -55,7 +56,7 @@ static void put(const char *words)
 {
 	char path[400];
 	const char *text = strchr(words, ' ');
-	snprintf(path, sizeof path, ROOT "/%.*s", (int)(text - words), words);
+	snprintf(path, sizeof path, "%s/%.*s", root, (int)(text - words), words);
 	int file = open(path, O_WRONLY);
 	if (file < 0 || write(file, text + 1, strlen(text + 1)) < 0)
 		say("refused %s: %s\n", words, strerror(errno));
@@ -69,7 +70,7 @@ static void look(int64_t at)
 	char path[400];
 	say("look %lld\n", (long long)at);
 	for (int i = 0; i < n_files; i++) {
-		snprintf(path, sizeof path, ROOT "/%s", files[i]);
+		snprintf(path, sizeof path, "%s/%s", root, files[i]);
 		int file = open(path, O_RDONLY);
 		if (file < 0)
 			continue;
@@ -157,7 +158,7 @@ static void run(const char *name, int number, int64_t offset)
 	char path[400];
 	say("run %s %d\n", name, number);
 	for (int i = 0; i < n_cgroups; i++) {
-		snprintf(path, sizeof path, ROOT "/%s", cgroups[i]);
+		snprintf(path, sizeof path, "%s/%s", root, cgroups[i]);
 		mkdir(path, 0755);
 	}
 	for (int i = 0; i < n_writes; i++)
@@ -183,7 +184,7 @@ static void run(const char *name, int number, int64_t offset)
 	while (wait(NULL) > 0)
 		;
 	for (int i = n_cgroups - 1; i >= 0; i--) {
-		snprintf(path, sizeof path, ROOT "/%s", cgroups[i]);
+		snprintf(path, sizeof path, "%s/%s", root, cgroups[i]);
 		for (int round = 0; rmdir(path) < 0 && errno == EBUSY && round < 200; round++)
 			usleep(5000);
 	}
@@ -271,27 +272,40 @@ static void open_output(void)
 	setvbuf(out, buffer, _IOFBF, sizeof buffer);
 }
 
-int main(void)
+static void boot(void)
 {
 	mkdir("/proc", 0755);
 	mkdir("/sys", 0755);
 	mkdir("/dev", 0755);
-	mkdir(ROOT, 0755);
+	mkdir(root, 0755);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sysfs", "/sys", "sysfs", 0, NULL);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	open_output();
-	if (mount("cgroup2", ROOT, "cgroup2", 0, "memory_recursiveprot"))
+	if (mount("cgroup2", root, "cgroup2", 0, "memory_recursiveprot"))
 		say("refused mount: %s\n", strerror(errno));
 	be_first(1);
+}
+
+int main(int argc, char **argv)
+{
+	int boots = getpid() == 1;
+	if (boots) {
+		boot();
+	} else {
+		root = "/sys/fs/cgroup";
+		out = stdout;
+	}
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	calibrate();
-	FILE *plan = fopen("/plan", "r");
+	FILE *plan = fopen(boots || argc < 2 ? "/plan" : argv[1], "r");
 	play(plan);
 	say("end\n");
+	if (!boots)
+		return 0;
 	tcdrain(fileno(out));
 	sync();
 	reboot(RB_AUTOBOOT);
