@@ -19,6 +19,7 @@ BEHIND = 30_000_000
 """ns that a group may be behind: more it could not use."""
 _STAY = 20_000_000  # ns that one may have used more than another of his group before that takes his place
 _FREE = 0.1  # of a CPU: less is not free
+_TINY = 1e-9  # CPUs
 _LEAST = 0.02  # CPUs; who would use less does not compete
 
 
@@ -102,7 +103,7 @@ class Arena:
             group(node).parts.extend(shares)
         distribute(root, capacity)
         for node, seat in self._seats.items():
-            seat.part = sum(share.rate for share in processes[node]) / max(root.rate, 1e-9)
+            seat.part = sum(share.rate for share in processes[node]) / max(root.rate, _TINY)
 
     def settle(self) -> None:
         """Credits and charges what processes have `used` since the last call."""
@@ -131,7 +132,7 @@ class Arena:
 
     def choose(self) -> None:
         """Decides who waits."""
-        room = dict.fromkeys(self.cpus, 1.0)
+        room = _Room(self.cpus)
         ahead: list[tuple[float, float, int, Contestant]] = []
         run: list[Contestant] = []
         for seat in self._seats.values():
@@ -144,11 +145,11 @@ class Arena:
                     run.append(one)
         for one in sorted(run, key=lambda one: len(one.cpus)):
             one.waits = False
-            _place(one, room)
+            room.take(one)
         for *_, one in sorted(ahead):
-            one.waits = sum(max(0.0, room[cpu]) for cpu in one.cpus) < _FREE
+            one.waits = not room.is_left(one)
             if not one.waits:
-                _place(one, room)
+                room.take(one)
 
     @property
     def uneven(self) -> bool:
@@ -156,15 +157,38 @@ class Arena:
         return any(seat.ahead or seat.lag < -AHEAD / 2 for seat in self._seats.values())
 
 
-def _place(one: Contestant, room: dict[int, float]) -> None:
-    """Puts a process on the CPUs where most is free."""
-    left = one.demand
-    for cpu in sorted(one.cpus, key=room.__getitem__, reverse=True):
-        its = min(left, max(0.0, room[cpu]))
-        room[cpu] -= its
-        left -= its
-        if left <= 0:
-            return
+class _Room:
+    """What is left of CPUs, and of the quotas of groups, on the average."""
+
+    def __init__(self, cpus: frozenset[int]) -> None:
+        self._cpus = dict.fromkeys(cpus, 1.0)
+        self._quotas: dict[Node, float] = {}
+
+    def is_left(self, one: Contestant) -> bool:
+        """Whether somebody could use a CPU that would else be free."""
+        left = sum(max(0.0, self._cpus[cpu]) for cpu in one.cpus)
+        return left >= _FREE and all(self._quotas.get(node, node.most) >= _FREE * node.most for node in _limited(one))
+
+    def take(self, one: Contestant) -> None:
+        """Takes what a process can use, of the CPUs of which most is left."""
+        takes = one.demand
+        for node in _limited(one):
+            takes = min(takes, self._quotas.setdefault(node, node.most))
+        for node in _limited(one):
+            self._quotas[node] -= takes
+        for cpu in sorted(one.cpus, key=self._cpus.__getitem__, reverse=True):
+            its = min(takes, self._cpus[cpu])
+            self._cpus[cpu] -= its
+            takes -= its
+
+
+def _limited(one: Contestant) -> Iterator[Node]:
+    """The groups with a quota that a process is in."""
+    node: Node | None = one.node
+    while node is not None:
+        if node.most != float("inf"):
+            yield node
+        node = node.parent
 
 
 def arenas(contestants: Iterable[Contestant]) -> Iterator[tuple[frozenset[int], list[Contestant]]]:

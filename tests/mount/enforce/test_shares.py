@@ -81,6 +81,28 @@ def test_a_quota_leaves_the_rest_to_the_others() -> None:
     assert rates(parts) == pytest.approx([0.2, 0.8], rel=0.05)
 
 
+def test_nobody_waits_for_one_that_its_quota_holds() -> None:
+    limited, other = busy(Node(None, 512, most=0.18)), busy(Node(None, 1024))
+    arena = Arena(ONE)
+    arena.divide([limited, other], 1)
+    other.used = 100 * MS  # the first was throttled
+    arena.settle()
+    arena.choose()
+    assert not other.waits
+
+
+def test_those_below_one_quota_share_it_by_their_weights() -> None:
+    limited, other = Node(None, most=0.5), busy(Node(None))
+    light, heavy = busy(Node(limited, 1024)), busy(Node(limited, 3072))
+    arena = Arena(ONE)
+    arena.divide([light, heavy, other], 1)
+    light.used = heavy.used = 25 * MS
+    other.used = 50 * MS
+    arena.settle()
+    arena.choose()
+    assert (light.waits, heavy.waits, other.waits) == (True, False, False)
+
+
 def test_a_spared_process_never_waits() -> None:
     light, heavy = busy(Node(None, 2)), busy(Node(None, 10_000))
     light.spared = True
