@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +18,10 @@ from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.traced_holds import may_trace
 
 from ..waiting import wait_until
-from .conftest import Mount, daemon_of, needs_fuse
+from .conftest import COMMAND, REPOSITORY, Mount, daemon_of, is_alive, needs_fuse, take_down
 from .test_freezing import Sleeper, runs, state, stops
 
+KILLED_DAEMONS = int(os.environ.get("FAKECGROUP_KILLED_DAEMONS", "3"))
 HELD = "t" if may_trace() else "T"
 
 
@@ -84,3 +89,52 @@ def test_a_daemon_that_ends_leaves_everybody_running(mount: Mount, number: signa
             assert wait_until(lambda: state(busy.pid) == "R")
         finally:
             busy.kill()
+
+
+@pytest.fixture
+def busy_processes() -> Iterator[list[int]]:
+    """Ten, or 50 if many daemons are killed. The tests beside them go first."""
+    number = 10 if KILLED_DAEMONS < 10 else 50
+    started = [subprocess.Popen(["nice", "-n", "19", "sh", "-c", "while :; do :; done"]) for _ in range(number)]
+    yield [process.pid for process in started]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+FILL = """
+set -e; echo +cpu +memory >cgroup.subtree_control
+for number in 1 2 3 4 5 6 7 8 9 10; do
+    mkdir $number; echo ${number}000 50000 >$number/cpu.max; echo 1M >$number/memory.max
+done
+while [ $# != 0 ]; do
+    number=$(($# % 10 + 1)); echo $1 >$number/cgroup.procs; shift
+done
+"""
+"""Puts processes into ten cgroups with little CPU time and too little memory for what they will touch."""
+WITHOUT_PTRACE = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
+
+
+@needs_fuse
+@pytest.mark.hostile("SIGKILL to a daemon that holds processes for limits, at any moment", times=KILLED_DAEMONS)
+@pytest.mark.parametrize("by", [pytest.param([], id="traced"), pytest.param(WITHOUT_PTRACE, id="stopped")])
+def test_daemons_that_are_killed_at_any_moment_leave_nobody_held_and_nobody_dead(
+    by: list[str], busy_processes: list[int], public_directory: Callable[[], Path], state_home: Path
+) -> None:
+    if by and shutil.which(by[0]) is None:
+        pytest.skip("no setpriv")
+    held, random_time = 0, random.Random(19)
+    for _ in range(KILLED_DAEMONS):
+        tree = public_directory()
+        subprocess.run([*by, *COMMAND, "mount", tree, "--enforce", "all"], cwd=REPOSITORY, check=True, timeout=60)
+        try:
+            subprocess.run([*by, "sh", "-c", FILL, "sh", *map(str, busy_processes)], cwd=tree, check=True, timeout=60)
+            wait_until(lambda: any(state(pid) in "Tt" for pid in busy_processes))
+            time.sleep(random_time.uniform(0, 0.5))
+            held += sum(state(pid) in "Tt" for pid in busy_processes)
+            os.kill(daemon_of(tree), signal.SIGKILL)
+            wait_until(lambda: all(state(pid) not in "Tt" for pid in busy_processes))
+            assert all(is_alive(pid) for pid in busy_processes)
+        finally:
+            take_down(tree)
+    assert held

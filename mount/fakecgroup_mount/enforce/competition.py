@@ -62,8 +62,11 @@ class Competition:
             arena.divide(contestants, sum(pieces[runner].used for runner in members) / passed)
             if arena.crowded:
                 self._members[arena] = members
-        for runner in before.difference(self.members):
+        compete = set(self.members)
+        for runner in before - compete:
             runner.contestant.waits = False
+        for runner in pieces.keys() - compete:
+            runner.contestant.used = 0  # it is not owed to those who come later
         took = time.monotonic_ns() - now
         self.measure_due = now + took + max(_MEASURE, _SPARING * took)
         self.due = now if self._members else None

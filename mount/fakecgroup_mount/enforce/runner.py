@@ -9,6 +9,7 @@ from fakecgroup.controllers.cpu.css import Cpu
 from fakecgroup.simulation.cpu_pressure import Piece
 from fakecgroup_mount.enforce.quota import Quota
 from fakecgroup_mount.enforce.shares import Contestant
+from fakecgroup_mount.host.tasks import running_threads
 from fakecgroup_mount.host.usage import waited
 
 _ENOUGH = 10_000_000  # of an interval in which a process was not held: what it wants is measured in that
@@ -64,11 +65,13 @@ class Runner:
             self.contestant.demand = 0.0
             return None
         threads, total = waited(self.tgid)
-        wait = max(0, total - self.measured_wait) if self.measured_wait is not None else 0
-        self.measured_wait = total
-        if passed - stood > _ENOUGH:
-            known, wanted = self.contestant.demand, min((used + wait) / (passed - stood), float(threads))
-            self.contestant.demand = max(wanted, (wanted + known) / 2)
+        known, self.measured_wait = self.measured_wait, total
+        wait = max(0, total - known) if known is not None else 0
+        if known is None:
+            self.contestant.demand = float(max(1, len(running_threads(self.tgid, self.start))))
+        elif passed - stood > _ENOUGH:
+            wanted = min((used + wait) / (passed - stood), float(threads))
+            self.contestant.demand = max(wanted, (wanted + self.contestant.demand) / 2)
         wait += stood_threads
         if not used + wait:
             return None
