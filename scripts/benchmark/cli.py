@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from . import (
     applying,
+    enforcing,
     idling,
     interruption,
     memory,
@@ -83,6 +84,10 @@ start, beside the same job without it.
 cgroups, and with N that sleep. The ratio is its CPU time divided by that of a bare loop that reads their clocks once a
 second.
 
+--enforce N measures limits on N real processes: the CPU time of a daemon that enforces them, in ten seconds (or
+--seconds) in which the processes sleep and in which they are busy, beside a daemon that enforces nothing; and a compile
+job in a limited cgroup under fakecgroup run, beside the same job where nothing is enforced.
+
 --procs N,... measures a cgroup with so many processes: a read of cgroup.procs, from open to close, beside one of
 cgroup.stat (a ratio is how many of the first are done while one of the second is); and 5,000 forks (50 times --ops),
 one after the other, in a cgroup and outside (a ratio is time inside divided by time outside). The same in a cgroup of
@@ -122,6 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _memory(options), memory.table
         elif options.idle:
             result, table = _idle(options), idling.table
+        elif options.enforce:
+            result, table = _enforce(options), enforcing.table
         elif options.simulate:
             result, table = _simulate(options), simulating.table
         else:
@@ -151,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         "--rounds",
         type=_positive,
         metavar="N",
-        help="rounds (default 41; with --pods and --simulate 5, --apply and --procs 3, --run 11, --start 21)",
+        help="rounds (default 41; with --pods, --simulate, --enforce 5, --apply, --procs 3, --run 11, --start 21)",
     )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
@@ -164,6 +171,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
     other.add_argument("--start", action="store_true", help="the start of commands instead")
     other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
+    other.add_argument("--enforce", type=_positive, metavar="N", help="limits on N real processes instead")
     other.add_argument("--simulate", action="store_true", help="simulated processes on virtual time instead")
     other.add_argument("--procs", type=_counts, metavar="N,...", help="cgroups with so many processes instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
@@ -263,6 +271,11 @@ def _start(options: argparse.Namespace) -> dict[str, Any]:
 def _idle(options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
         return idling.measure(options.idle, options.seconds or 10, Path(directory))
+
+
+def _enforce(options: argparse.Namespace) -> dict[str, Any]:
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return enforcing.measure(options.enforce, options.seconds or 10, options.rounds or 5, Path(directory))
 
 
 def _simulate(options: argparse.Namespace) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def measure(count: int, seconds: float, directory: Path) -> dict[str, Any]:
     with ExitStack() as stack:
         stack.enter_context(mounting(at, ()))
         daemon = int(os.getxattr(at, DAEMON_XATTR))
-        empty = _spent([daemon], seconds)[0]
+        empty = spent([daemon], seconds)[0]
         group = at / "idle"
         group.mkdir()
         stack.callback(group.rmdir)
@@ -50,7 +50,7 @@ def measure(count: int, seconds: float, directory: Path) -> dict[str, Any]:
             (group / "cgroup.procs").write_text(str(process.pid))
         loop = stack.enter_context(subprocess.Popen([sys.executable, "-c", _LOOP, *map(str, pids)]))
         stack.callback(loop.kill)
-        full, bare = _spent([daemon, loop.pid], seconds)
+        full, bare = spent([daemon, loop.pid], seconds)
     ratio = round(full["cpu_ms"] / bare["cpu_ms"], 3) if bare["cpu_ms"] else None
     return {
         "run": {"processes": count, "seconds": seconds},
@@ -59,7 +59,7 @@ def measure(count: int, seconds: float, directory: Path) -> dict[str, Any]:
     }
 
 
-def _spent(pids: list[int], seconds: float) -> list[dict[str, Any]]:
+def spent(pids: list[int], seconds: float) -> list[dict[str, Any]]:
     """What each process spends from a little later on."""
     _wait(_SETTLE)
     before = [(_cpu(pid), _wakes(pid)) for pid in pids]

@@ -21,19 +21,19 @@ from . import interruption
 from .errors import BenchmarkError, UnavailableError
 
 _HERE = Path(__file__).parent
-_RUN = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())", "run")
+RUN = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())", "run")
 STARTS: dict[str, tuple[str, ...]] = {
     "unshare -Urm true": ("unshare", "-Urm", "true"),
     "python -c pass": (sys.executable, "-c", "pass"),
-    "fakecgroup run -- true": (*_RUN, "--", "true"),
-    "fakecgroup run --layout v1 -- true": (*_RUN, "--layout", "v1", "--", "true"),
+    "fakecgroup run -- true": (*RUN, "--", "true"),
+    "fakecgroup run --layout v1 -- true": (*RUN, "--layout", "v1", "--", "true"),
 }
 BARE = "unshare -Urm true"
 _VM = (sys.executable, str(_HERE.parent / "program.py"), "oracle_vm", "ask", "--kernel", "6.12", "--layout", "v2", "-")
 VM = "a kernel booted under QEMU"
 _VM_ROUNDS = 3
-_COMPILES = 8  # runs of the compiler, one after the other
-JOBS: dict[str, tuple[str, ...]] = {"bare": (), "unshare -Urm": ("unshare", "-Urm"), "fakecgroup run": (*_RUN, "--")}
+COMPILES = 8  # runs of the compiler, one after the other
+JOBS: dict[str, tuple[str, ...]] = {"bare": (), "unshare -Urm": ("unshare", "-Urm"), "fakecgroup run": (*RUN, "--")}
 
 
 def measure(rounds: int, directory: Path) -> dict[str, Any]:
@@ -44,14 +44,14 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     starts: dict[str, list[float]] = {name: [] for name in STARTS}
     jobs: dict[str, list[tuple[float, float]]] = {name: [] for name in JOBS}
     missing: dict[str, str] = {}
-    job = _job(directory)
+    job = compile_job(directory)
     for turn in range(rounds):
         for name, command in STARTS.items():
             starts[name].append(_elapsed(command))
             interruption.check()
         names = list(JOBS)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            clock, used = _output((*JOBS[name], *job)).split()
+            clock, used = output((*JOBS[name], *job)).split()
             jobs[name].append((float(clock), float(used)))
             interruption.check()
     try:
@@ -60,13 +60,13 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     except UnavailableError as reason:
         missing[VM] = str(reason)
     return {
-        "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": _COMPILES},
-        "starts_ms": {name: _spread(times) for name, times in starts.items()},
+        "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": COMPILES},
+        "starts_ms": {name: spread(times) for name, times in starts.items()},
         "compile": {
             name: {
                 kind: {
-                    "ms": _spread([pair[at] for pair in times]),
-                    "ratio": _spread([here[at] / bare[at] for here, bare in zip(times, jobs["bare"], strict=True)], 3),
+                    "ms": spread([pair[at] for pair in times]),
+                    "ratio": spread([here[at] / bare[at] for here, bare in zip(times, jobs["bare"], strict=True)], 3),
                 }
                 for at, kind in enumerate(("clock", "cpu"))
             }
@@ -98,19 +98,20 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _job(directory: Path) -> list[str]:
+def compile_job(directory: Path) -> list[str]:
+    """The command of the job; it prints its milliseconds by the clock, and on CPUs with the daemon's."""
     compiler, source = shlex.split(os.environ.get("CC", "cc")), _HERE / "nullfs.c"
     flags = subprocess.run(["pkg-config", "--cflags", "fuse3"], capture_output=True, text=True, check=False).stdout
     if not flags:
         source = _HERE / "client.c"
     command = [*compiler, *flags.split(), "-O2", "-c", str(source), "-o", str(directory / "out.o")]
-    return [sys.executable, str(_HERE / "compile_job.py"), str(_COMPILES), *command]
+    return [sys.executable, str(_HERE / "compile_job.py"), str(COMPILES), *command]
 
 
 def _elapsed(command: Sequence[str], stdin: str | None = None) -> float:
     """Milliseconds. Raises BenchmarkError."""
     begin = time.monotonic()
-    _output(command, stdin)
+    output(command, stdin)
     return (time.monotonic() - begin) * 1000
 
 
@@ -119,7 +120,8 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _output(command: Sequence[str], stdin: str | None = None) -> str:
+def output(command: Sequence[str], stdin: str | None = None) -> str:
+    """What a command prints. Raises BenchmarkError if it fails."""
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=_environment())
     except FileNotFoundError:
@@ -139,7 +141,8 @@ def _booted() -> float:
         raise UnavailableError(str(error)) from None
 
 
-def _spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+    """The least, the median and the greatest."""
     return {
         "min": round(min(values), digits),
         "median": round(median(values), digits),

@@ -47,12 +47,16 @@ class Competition:
     def measure(self, runners: Collection[Runner], now: int) -> tuple[int, list[Measured]]:
         """Measures what processes have used and would use. Returns over which time (ns), and what each did."""
         passed, self._measured = now - self._measured, now
-        pieces = {runner: piece for runner in runners if (piece := runner.measure(now, passed)) is not None}
-        for runner in pieces:
-            try:
-                runner.contestant.cpus = frozenset(os.sched_getaffinity(runner.tgid))
-            except OSError:
-                runner.contestant.demand = 0.0  # it is gone
+        pieces = {}
+        for runner in runners:
+            piece = runner.measure(now, passed)
+            if piece is not None:
+                try:
+                    runner.contestant.cpus = frozenset(os.sched_getaffinity(runner.tgid))
+                except OSError:
+                    runner.contestant.demand = 0.0  # it is gone
+                else:
+                    pieces[runner] = piece
         known, self._arenas = self._arenas, {}
         before, self._members = set(self.members), {}
         by_contestant = {runner.contestant: runner for runner in pieces}
