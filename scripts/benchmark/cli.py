@@ -86,7 +86,7 @@ second.
 
 --enforce N measures limits on N real processes: the CPU time of a daemon that enforces them, in ten seconds (or
 --seconds) in which the processes sleep and in which they are busy, beside a daemon that enforces nothing; and a compile
-job in a limited cgroup under fakecgroup run, beside the same job where nothing is enforced.
+job in a limited cgroup under fakecgroup run, beside the same job where nothing is enforced (not with --seconds).
 
 --procs N,... measures a cgroup with so many processes: a read of cgroup.procs, from open to close, beside one of
 cgroup.stat (a ratio is how many of the first are done while one of the second is); and 5,000 forks (50 times --ops),
@@ -275,7 +275,8 @@ def _idle(options: argparse.Namespace) -> dict[str, Any]:
 
 def _enforce(options: argparse.Namespace) -> dict[str, Any]:
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return enforcing.measure(options.enforce, options.seconds or 10, options.rounds or 5, Path(directory))
+        rounds = 0 if options.seconds else options.rounds or 5
+        return enforcing.measure(options.enforce, options.seconds or 10, rounds, Path(directory))
 
 
 def _simulate(options: argparse.Namespace) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def measure(count: int, seconds: float, rounds: int, directory: Path) -> dict[st
     return {
         "run": {"processes": count, "seconds": seconds, "cpus": _cpus(), "rounds": rounds, "compiles": COMPILES},
         "daemon": daemons,
-        "compile": _compile(rounds, directory),
+        "compile": _compile(rounds, directory) if rounds else {},
     }
 
 
@@ -102,7 +102,8 @@ def table(result: dict[str, Any]) -> str:
         cells = [figures[limits] for figures in result["daemon"].values()]
         shown = "".join(f"  {cell['percent']:24.2f}  {_shown(cell['ratio'], 7, 2)}" for cell in cells)
         lines.append(f"{limits:10}{shown}")
-    lines += ["", f"{'--enforce':10}  job by the clock  (min–max)        CPU time  (min–max)"]
+    if result["compile"]:
+        lines += ["", f"{'--enforce':10}  job by the clock  (min–max)        CPU time  (min–max)"]
     for limits, figures in result["compile"].items():
         cells = [
             f"{ratio['median']:{width}.3f}  ({ratio['min']:.3f}–{ratio['max']:.3f})"

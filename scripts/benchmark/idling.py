@@ -61,7 +61,7 @@ def measure(count: int, seconds: float, directory: Path) -> dict[str, Any]:
 
 def spent(pids: list[int], seconds: float) -> list[dict[str, Any]]:
     """What each process spends from a little later on."""
-    _wait(_SETTLE)
+    _wait(min(_SETTLE, seconds))
     before = [(_cpu(pid), _wakes(pid)) for pid in pids]
     _wait(seconds)
     return [

@@ -153,6 +153,16 @@ def test_procs_are_listed_and_forks_made_beside_the_machines(tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("fuse")
+def test_limits_on_real_processes_are_measured_beside_a_daemon_without(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--enforce", "2", "--seconds", "0.2", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    lists = ["none", "memory", "cpu", "all"]
+    assert {kind: list(figures) for kind, figures in result["daemon"].items()} == {"sleep": lists, "are busy": lists}
+    assert not list(tmp_path.iterdir())
+
+
 def test_virtual_time_is_measured_beside_the_cpu_time_that_it_takes(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--simulate", "--rounds", "1", "-o", "json").communicate()
     assert err == ""
