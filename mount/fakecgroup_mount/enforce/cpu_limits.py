@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from contextlib import nullcontext
+from time import clock_gettime_ns
 
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.competition import Competition
@@ -15,10 +16,10 @@ from fakecgroup_mount.enforce.holds import Holds, SignalHolds
 from fakecgroup_mount.enforce.runner import Limited, Runner
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.traced_holds import TracedHolds, may_trace
-from fakecgroup_mount.host.usage import cpu_clock
 
 _SECOND = 1_000_000_000
-_SOON, _SELDOM = 20_000_000, 40_000_000  # ns between two looks at all: while somebody runs, and while nobody does
+_SOON, _SELDOM, _RARELY = 20_000_000, 40_000_000, 100_000_000  # ns between two looks at all, the longer nobody runs
+_LONG = 2_000_000_000  # ns that nobody has run
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
 _SPARING = 200  # times the duration of a look at all until the next
 _AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held
@@ -44,7 +45,7 @@ class CpuLimits:
         self._debugged: dict[int, int] = {}  # who is about to be traced, and until when (ns)
         self._changed: dict[Runner, None] = {}  # they may have to be held, or let go
         self._all_due = 0
-        self._pause = _SOON
+        self._ran = 0  # somebody
 
     @property
     def idle(self) -> bool:
@@ -105,9 +106,11 @@ class CpuLimits:
             runner.lively = self._read(runner)
             lively = lively or runner.lively
         lively = lively or any(one.quota.group.active for one in self._groups.limited.values())
-        self._pause = _SOON if lively else min(2 * self._pause, _SELDOM)
+        if lively:
+            self._ran = now
+        pause = _SOON if lively else _SELDOM if now - self._ran < _LONG else _RARELY
         took = time.monotonic_ns() - now
-        self._all_due = now + took + max(self._pause, _SPARING * took)
+        self._all_due = now + took + max(pause, _SPARING * took)
 
     def _look_at_due(self, now: int, competes: bool) -> None:
         due = {
@@ -127,16 +130,17 @@ class CpuLimits:
 
     def _read(self, runner: Runner) -> bool:
         """Counts what a process has used since it was last read. Returns whether it ran."""
-        clock = cpu_clock(runner.tgid)
-        if clock is None or clock <= runner.clock:
-            if clock is None:
-                self._groups.changes += 1
+        try:
+            clock = clock_gettime_ns(runner.clock_id)
+        except OSError:
+            self._groups.changes += 1  # it is gone
+            return False
+        if clock <= runner.clock:
             return False
         used, runner.clock = clock - runner.clock, clock
         runner.contestant.used += used
         for one in runner.limited:
             one.used += used
-            one.ran.add(runner)
             one.counted += used
         if used > _RAN if runner.held else runner.waits:
             self._changed[runner] = None
@@ -153,9 +157,8 @@ class CpuLimits:
         if one.ends_by(now) and one.corrections != self._groups.changes:
             quota.correct(self._missed(one))
         throttled = group.throttled
-        quota.use(now, one.used, len(one.ran))
+        quota.use(now, one.used)
         one.used = 0
-        one.ran.clear()
         if group.throttled or throttled:
             self._changed.update(
                 (runner, None)

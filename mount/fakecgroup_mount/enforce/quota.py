@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from fakecgroup.effects.bandwidth import Group
 
-SHORTEST = 1_000_000  # ns between two looks near the end of the runtime
+SHORTEST = 2_000_000
+"""ns between two looks near the end of the runtime: a running process's clock is a tick late."""
+_LEAST = 0.01  # CPUs
+_FORGET = 0.7  # of the rate, at each look
 _MOST_DEBT = 100  # periods
 
 
@@ -19,7 +22,7 @@ class Quota:
         self.group = group
         self._cpus = cpus
         self._since = 0  # of the last look
-        self._rate = 1.0  # CPUs that were used at the same time
+        self._rate = 1.0  # CPUs that were used at the same time lately
 
     def limit(self, quota: int, period: int, burst: int) -> bool:
         """Takes a limit. A new one gives a quota at once, and lets everybody go on (tg_set_cfs_bandwidth).
@@ -38,13 +41,13 @@ class Quota:
         """Takes ns that looks have missed; negative if they counted too much."""
         self.group.runtime -= used
 
-    def use(self, now: int, used: int, busy: int) -> None:
-        """Takes the ns that the processes have used since the last look; `busy` of them did."""
+    def use(self, now: int, used: int) -> None:
+        """Takes the ns that the processes have used since the last look."""
         group, passed = self.group, max(1, now - self._since)
         if group.throttled:
             group.throttled_time += group.queues * (now - self._since)
         elif used:
-            self._rate = min(float(self._cpus), max(1.0, used / passed, float(busy)))
+            self._rate = min(max(used / max(passed, SHORTEST), _FORGET * self._rate), float(self._cpus))
         self._since = now
         if used:
             group.idle = False
@@ -71,4 +74,4 @@ class Quota:
         left = max(0, group.boundary - now)
         if group.throttled:
             return left
-        return max(min(left, int(group.runtime / self._rate)), SHORTEST if group.runtime > 0 else 0)
+        return max(min(left, int(group.runtime / max(self._rate, _LEAST))), SHORTEST if group.runtime > 0 else 0)

@@ -10,7 +10,7 @@ from fakecgroup.simulation.cpu_pressure import Piece
 from fakecgroup_mount.enforce.quota import Quota
 from fakecgroup_mount.enforce.shares import Contestant
 from fakecgroup_mount.host.tasks import running_threads
-from fakecgroup_mount.host.usage import waited
+from fakecgroup_mount.host.usage import clock_id, waited
 
 _ENOUGH = 10_000_000  # of an interval in which a process was not held: what it wants is measured in that
 
@@ -36,8 +36,11 @@ class Runner:
     measured_clock: int = 0
     measured_wait: int | None = None
 
+    clock_id: int = field(init=False)
+
     def __post_init__(self) -> None:
         self.measured_clock = self.clock
+        self.clock_id = clock_id(self.tgid)
 
     @property
     def throttled(self) -> bool:
@@ -82,14 +85,13 @@ class Runner:
 class Limited:
     """A group with a quota and its processes.
 
-    `used` are the ns of those that `ran` since its last look. The next is `due` at a time, or when somebody runs.
+    `used` are the ns that they used since its last look. The next is `due` at a time, or when somebody runs.
     """
 
     css: Cpu
     quota: Quota
     runners: list[Runner] = field(default_factory=list)
     used: int = 0
-    ran: set[Runner] = field(default_factory=set)
     due: int | None = 0
     counted: int = 0  # by looks
     accounted: int = 0  # by the cgroup's account when looks began

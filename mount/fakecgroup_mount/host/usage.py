@@ -177,6 +177,11 @@ def waited(tgid: int) -> tuple[int, int]:
     return len(tids), sum(int(fields[1]) for fields in found if len(fields) > 1)
 
 
+def clock_id(tgid: int) -> int:
+    """The clock of what all threads of a process have run, for clock_gettime(2). It fails once the process is gone."""
+    return ~tgid << 3 | _SCHED
+
+
 def cpu_clock(tgid: int) -> int | None:
     """ns that all threads of a process have run; None if it is gone."""
     return _clock(tgid, _SCHED)
