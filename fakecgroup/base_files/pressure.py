@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
     from ..core.file_context import FileContext
     from ..credentials.caller import Caller
+    from ..effects.stalls import Stalls
 
 _HZ = 250  # of Debian's kernels
 _IDLE = " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
@@ -48,14 +49,22 @@ def show_cpu_pressure(cgroup: Cgroup) -> str:
     return some + full if _has_full_cpu(cgroup) else some
 
 
+def _stalls(cgroup: Cgroup, resource: str) -> Stalls | None:
+    """How long tasks stalled until now; None if they never did."""
+    simulated = cgroup.hierarchy.membership.simulated
+    if simulated is not None:
+        simulated.count_stalls()
+    return cgroup.stalls.get(resource)
+
+
 def _lines(cgroup: Cgroup, resource: str) -> list[str]:
-    stalls = cgroup.stalls.get(resource)
+    stalls = _stalls(cgroup, resource)
     return [f"some{_IDLE}", f"full{_IDLE}"] if stalls is None else stalls.lines(cgroup.hierarchy.now())
 
 
 def totals(cgroup: Cgroup, resource: str) -> dict[str, int]:
     """ns of `some` and of `full` so far."""
-    stalls = cgroup.stalls.get(resource)
+    stalls = _stalls(cgroup, resource)
     return {"some": 0, "full": 0} if stalls is None else {"some": round(stalls.some), "full": round(stalls.full)}
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .file_context import FileContext
     from .hierarchy import Hierarchy
     from .reclaimer import Enforcer, Reclaimer
+    from .simulated import Simulated
 
 # Seconds between two looks at what processes use: while one runs, while none does, while a listener waits.
 _RUNNING, _IDLE, _AWAITED = 0.1, 1.0, 0.05
@@ -44,6 +45,7 @@ class Membership:
         self.reclaimer: Reclaimer | None = None  # of simulated processes, and of real ones whose limits are enforced
         self.enforcer: Enforcer | None = None  # of limits on the memory of real processes
         self.affinities: Affinities | None = None  # None: nobody asks for them
+        self.simulated: Simulated | None = None  # processes, if there ever were any
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
         self.writes = 0  # to interface files: limits or places of tasks may have changed

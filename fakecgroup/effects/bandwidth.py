@@ -1,82 +1,76 @@
-"""CFS bandwidth: what a quota leaves of the CPU time that a tree of groups would use (kernel/sched/fair.c).
-
-A group takes runtime while its tasks run, and is throttled when none is left. A timer refills it each period.
-`BandwidthTree` follows this event by event, in closed form while no group is throttled, and jumps over periods that
-repeat. Times are ns, rates are CPUs.
-"""
+"""CFS bandwidth of a group: a quota that is used up, and a timer that refills it each period (kernel/sched/fair.c)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import NamedTuple
 
-from .fair_share import NICE_0_LOAD, fill
+from .fair_share import NICE_0_LOAD
 
 UNLIMITED = (1 << 64) - 1  # ns: no quota
-_NONE_LEFT = 0.5  # ns of runtime
+CPU = 10**15
+"""A CPU in whole numbers, so that sums are exact: rates are in these parts of one, CPU time in these parts of a ns."""
 _LEAST_BURST = 100  # ns; less is what rounding leaves
-_MOST_STATES = 100  # that are remembered to see whether periods repeat
 
 
 @dataclass(slots=True, eq=False)
 class Runner:
-    """A process: its `rate` while nothing is throttled, and the ns of CPU time that it still `needs` (None: no end).
+    """A process: its `rate` while nothing is throttled, and the CPU time that it still `needs` (None: no end).
 
-    `used` counts the ns that it ran, `stopped` those in which it would have run but for a throttled group. `queues` is
-    the number of CPUs on which it waits then. When a group beside it is throttled, it has more by its `weight`, up to
-    `most`.
+    `used` counts the CPU time that it had, `stopped` the ns in which it would have run but for a throttled group.
+    `queues` is the number of CPUs on which it waits then. When a group beside it is throttled, it has more by its
+    `weight`, up to `most`.
     """
 
-    rate: float = 0.0
-    needs: float | None = None
-    used: float = 0.0
-    stopped: float = 0.0
+    rate: int = 0
+    needs: int | None = None
+    used: int = 0
+    stopped: int = 0
     queues: int = 1
     weight: int = NICE_0_LOAD
-    most: float = 0.0
+    most: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Group:
     """One group and the state of its bandwidth (struct cfs_bandwidth).
 
-    `quota` and `burst` are ns per `period`. `boundary` is when the period timer expires next, if it is `active`.
-    `queues` says on how many of its `cpus` the group's tasks wait: throttled time counts once for each. `halted` and
-    its time count a throttled group above too (cpu.stat.local; tg_throttle_down).
+    `quota` and `burst` are CPU time per `period` ns, which a ns of CPU time is `unit` of. `boundary` is when the period
+    timer expires next, if it is `active`. `queues` says on how many of its `cpus` the group's tasks wait: throttled
+    time, in ns, counts once for each. `halted` and its time count a throttled group above too (cpu.stat.local;
+    tg_throttle_down).
     """
 
     quota: int = UNLIMITED
     period: int = 100_000_000
     burst: int = 0
+    unit: int = 1
     cpus: int = 1 << 16
     weight: int = NICE_0_LOAD
     groups: list[Group] = field(default_factory=list)
     runners: list[Runner] = field(default_factory=list)
-    runtime: float = 0.0
-    snapshot: float = 0.0  # runtime after the last refill
+    runtime: float = 0
+    snapshot: float = 0  # runtime after the last refill
     active: bool = False
     idle: bool = False
     throttled: bool = False
     boundary: int = 0
     nr_periods: int = 0
     nr_throttled: int = 0
-    throttled_time: float = 0.0
+    throttled_time: int = 0
     nr_bursts: int = 0
-    burst_time: float = 0.0
-    used: float = 0.0
-    rate: float = 0.0  # now
+    burst_time: float = 0
+    rate: int = 0  # now
     queues: int = 0  # throttled, now
     halted: int = 0  # throttled here or above, now
-    halted_time: float = 0.0
+    halted_time: int = 0
 
     @property
     def limited(self) -> bool:
         return self.quota != UNLIMITED
 
     def below(self) -> Iterator[Group]:
-        """This group and all below it."""
+        """This group and all below it, each before those below it."""
         yield self
         for group in self.groups:
             yield from group.below()
@@ -97,374 +91,67 @@ class Group:
 
     def _refill(self) -> None:
         """Add the quota, and keep at most the burst of what was left (__refill_cfs_bandwidth_runtime)."""
-        self.runtime += self.quota
-        over = self.snapshot - self.runtime
-        if over > _LEAST_BURST:
+        runtime = self.runtime + self.quota
+        over = self.snapshot - runtime
+        if over > _LEAST_BURST * self.unit:
             self.burst_time += over
             self.nr_bursts += 1
         most = self.quota + self.burst
-        if self.runtime > most:
-            self.runtime = float(most)
-        self.snapshot = self.runtime
+        self.runtime = self.snapshot = min(runtime, most)
+
+    def start(self, now: int) -> None:
+        """Start the period timer, if it is not active: somebody runs (start_cfs_bandwidth)."""
+        self.idle = False
+        if not self.active:
+            self.active = True
+            self.boundary += -(-(now + 1 - self.boundary) // self.period) * self.period
+
+    def pass_idle(self, until: int) -> None:
+        """Let time pass in which nobody runs. The timer expires until it stops."""
+        while self.active and self.boundary <= until:
+            self.expire()
 
     def never_short(self, now: int, until: int) -> bool:
         """True if the runtime lasts until then at the rate of now, and the group is not throttled."""
         if self.throttled:
             return False
         rate = self.rate
-        if rate <= 0 or rate * (until - now) < self.runtime - _NONE_LEFT:
+        if rate * (until - now) < self.runtime or not rate:
             return True
-        if rate * self.period > self.quota or rate * (self.boundary - now) >= self.runtime - _NONE_LEFT:
-            return False
-        return rate * self.period < self.quota - _NONE_LEFT
+        return rate * self.period <= self.quota and rate * (self.boundary - now) <= self.runtime
 
     def pass_unthrottled(self, now: int, until: int) -> None:
         """Let time pass at the rate of now, in which the runtime is never short. Timers expire."""
         rate = self.rate
-        self.used += rate * (until - now)
-        if self.quota == UNLIMITED:
-            return
         while self.active and self.boundary <= until:
             self.runtime -= rate * (self.boundary - now)
             now = self.boundary
             self.expire()
-            if rate > 0:
+            if rate:
                 self.idle = False
-                full = self.quota + self.burst
                 left = self.quota - rate * self.period  # what a period adds
-                if self.boundary <= until and left >= 0 and self.runtime + left >= full - _NONE_LEFT:
+                if left >= 0 and self.boundary <= until:
                     periods = (until - self.boundary) // self.period + 1
                     self.nr_periods += periods
                     self.boundary += periods * self.period
-                    self.runtime = self.snapshot = float(full)
+                    self.runtime = self.snapshot = min(self.runtime + periods * left, self.quota + self.burst)
                     now = self.boundary - self.period
         self.runtime -= rate * (until - now)
 
+    def pass_calm(self, until: int, before: int, used: Callable[[int], int]) -> int:
+        """Let time pass in which somebody runs, and a period's quota is never used up, whatever the rate was.
 
-_COUNTERS = ("nr_periods", "nr_throttled", "throttled_time", "nr_bursts", "burst_time", "used", "halted_time")
-_STATE = ("runtime", "snapshot", "active", "idle", "throttled", "boundary", *_COUNTERS)
-_state_of = attrgetter(*_STATE)
-_counts_of = attrgetter(*_COUNTERS)
-
-
-class _Cycle(NamedTuple):
-    """What repeats: a state at the end of the longest period, the `time` until it is there again, and all growth."""
-
-    state: tuple[object, ...]
-    time: int
-    grown: tuple[float, ...]
-
-
-_Kept = tuple[int, list[tuple[object, ...]], list[tuple[object, ...]]]
-
-
-class Unlimited:
-    """A runner without a quota above it, at a time `now`; it answers as a `BandwidthTree` does."""
-
-    __slots__ = ("_runner", "now")
-
-    def __init__(self, runner: Runner, now: int) -> None:
-        self._runner = runner
-        self.now = now
-
-    def set_rates(self) -> None:
-        pass
-
-    def back(self) -> None:
-        pass
-
-    def may_throttle(self, until: int) -> bool:
-        return False
-
-    def completion(self, until: int) -> int:
-        """When the runner will have what it needs; `until` if not before."""
-        runner = self._runner
-        if runner.needs is None or runner.rate <= 0:
-            return until
-        return min(until, self.now + max(1, round(runner.needs / runner.rate)))
-
-    def advance(self, until: int) -> Runner | None:
-        """Go on to a time, or to when the runner has what it needs: then it is the result."""
-        runner, then = self._runner, until
-        if runner.rate > 0:
-            done = runner.needs is not None and (then := self.completion(until + 1)) <= until
-            then = min(then, until)
-            used = runner.rate * (then - self.now)
-            runner.used += used
-            if runner.needs is not None:
-                runner.needs = 0.0 if done else max(0.0, runner.needs - used)
-        self.now = then
-        return runner if runner.needs == 0.0 else None
-
-
-class BandwidthTree:
-    """A group with a quota and all below it, at a time `now`.
-
-    Whoever changes the rate of a runner, or what it needs, calls `back` before and `set_rates` after. What groups and
-    runners have counted is that of `now` after `advance` or `back`; after `completion` it may be ahead.
-    """
-
-    def __init__(self, root: Group, now: int) -> None:
-        self.root = root
-        self.now = now
-        self._groups = list(root.below())
-        self._limited = [group for group in self._groups if group.limited]
-        self._runners = [runner for group in self._groups for runner in group.runners]
-        self._before: _Kept | None = None  # the state now, while that of `_then` was computed ahead
-        self._then = now
-        self._cycle: _Cycle | None = None  # what is known to repeat at these rates
-        self._set_rates()
-
-    def completion(self, until: int) -> int:
-        """When the first runner will have what it needs; `until` if none has before."""
-        if self._before is not None:
-            return self._then
-        if not any(runner.needs is not None and runner.rate > 0 for runner in self._runners):
-            return until
-        then, _ = self._first_done(until)
-        if self._never_short(then):
-            return then
-        before = self._keep()
-        self.advance(until)
-        self._then, self.now, self._before = self.now, before[0], before
-        return self._then
-
-    def back(self) -> None:
-        """Forget what was computed ahead."""
-        before, self._before = self._before, None
-        if before is not None:
-            self._bring_back(before)
-
-    def advance(self, until: int, *, skip: bool = True) -> Runner | None:
-        """Go on to a time, or to when a runner has what it needs: that runner is the result.
-
-        `skip` allows closed forms and jumps.
+        `used` says what was used by a time: `before` by now, and until then what is the result.
         """
-        if self._before is not None:
-            if until >= self._then:
-                self.now, self._before = self._then, None
-                return next((runner for runner in self._runners if runner.needs == 0.0), None)
-            self.back()
-        seen: dict[tuple[object, ...], tuple[int, tuple[float, ...]]] = {}  # states at the ends of periods
-        if skip and self.now < until:
-            then, runner = self._first_done(until)
-            if self._never_short(then):
-                self._pass_unthrottled(then)
-                if runner is not None:
-                    runner.needs = 0.0
-                return runner
-        while self.now < until:
-            then, runner = self._next(until)
-            self._pass(then - self.now)
-            if runner is not None:
-                runner.needs = 0.0
-                return runner
-            expired = self._expire()
-            self._throttle()
-            self._set_rates()
-            if skip and expired is not None and expired is self._longest():
-                state = self._state()
-                if self._cycle is not None and self._cycle.state == state:
-                    self._jump(self._cycle, until)
-                elif state in seen:
-                    since, before = seen[state]
-                    grown = tuple(now - then for now, then in zip(self._counted(), before, strict=True))
-                    self._cycle = _Cycle(state, self.now - since, grown)
-                    self._jump(self._cycle, until)
-                elif len(seen) < _MOST_STATES:
-                    seen[state] = (self.now, self._counted())
-        return None
-
-    def may_throttle(self, until: int) -> bool:
-        """True if a group is throttled, or may be before a time if no rate changes."""
-        self.back()
-        return not self._never_short(until)
-
-    # -- while nothing is throttled -----------------------------------------------------------------
-
-    def _first_done(self, until: int) -> tuple[int, Runner | None]:
-        """When the first runner has what it needs if nothing is throttled before, and which; `until` if none has."""
-        then, done = until, None
-        for runner, rate in self._running:
-            if runner.needs is not None:
-                at = self.now + max(1, round(runner.needs / rate))
-                if at <= then and (at < then or done is None):
-                    then, done = at, runner
-        return then, done
-
-    def _never_short(self, until: int) -> bool:
-        return not self._stopped and all(group.never_short(self.now, until) for group in self._limited)
-
-    def _pass_unthrottled(self, until: int) -> None:
-        time = until - self.now
-        for runner, rate in self._running:
-            runner.used += rate * time
-            if runner.needs is not None:
-                runner.needs = max(0.0, runner.needs - rate * time)
-        for group in self._groups:
-            group.pass_unthrottled(self.now, until)
-        self.now = until
-
-    # -- one event ----------------------------------------------------------------------------------
-
-    def _next(self, until: int) -> tuple[int, Runner | None]:
-        """When something happens next, and the runner that is done then."""
-        then, done = self._first_done(until)
-        for group in self._limited:
-            at = then
-            if group.active and group.boundary < at:
-                at = group.boundary
-            if group.rate > 0:
-                at = min(at, self.now + max(1, round(group.runtime / group.rate)))
-            if at < then:
-                then, done = at, None
-        return then, done
-
-    def _pass(self, time: int) -> None:
-        self.now += time
-        for runner, rate in self._running:
-            runner.used += rate * time
-            if runner.needs is not None:
-                runner.needs = max(0.0, runner.needs - rate * time)
-        for runner in self._stopped:
-            runner.stopped += time
-        for group in self._groups:
-            group.used += group.rate * time
-            group.halted_time += group.halted * time
-            if group.quota != UNLIMITED:
-                group.runtime -= group.rate * time
-                group.throttled_time += group.queues * time
-
-    def _expire(self) -> Group | None:
-        """Handle the period timers that expire now. Returns the last of them."""
-        last = None
-        for group in self._limited:
-            if group.active and group.boundary == self.now:
-                last = group
-                group.expire()
-        return last
-
-    def _throttle(self) -> None:
-        for group in self._limited:
-            if not group.throttled and group.rate > 0 and group.runtime < _NONE_LEFT:
-                group.throttled = True
-
-    def set_rates(self) -> None:
-        """Take who runs now, and at which rate. A group that runs starts its timer (start_cfs_bandwidth)."""
-        self._cycle = None
-        self._set_rates()
-
-    def _set_rates(self) -> None:
-        self._running: list[tuple[Runner, float]] = []
-        self._stopped: list[Runner] = []
-        self._shares: dict[int, float] = {}  # by the ids of runners, where they have more than without throttling
-        if len(self._limited) > 1 and any(group.throttled for group in self._limited):
-            self._divide(self.root, sum(runner.rate for group in self._groups for runner in group.runners))
-        self._set_rates_below(self.root, stopped=False)
-
-    def _divide(self, group: Group, rate: float) -> None:
-        """Divide what the tree gets among those that are not throttled."""
-        groups = [below for below in group.groups if not below.throttled]
-        parts: list[Group | Runner] = [*group.runners, *groups]
-        for part, its in zip(parts, fill(rate, [(part.weight, _asked(part)) for part in parts]), strict=True):
-            if isinstance(part, Group):
-                self._divide(part, its)
-            else:
-                self._shares[id(part)] = its
-
-    def _set_rates_below(self, group: Group, *, stopped: bool) -> tuple[float, int]:
-        stopped = stopped or group.throttled
-        rate, waiting = 0.0, 0
-        for runner in group.runners:
-            if runner.rate > 0:
-                waiting += runner.queues
-                if stopped:
-                    self._stopped.append(runner)
-                else:
-                    its_share = self._shares.get(id(runner), runner.rate)
-                    rate += its_share
-                    self._running.append((runner, its_share))
-        for below in group.groups:
-            its_rate, its_waiting = self._set_rates_below(below, stopped=stopped)
-            rate += its_rate
-            waiting += its_waiting
-        group.rate = rate
-        group.halted = min(waiting, group.cpus) if stopped else 0
-        group.queues = group.halted if group.throttled else 0
-        if rate > 0 and group.quota != UNLIMITED:
-            group.idle = False
-            if not group.active:
-                group.active = True
-                group.boundary += -(-(self.now + 1 - group.boundary) // group.period) * group.period
-        return rate, waiting
-
-    def _keep(self) -> _Kept:
-        groups: list[tuple[object, ...]] = list(map(_state_of, self._groups))
-        runners: list[tuple[object, ...]] = [(runner.needs, runner.used, runner.stopped) for runner in self._runners]
-        return self.now, groups, runners
-
-    def _bring_back(self, kept: _Kept) -> None:
-        self.now = kept[0]
-        for group, values in zip(self._groups, kept[1], strict=True):
-            for name, value in zip(_STATE, values, strict=True):
-                setattr(group, name, value)
-        for runner, counts in zip(self._runners, kept[2], strict=True):
-            runner.needs, runner.used, runner.stopped = counts  # type: ignore[assignment]
-        self._set_rates()
-
-    # -- periods that repeat ----------------------------------------------------------------------------
-
-    def _longest(self) -> Group | None:
-        return max((group for group in self._limited if group.active), key=lambda group: group.period, default=None)
-
-    def _state(self) -> tuple[object, ...]:
-        """All that decides what happens next, but what runners need."""
-        return tuple(
-            (
-                round(group.runtime),
-                round(group.snapshot),
-                group.throttled,
-                group.active,
-                group.idle,
-                (group.boundary - self.now) % group.period,
-                group.rate,
-            )
-            for group in self._limited
-        )
-
-    def _counted(self) -> tuple[float, ...]:
-        counts = [count for group in self._groups for count in _counts_of(group)]
-        return (*counts, *(count for runner in self._runners for count in (runner.used, runner.stopped)))
-
-    def _jump(self, cycle: _Cycle, until: int) -> None:
-        """Repeat what happens in a cycle as often as it fits before `until`, and before a runner is done."""
-        times = (until - self.now) // cycle.time
-        for runner, used in zip(self._runners, cycle.grown[len(self._groups) * len(_COUNTERS) :: 2], strict=True):
-            if runner.needs is not None and used > 0:
-                times = min(times, int(runner.needs / used) - 1)
-        if times < 1:
-            return
-        values = iter(zip(self._counted(), cycle.grown, strict=True))
-        for group in self._groups:
-            for name in _COUNTERS:
-                value, growth = next(values)
-                setattr(group, name, value + growth * times)
-            if group.limited and group.active:
-                group.boundary += cycle.time * times
-        for runner in self._runners:
-            value, growth = next(values)
-            runner.used = value + growth * times
-            if runner.needs is not None:
-                runner.needs -= growth * times
-            value, growth = next(values)
-            runner.stopped = value + growth * times
-        self.now += cycle.time * times
-
-
-def _asked(part: Group | Runner) -> float:
-    """CPUs that a runner, or all below a group that are not throttled, can use."""
-    if isinstance(part, Runner):
-        return max(part.rate, part.most) if part.rate > 0 else 0.0
-    if part.throttled:
-        return 0.0
-    return sum(map(_asked, part.runners)) + sum(map(_asked, part.groups))
+        if self.active and self.boundary <= until:
+            periods = (until - self.boundary) // self.period + 1
+            self.nr_periods += periods
+            self.boundary += periods * self.period
+            by_boundary = used(self.boundary - self.period)
+            left = self.runtime + periods * self.quota - (by_boundary - before)
+            self.runtime = self.snapshot = min(left, self.quota + self.burst)
+            self.idle = False
+            before = by_boundary
+        by_now = used(until)
+        self.runtime -= by_now - before
+        return by_now

@@ -6,11 +6,15 @@ cannot use goes to the others. The model is fluid: it holds over times that are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import floordiv, truediv
+from typing import TypeVar
 
 #: The weight of a task of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 NICE_0_LOAD = 1024
+
+_Amount = TypeVar("_Amount", int, float)
 
 
 @dataclass(slots=True, eq=False)
@@ -36,13 +40,24 @@ def distribute(root: Share, cpus: float) -> None:
 
 def fill(capacity: float, claims: Sequence[tuple[int, float]]) -> list[float]:
     """Divide a capacity among (weight, most) by weight, none more than its most: what one leaves goes to the others."""
+    return _fill(capacity, claims, truediv)
+
+
+def fill_whole(capacity: int, claims: Sequence[tuple[int, int]]) -> list[int]:
+    """As `fill`, in whole numbers, which come to the capacity or a little less."""
+    return _fill(capacity, claims, floordiv)
+
+
+def _fill(
+    capacity: _Amount, claims: Sequence[tuple[int, _Amount]], divide: Callable[[_Amount, int], _Amount]
+) -> list[_Amount]:
     if sum(most for _, most in claims) <= capacity:
         return [most for _, most in claims]
-    rates = [0.0] * len(claims)
+    rates = [capacity] * len(claims)
     weights = sum(weight for weight, _ in claims)
     for number in sorted(range(len(claims)), key=lambda number: claims[number][1] / claims[number][0]):
         weight, most = claims[number]
-        rates[number] = min(most, capacity * weight / weights)
+        rates[number] = min(most, divide(capacity * weight, weights))
         capacity -= rates[number]
         weights -= weight
     return rates

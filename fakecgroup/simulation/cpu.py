@@ -7,12 +7,15 @@ import zlib
 from typing import TYPE_CHECKING
 
 from ..controllers.cpuset.css import Cpuset
-from .cpu_scheduler import Demand, Scheduler
+from ..effects.bandwidth import CPU
+from .cpu_scheduler import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..core.cgroup import Cgroup
+    from ..effects.bandwidth import Group
+    from .cpu_demand import Demand
     from .pressure import Pressure
     from .process import Process
     from .world import World
@@ -35,7 +38,10 @@ class CpuResource:
         self._waited = False  # somebody waited at the last look
 
     def gather(self, processes: Collection[Process]) -> None:
-        self._demands = {process: self._demands.get(process) or self._demand(process) for process in processes}
+        self._demands = {
+            process: self._demands.get(process) or self._scheduler.demand(process, self._world.now)
+            for process in processes
+        }
         cpu, cpuset = self._world.hierarchy("cpu"), self._world.hierarchy("cpuset")
         placed = []
         whole = (1 << self._cpus) - 1
@@ -53,7 +59,7 @@ class CpuResource:
         phase = process.phase
         assert phase is not None
         demand = self._demands[process]
-        self._scheduler.change(demand, process.cpus, phase.run)
+        self._scheduler.change(demand, process.cpus, None if phase.run is None else phase.run * CPU)
         demand.waits = dict(process.waits)
 
     def resolve(self) -> None:
@@ -65,7 +71,7 @@ class CpuResource:
 
     def _take(self, process: Process, demand: Demand) -> None:
         """Take what a process wants and waits for, if that has changed."""
-        if demand.cpus != process.cpus or demand.waits != process.waits:
+        if demand.asked != round(process.cpus * CPU) or demand.waits != process.waits:
             self._scheduler.change(demand, process.cpus, demand.runner.needs)
             demand.waits = dict(process.waits)
 
@@ -85,23 +91,22 @@ class CpuResource:
         """Compute what happened to all processes until now."""
         self._scheduler.settle()
 
-    def used(self, process: Process) -> float:
+    def settle_group(self, group: Group) -> None:
+        """Compute what happened to a group with a quota, or below one, until now."""
+        self._scheduler.settle_group(group)
+
+    def used(self, process: Process) -> int:
         """ns of CPU time that a process has used until now."""
         demand = self._demands.get(process)
         if demand is None:
-            return 0.0
+            return 0
         self._scheduler.settle_one(demand)
-        return demand.runner.used
-
-    def _demand(self, process: Process) -> Demand:
-        return Demand(process, self._world.now)
+        return (demand.runner.used + CPU // 2) // CPU
 
     def _close(self, demand: Demand, now: int) -> None:
         """Tell of the piece of time in which a process wanted the same and was given the same."""
-        runner = demand.runner
-        if demand.cpus > 0 or demand.waits:
+        if demand.asked or demand.waits:
             self._pressure.add(demand, now)
-        demand.since, demand.used, demand.stopped = now, runner.used, runner.stopped
 
     def _first_boundary(self, cgroup: Cgroup) -> int:
         """When the period timer of a group first expires: at random, which the seed and the path decide."""

@@ -16,11 +16,14 @@ class Piece(NamedTuple):
     threads: int
 
 
-def piece(time: float, *, used: float, stopped: float, demand: float, rate: float, threads: int) -> Piece:
-    """What a process did in `time` ns at a rate, with a demand, both in CPUs, and `stopped` ns throttled."""
-    if demand <= 0:
+def piece(time: float, *, used: float, stopped: float, asked: bool, starved: bool, threads: int) -> Piece:
+    """What a process did in `time` ns, in which it `asked` for a CPU, and got less than that if it was `starved`.
+
+    It was throttled for `stopped` ns.
+    """
+    if not asked:
         return Piece(0.0, 0.0, 0.0, threads)
-    if rate + 1e-9 < demand:
+    if starved:
         active = threads * time
         return Piece(used, active, max(0.0, active - used), threads)
     return Piece(used, used + threads * stopped, threads * stopped, threads)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
-from ..controllers.io.css import BPS_MAX, IOPS_MAX, Io
+from ..controllers.io.css import BPS_MAX, IOPS_MAX, PARTS, Counters, Io
 from ..effects.io_shares import Flow, Queue, share_out
 
 if TYPE_CHECKING:
@@ -17,15 +18,16 @@ _SECOND = 1_000_000_000
 
 
 class _Transfer:
-    """A process that reads or writes: what it moves, and the cgroups that count it, its own first."""
+    """A process that reads or writes: what it moves in a ns, and the cgroups that count it, its own first."""
 
-    __slots__ = ("csses", "disk", "flow", "process")
+    __slots__ = ("csses", "disk", "flow", "process", "rates")
 
     def __init__(self, process: Process, disk: str, flow: Flow, csses: list[Io]) -> None:
         self.process = process
         self.disk = disk
         self.flow = flow
         self.csses = csses
+        self.rates = Counters()
 
 
 class IoResource:
@@ -69,6 +71,7 @@ class IoResource:
         for disk, root in roots.items():
             share_out(root, self._costs(disk))
         for one in self._transfers:
+            one.rates = _rates(one.flow)
             if one.flow.part < 1:
                 one.process.waits[self.name] = 1 - one.flow.part
 
@@ -123,10 +126,16 @@ class IoResource:
         if time <= 0:
             return
         for one in self._transfers:
-            read, written = (one.flow.bytes_of(direction) * time / _SECOND for direction in "rw")
+            moved = one.rates.times(time)
             for css in one.csses:
-                css.group(one.disk).add(read, written, one.flow.block)
-            one.csses[0].group(one.disk).add_own(read, written, one.flow.block)
+                css.group(one.disk).add(moved)
+            one.csses[0].group(one.disk).add_own(moved)
+
+
+def _rates(flow: Flow) -> Counters:
+    """What is moved in a ns."""
+    read, written = (flow.bytes_of(direction) * (PARTS / _SECOND) for direction in "rw")
+    return Counters(ceil(read), ceil(written), ceil(read / flow.block), ceil(written / flow.block))
 
 
 def _queue_of(css: Io, disk: str) -> Queue:

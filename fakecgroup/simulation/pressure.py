@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ..effects.bandwidth import CPU
 from ..effects.pressure_averages import interval
 from ..effects.stalls import Stalls
 from .cpu_pressure import piece, stalled
@@ -12,7 +13,7 @@ from .waiting import stalled_of
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
-    from .cpu_scheduler import Demand
+    from .cpu_demand import Demand
     from .process import Process
     from .world import World
 
@@ -93,17 +94,17 @@ class Pressure:
         threads = runner.queues
         used, active, waited, _ = piece(
             time,
-            used=runner.used - demand.used,
+            used=(runner.used - demand.used) / CPU,
             stopped=runner.stopped - demand.stopped,
-            demand=demand.cpus,
-            rate=runner.rate,
+            asked=demand.asked > 0,
+            starved=demand.starved,
             threads=threads,
         )
         if active > 0:
             actives, uses = round(active * _WHOLE / time), round(used * _WHOLE / time)
             waits = round(waited * active / threads * _WHOLE / (time * time)) if waited > 0 else 0
-            short = runner.rate + 1e-9 < demand.cpus
-            shares = min(_WHOLE, round((waited if short else waited / threads) * _WHOLE / time)) if waits else 0
+            each = waited if demand.starved else waited / threads
+            shares = min(_WHOLE, round(each * _WHOLE / time)) if waits else 0
             begins, ends = (since, actives, waits, uses, shares), (now, -actives, -waits, -uses, -shares)
             for log in logs:
                 log.changes.append(begins)

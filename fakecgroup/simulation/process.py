@@ -35,6 +35,7 @@ class Process:
     least_oom_score_adj: int = field(init=False)  # what it may be set to without CAP_SYS_RESOURCE
     orphan: bool = True  # its parent is init, which waits for it at once when it has ended
     waits: dict[str, float] = field(default_factory=dict)
+    shown: int = -1  # ns of CPU time that files were told of
 
     def __post_init__(self) -> None:
         self.oom_score_adj = self.least_oom_score_adj = self.workload.oom_score_adj

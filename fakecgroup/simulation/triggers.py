@@ -80,7 +80,6 @@ class Triggers:
         ]
         if not due:
             return
-        self._world.settle()
         for (cgroup, resource, _), monitor in due:
             for trigger in monitor.look(now, totals(cgroup, resource)):
                 opened = self._files[trigger]

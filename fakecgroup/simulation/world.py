@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..core.cgroup import Cgroup
     from ..core.hierarchy import Hierarchy
+    from ..effects.bandwidth import Group
     from ..machine.machine import Machine
     from ..tasks.process_table import ProcessTable
     from .clock import VirtualClock
@@ -60,14 +61,17 @@ class World:
         self._host = host
         self._clock = clock
         self._processes: dict[int, Process] = {}
+        self._counted = -1  # when stalls were counted last
         self._places: dict[int, tuple[str, ...]] = {}  # the cgroups of those that start again
         self._queue: list[tuple[int, int, int, int]] = []  # ends of phases: time, order, pid, serial
         self._order = count()
         self._changed = True  # since the resources have last gathered
-        self._writes = -1  # to files, at the last look
+        self._writes = -1  # to files, when the resources last gathered
         self.kills: list[Kill] = []
         self._restarts = Restarts()
         table.on_kill = self._note_kill
+        table.before_cpu = self._show_process
+        host.hierarchies[-1].membership.simulated = self
         self._pressure = Pressure(self)
         self._triggers = Triggers(self)
         self._cpu = CpuResource(self, self._pressure)
@@ -229,9 +233,17 @@ class World:
             self.table.reap(pid)
             self._host.task_reaped(pid)
 
+    def _show_process(self, pid: int) -> None:
+        process = self._processes.get(pid)
+        if process is not None:
+            self._show(process)
+
     def _show(self, process: Process) -> None:
         """Tell the table what a process has used, for the files."""
-        used = round(self._cpu.used(process))
+        used = self._cpu.used(process)
+        if used == process.shown:
+            return
+        process.shown = used
         nice = used if process.workload.nice > 0 else 0
         own = process.before.plus(CpuTime(used, used, 0, nice))
         self.table.use(process.pid, CpuUse(process.started + 1, _NOBODY, own, CpuTime()))
@@ -251,16 +263,19 @@ class World:
                 break
             self._pass(until)
             if self._pressure.full:
-                self.settle()
-        self.settle()
-        for process in self._processes.values():
-            self._show(process)
+                self.count_stalls()
         self._memory.show()
 
-    def settle(self) -> None:
-        """Count all that has happened until now."""
-        self._cpu.settle()
-        self._pressure.settle()
+    def count_stalls(self) -> None:
+        """Count all stalls until now. As in a kernel, times are taken then: shares of time are of before and after."""
+        if self._counted != self.now:
+            self._counted = self.now
+            self._cpu.settle()
+            self._pressure.settle()
+
+    def count_throttling(self, group: Group) -> None:
+        """Count what happened to a group with a quota, or below one, until now."""
+        self._cpu.settle_group(group)
 
     def _look_outside(self) -> None:
         """See what was done from outside: drop processes that were killed, and note whether there is more."""
@@ -270,14 +285,14 @@ class World:
                 self._end(process)
             elif process.frozen != self.table.waits(pid):
                 self._changed = True
-        writes = self.hierarchies[-1].membership.writes
-        if writes != self._writes:
-            self._writes, self._changed = writes, True
+        if self.hierarchies[-1].membership.writes != self._writes:
+            self._changed = True
         self._triggers.gather()
 
     def _gather(self) -> None:
         """Take the tree, the limits and the processes as they are now."""
         self._changed = False
+        self._writes = self.hierarchies[-1].membership.writes
         processes = self._processes.values()
         for process in processes:
             process.frozen = self.table.waits(process.pid)

@@ -35,6 +35,7 @@ class ProcessTable:
         self._used: dict[int, CpuUse] = {}
         self.frozen: set[int] = set()
         self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
+        self.before_cpu: Callable[[int], None] = lambda tgid: None  # before it is told what a process has used
         self.memory_of: Callable[[int], MemoryUse] = lambda tgid: NO_MEMORY  # that a live process has
         self.stopped: set[int] = set()  # by a signal
         # 180 has an 8 in it, so that "0180" is neither an octal number nor a pid
@@ -99,6 +100,7 @@ class ProcessTable:
         return True
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
+        self.before_cpu(tgid)
         return self._used.get(tgid)
 
     def use(self, tgid: int, used: CpuUse) -> None:

@@ -43,12 +43,20 @@ def show_stat(cgroup: Cgroup) -> str:
 
 def _bandwidth(css: Cpu, unit: str, divisor: int) -> str:
     """The counters of bandwidth, with times in units of `divisor` ns (cpu_extra_stat_show, cpu_cfs_stat_show)."""
-    counted = css.throttling or _UNTOUCHED
+    counted = _counted(css)
     lines = f"nr_periods {counted.nr_periods}\nnr_throttled {counted.nr_throttled}\n"
-    lines += f"throttled_{unit} {int(counted.throttled_time) // divisor}\n"
+    lines += f"throttled_{unit} {counted.throttled_time // divisor}\n"
     if css.kernel.at_least(6, 1):
-        lines += f"nr_bursts {counted.nr_bursts}\nburst_{unit} {int(counted.burst_time) // divisor}\n"
+        lines += f"nr_bursts {counted.nr_bursts}\nburst_{unit} {int(counted.burst_time) // counted.unit // divisor}\n"
     return lines
+
+
+def _counted(css: Cpu) -> Group:
+    """The bandwidth of a group, with what it has counted until now."""
+    simulated = css.cgroup.hierarchy.membership.simulated
+    if css.throttling is not None and simulated is not None:
+        simulated.count_throttling(css.throttling)
+    return css.throttling or _UNTOUCHED
 
 
 def show_stat_local(cgroup: Cgroup) -> str:
@@ -58,7 +66,7 @@ def show_stat_local(cgroup: Cgroup) -> str:
 
 
 def _halted(css: Cpu) -> int:
-    return int((css.throttling or _UNTOUCHED).halted_time)
+    return _counted(css).halted_time
 
 
 def show_legacy_stat(css: Cpu) -> str:

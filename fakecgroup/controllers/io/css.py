@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BPS_MAX = (1 << 64) - 1  # bytes/s: no limit
 IOPS_MAX = (1 << 32) - 1  # operations/s: no limit
+PARTS = 10**15  # of a byte or an operation
 _U32 = 1 << 32
 _MINOR_BITS = 20
 
@@ -28,23 +29,27 @@ def _no_limits() -> dict[str, int]:
 
 @dataclass(slots=True)
 class Counters:
-    """Bytes and operations of a disk (struct blkg_iostat)."""
+    """Bytes and operations of a disk (struct blkg_iostat), in parts of one: whole numbers, so that sums are exact."""
 
-    rbytes: float = 0.0
-    wbytes: float = 0.0
-    rios: float = 0.0
-    wios: float = 0.0
+    rbytes: int = 0
+    wbytes: int = 0
+    rios: int = 0
+    wios: int = 0
 
-    def add(self, read: float, written: float, block: int) -> None:
-        """Count bytes that were moved in blocks."""
-        self.rbytes += read
-        self.wbytes += written
-        self.rios += read / block
-        self.wios += written / block
+    def add(self, moved: Counters) -> None:
+        """Count what was moved."""
+        self.rbytes += moved.rbytes
+        self.wbytes += moved.wbytes
+        self.rios += moved.rios
+        self.wios += moved.wios
+
+    def times(self, time: int) -> Counters:
+        """So many times as much."""
+        return Counters(self.rbytes * time, self.wbytes * time, self.rios * time, self.wios * time)
 
     def whole(self) -> tuple[int, int, int, int]:
         """rbytes, wbytes, rios and wios, as files show them."""
-        return int(self.rbytes), int(self.wbytes), int(self.rios), int(self.wios)
+        return self.rbytes // PARTS, self.wbytes // PARTS, self.rios // PARTS, self.wios // PARTS
 
 
 @dataclass(slots=True)
@@ -59,15 +64,15 @@ class Group:
     counters: Counters | None = None
     own: Counters | None = None
 
-    def add(self, read: float, written: float, block: int) -> None:
-        """Count bytes that were moved in blocks, here or below."""
+    def add(self, moved: Counters) -> None:
+        """Count what was moved here or below."""
         self.counters = self.counters or Counters()
-        self.counters.add(read, written, block)
+        self.counters.add(moved)
 
-    def add_own(self, read: float, written: float, block: int) -> None:
-        """Count bytes that were moved by processes of this cgroup."""
+    def add_own(self, moved: Counters) -> None:
+        """Count what was moved by processes of this cgroup."""
         self.own = self.own or Counters()
-        self.own.add(read, written, block)
+        self.own.add(moved)
 
 
 class Io(Css):
