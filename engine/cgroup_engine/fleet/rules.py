@@ -170,10 +170,8 @@ def changed_values(looked: Looked) -> Iterator[Finding]:
     if looked.then is None:
         return
     sides = (looked.now.node, looked.now.wanted), (looked.then.node, looked.then.wanted)
-    changes = list(changes_between(*sides))
+    changes = list(changes_between(*sides, used=True))
     for one in grouped(changes, looked.then.node.cgroup_version):
-        if "(cgroup v" in one["rule"]:
-            continue  # a file of the other version, which this node does not have
         tightest, worst = one.get("tightest"), one.get("worst")
         yield Finding(
             rule_of(one),

@@ -42,29 +42,39 @@ _HUGEPAGES = Citation("GetHugepageLimitsFromResources", _FILE)
 def values_of_container(
     node: NodeConfig, pod: Pod, container: Container, qos: QosClass
 ) -> tuple[CgroupLimits, Reasons]:
-    """generateLinuxContainerResources: the values, as libcontainer writes them, and their reasons."""
+    """generateLinuxContainerResources: the values, as libcontainer writes them, and their reasons.
+
+    ``pids`` is what systemd gives to a scope.
+    """
     exclusive = disables_quota(node) and has_exclusive_cpus(container, pod, qos, node)
     limits, reasons = _linux_resources(container, pod, node.cfs, node.version, exclusive=exclusive)
     weight, group = node.cpu_weight(limits.shares or MIN_SHARES, "container"), _oom_group(node)
     pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
-    limits = replace(limits, weight=weight.value, oom_group=group.value, hugepages=pages)
     reasons["weight"] = weight.reason
     if group.value:
         reasons["oom_group"] = group.reason
     cpus, nodes = assigned_cpus(node, pod, container, qos), assigned_nodes(node, pod, container)
-    limits = replace(limits, cpus=cpus.value, mems=nodes.value)
     reasons |= {"cpus": cpus.reason} if cpus.value is not None else {}
     reasons |= {"mems": nodes.reason} if nodes.value is not None else {}
     asked, none = "GetHugepageLimitsFromResources: limits", "GetHugepageLimitsFromResources: no limit"
     reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, container, pod, name))
-    if node.version.enabled("MemoryQoS"):
-        limits = _with_memory_qos(limits, reasons, node, pod, container, qos)
     swap = _swap(node, pod, container, qos, limits.memory or 0)
     if swap is not None:
-        limits = replace(limits, swap=swap.value)
         both = f"{reasons['memory'].why}, and with swap as much"
         reasons |= {"swap": swap.reason, "memory_and_swap": Reason(both, _GENERATED, swap.reason.find_inputs)}
-    return written(limits, node.version), reasons
+    limits = replace(
+        written(limits, node.version),
+        weight=weight.value,
+        oom_group=group.value,
+        hugepages=pages,
+        cpus=cpus.value,
+        mems=nodes.value,
+        swap=None if swap is None else swap.value,
+        pids=node.scope_tasks,
+    )
+    if node.version.enabled("MemoryQoS"):
+        limits = _with_memory_qos(limits, reasons, node, pod, container, qos)
+    return limits, reasons
 
 
 def limits_for_container(container: Container, pod: Pod, cfs: CfsQuota, version: KubeletVersion) -> CgroupLimits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from cgroup_engine.kubelet.allocatable import allocatable, reported_allocatable, reservation
@@ -121,7 +122,7 @@ class NodeConfig:
             "pid": Quantity(self.max_pids * 10**9, "DecimalSI", (self.max_pids, 0)),
         }
 
-    @property
+    @cached_property
     def allocatable(self) -> Resources:
         """The amounts that all pods together may use (getNodeAllocatableInternalAbsolute)."""
         return allocatable(self.capacity, self.kube_reserved, self.system_reserved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cgroup_engine.kubelet.container_values import values_of_container
 from cgroup_engine.kubelet.node import NodeConfig
@@ -40,14 +39,13 @@ def pod_cgroups(node: NodeConfig, pod: Pod) -> Iterator[WantedCgroup]:
         yield _sandbox(node, pod, qos)
     for container in pod.with_cgroup:
         limits, reasons = values_of_container(node, pod, container, qos)
-        limits, reasons = replace(limits, pids=node.scope_tasks), reasons | _tasks_reason(node)
-        score = oom_score(pod, container, node.memory, node.version)
+        score = oom_score(pod, container, node.memory, node.version, qos)
         yield WantedCgroup(
             _container_path(node, pod, container, qos),
             "container",
             f"{pod}/{container.name}",
             limits,
-            {**reasons, "oom_score_adj": score.reason},
+            {**reasons, **_tasks_reason(node), "oom_score_adj": score.reason},
             qos,
             pod,
             container,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from cgroup_engine.kubelet.exclusive_cpus import NO_QUOTA, disables_quota, pod_has_exclusive_cpus
 from cgroup_engine.kubelet.memory_qos import pod_memory_high_rule, pod_protection
@@ -55,19 +55,20 @@ def values_of_pod(node: NodeConfig, pod: Pod, qos: QosClass) -> tuple[CgroupLimi
     )
     pids, weight = _pids(node), node.cpu_weight(limits.shares or MIN_SHARES, "pod")
     pages = {page: limits.hugepages.get(page, 0) for page in node.huge_pages}
-    limits = replace(limits, pids=pids.value, weight=weight.value, hugepages=pages)
+    fields: dict[str, Any] = {"pids": pids.value, "weight": weight.value, "hugepages": pages}
     reasons |= {"pids": pids.reason, "weight": weight.reason}
     asked, none = "HugePageLimits: PodRequests", "toResources: none are asked for"
     reasons |= hugepage_reasons(pages, asked, none, _HUGEPAGES, lambda name: partial(_inputs, pod, "requests", name))
     if node.version.enabled("MemoryQoS"):
         request = pod_requests(pod, node.version).get("memory", ZERO).value()
         least, low = pod_protection(request, qos, node.memory_reservation_policy, node.version)
-        limits = replace(limits, memory_min=least, memory_low=low)
+        high = _memory_high(pod, qos, request, node)
+        limits = replace(limits, **fields, memory_min=least, memory_low=low, memory_high=high.value)
         asked = "ResourceConfigForPod: MemoryQoS, PodRequests memory"
         reasons |= protection_reasons(limits, asked, "", _CONFIG, partial(_protection_inputs, pod, node))
-        high = _memory_high(pod, qos, request, node)
-        limits = replace(limits, memory_high=high.value)
         reasons |= {"memory_high": high.reason} if high.value is not None else {}
+    else:
+        limits = replace(limits, **fields)
     return written(limits, node.version), reasons
 
 

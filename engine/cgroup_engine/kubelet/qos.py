@@ -71,13 +71,17 @@ def oom_score_adj(pod: Pod, container: Container, memory_capacity: int, version:
     return oom_score(pod, container, memory_capacity, version).value
 
 
-def oom_score(pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion) -> Ruled[int]:
+def oom_score(
+    pod: Pod, container: Container, memory_capacity: int, version: KubeletVersion, qos: QosClass | None = None
+) -> Ruled[int]:
     """The oom_score_adj of a container's processes, -997 to 1000, on a node with ``memory_capacity`` bytes.
 
     * node-critical pods (before 1.22, change 99729, every critical one) -997, Guaranteed -997, BestEffort 1000;
     * Burstable: 1000 - 1000 × memory request / capacity, bounded to 3..999;
     * a sidecar gets at most the score of the regular container with the smallest request (1.32, change 128029);
     * the part of the pod's own memory request (gate PodLevelResources) that no container claims is spread over all.
+
+    ``qos`` is the pod's class where it is known already.
     """
 
     def ruled(value: int, why: str) -> Ruled[int]:
@@ -89,7 +93,7 @@ def oom_score(pod: Pod, container: Container, memory_capacity: int, version: Kub
 
     if _spared(pod, version):
         return ruled(GUARANTEED_OOM_SCORE_ADJ, f"a system-node-critical pod has {GUARANTEED_OOM_SCORE_ADJ}")
-    qos = qos_class(pod, version)
+    qos = qos or qos_class(pod, version)
     if qos == "Guaranteed":
         return ruled(GUARANTEED_OOM_SCORE_ADJ, f"a {qos} pod has {GUARANTEED_OOM_SCORE_ADJ}")
     if qos == "BestEffort":

@@ -62,6 +62,8 @@ def aggregate_limits(pod: Pod) -> Resources:
 
 def _aggregate(pod: Pod, regular: Iterable[Resources], init: Iterable[Resources]) -> Resources:
     running = dict(summed(regular))
+    if not pod.init_containers:
+        return running
     starting: dict[str, Quantity] = {}
     for container, amounts, step in starting_steps(pod, init):
         if container.sidecar:

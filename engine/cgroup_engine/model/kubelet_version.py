@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from cgroup_engine.errors import ConfigError, quoted
@@ -90,6 +91,13 @@ class KubeletVersion:
         A gate that the release does not know is off. A locked or removed gate is on, whatever the configuration says.
         Source: ``k8s.io/component-base/featuregate``.
         """
+        return name in self._enabled
+
+    @cached_property
+    def _enabled(self) -> frozenset[str]:
+        return frozenset(name for name in GATES if self._is_enabled(name))
+
+    def _is_enabled(self, name: str) -> bool:
         gate = self.gate(name)
         if gate is None or gate.locked or gate.stage == "removed":
             return gate is not None

@@ -33,14 +33,13 @@ def cores_under_load(
         usable[cgroup.path] = own if cgroup.level == "container" else min(own, math.fsum(below))
 
     cores: dict[str, float] = {}
-
-    def share(amount: float, siblings: Sequence[WantedCgroup]) -> None:
+    shared = [(float(cpus), children.get("", []))]
+    for amount, siblings in shared:
         parts = fair_parts(amount, [(weight(cgroup.limits), usable[cgroup.path]) for cgroup in siblings])
         for cgroup, part in zip(siblings, parts, strict=True):
             cores[cgroup.path] = part
-            share(part, children.get(cgroup.path, []))
-
-    share(float(cpus), children.get("", []))
+            if cgroup.path in children:
+                shared.append((part, children[cgroup.path]))
     return cores
 
 

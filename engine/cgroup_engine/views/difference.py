@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.views.cpu_under_load import cores_under_load
-from cgroup_engine.views.explain import node_data, value_data, values_of
+from cgroup_engine.views.explain import Value, node_data, value_data, values_of
 from cgroup_engine.views.findings import Change, findings, workload
 from cgroup_engine.views.takes_effect import takes_effect
 
@@ -36,8 +36,8 @@ def difference(here: Side, there: Side, pod_name: str | None = None) -> dict[str
             {
                 "for": _owner(change.cgroup),
                 "what": change.what,
-                "from": change.before,
-                "to": change.after,
+                "from": _told(change.before, here[0]),
+                "to": _told(change.after, there[0]),
                 "takes_effect": takes_effect(change.cgroup.level, change.what),
             }
             for change in changes
@@ -49,8 +49,8 @@ def _is_of(cgroup: WantedCgroup, pod_name: str) -> bool:
     return cgroup.pod is not None and str(cgroup.pod) == pod_name
 
 
-def changes_between(here: Side, there: Side) -> Iterator[Change]:
-    """Each value that differs, of all cgroups of both sides."""
+def changes_between(here: Side, there: Side, *, used: bool = False) -> Iterator[Change]:
+    """Each value that differs, of all cgroups of both sides; ``used``: only of the cgroup version that a node has."""
     versions = here[0].cgroup_version, there[0].cgroup_version
     moved = versions[0] != versions[1]
     cgroups = [{_key(cgroup): cgroup for cgroup in side[1]} for side in (here, there)]
@@ -61,8 +61,8 @@ def changes_between(here: Side, there: Side) -> Iterator[Change]:
         if old_cgroup is not None and new_cgroup is not None and not moved and _same(old_cgroup, new_cgroup):
             continue  # to describe both would take ten times as long
         before, after = (
-            {} if one is None else _described(one, side, version if moved else None)
-            for one, side, version in zip((old_cgroup, new_cgroup), (here, there), versions, strict=True)
+            {} if one is None else _described(one, version if moved or used else None)
+            for one, version in zip((old_cgroup, new_cgroup), versions, strict=True)
         )
         for what in dict.fromkeys((*before, *after)):
             old, new = before.get(what), after.get(what)
@@ -90,28 +90,26 @@ def _owner(cgroup: WantedCgroup) -> str:
     return cgroup.owner if cgroup.level != "root" else f"cgroupRoot {cgroup.path}"
 
 
-def _described(cgroup: WantedCgroup, side: Side, only: int | None) -> dict[str, Any]:
+def _described(cgroup: WantedCgroup, only: Literal[1, 2] | None) -> dict[str, Any]:
     """What can differ; ``only``: of one cgroup version."""
-    node, _ = side
     data: dict[str, Any] = {"cgroup": cgroup.path}
     if cgroup.level == "pod":
         data["qos_class"] = cgroup.qos
     if cgroup.oom_score_adj is not None:
         data["oom_score_adj"] = cgroup.oom_score_adj
-    for value in values_of(cgroup):
-        each = value_data(value, node)
-        if only is not None:
-            each[f"v{3 - only}"] = {}
-        if each["v1"] or each["v2"]:
-            data[value.field] = each
-    return data
+    return {**data, **{value.field: value for value in values_of(cgroup, only)}}
 
 
 def _compared(described: Any, moved: bool) -> Any:
     """The files of both layouts; ``moved``: to the other layout, whose files may have the same names and texts."""
-    if not isinstance(described, dict):
+    if not isinstance(described, Value):
         return described
-    return {**described["v1"], **described["v2"]} if moved else (described["v1"], described["v2"])
+    return {**described.v1, **described.v2} if moved else (described.v1, described.v2)
+
+
+def _told(described: Any, node: NodeConfig) -> Any:
+    """As plain data."""
+    return value_data(described, node) if isinstance(described, Value) else described
 
 
 def _cpu_under_load(here: Side, there: Side, pod_name: str | None) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -20,11 +20,11 @@ from cgroup_engine.views.fit import Misfit
 _VERSIONS: tuple[Literal[1, 2], ...] = (1, 2)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen: a comparison makes one for each value of a node
 class Value:
     """One value of a cgroup: its files in both layouts, the unit of the numbers, and its rule.
 
-    ``source``: the kubelet's function with that rule. ``inputs``: the fields of pods and node that the rule read.
+    ``source``: the kubelet's function with that rule. ``find_inputs`` collects the fields that the rule read.
     """
 
     field: str
@@ -33,13 +33,25 @@ class Value:
     v2: Mapping[str, str]
     rule: str
     source: Citation
-    inputs: Inputs
+    find_inputs: Callable[[], Inputs]
+
+    def of(self, version: int) -> Mapping[str, str]:
+        """Its files in one layout."""
+        return self.v1 if version == 1 else self.v2
+
+    @property
+    def inputs(self) -> Inputs:
+        """The fields of pods and node that the rule read."""
+        return self.find_inputs()
 
 
-def values_of(cgroup: WantedCgroup) -> list[Value]:
-    """The values of a cgroup with their reasons, without those at the kernel's default."""
+def values_of(cgroup: WantedCgroup, only: Literal[1, 2] | None = None) -> list[Value]:
+    """The values of a cgroup with their reasons, without those at the kernel's default; ``only``: of one version."""
     values = []
-    v1, v2 = ({_shown(knob): knob for knob in knobs_for(version, cgroup.limits)} for version in _VERSIONS)
+    v1, v2 = (
+        {_shown(knob): knob for knob in knobs_for(version, cgroup.limits)} if only in (None, version) else {}
+        for version in _VERSIONS
+    )
     for field, knob in {**v1, **v2}.items():
         reason = cgroup.reasons.get(field)
         if reason is None:
@@ -49,7 +61,7 @@ def values_of(cgroup: WantedCgroup) -> list[Value]:
             why = reason.why
             if field == "shares" and "weight" in cgroup.reasons:
                 why += f"; {cgroup.why('weight')}"
-            values.append(Value(field, knob.unit(), in_v1, in_v2, why, reason.source, reason.inputs))
+            values.append(Value(field, knob.unit(), in_v1, in_v2, why, reason.source, reason.find_inputs))
     return values
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from cgroup_engine.model.hugepages import PREFIX, UNLIMITED
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.views.explain import Value
 from cgroup_engine.views.takes_effect import EFFECTS, takes_effect
 
 _LIMITS = ("memory", "memory_high", "swap", "quota", "pids")  # less is tighter
@@ -20,7 +21,7 @@ _NOUNS = {"container": "container", "pod": "pod", "qos": "QoS class", "node": "k
 
 @dataclass(frozen=True)
 class Change:
-    """One changed value: a dict as ``explain.value_data`` gives it, a plain value, or None on the side without it."""
+    """One changed value: an explained one, a plain one, or None on the side without it."""
 
     cgroup: WantedCgroup
     what: str
@@ -104,19 +105,17 @@ def shown(amount: float, what: str) -> str:
 
 def _files(side: Any, version: int) -> Mapping[str, str]:
     """The files of a value in the layout of the version, else in the other one."""
-    if not isinstance(side, dict):
+    if not isinstance(side, Value):
         return {}
-    files: Mapping[str, str] = side[f"v{version}"] or side[f"v{3 - version}"]
-    return files
+    return side.of(version) or side.of(3 - version)
 
 
 def _changed_version(change: Change, version: int) -> int:
     """The layout in which the value differs; that of the node if both do."""
-    sides = [side for side in (change.before, change.after) if isinstance(side, dict)]
-    key = f"v{version}"
-    if len(sides) == 2 and sides[0][key] == sides[1][key]:
+    sides = [side.of(version) for side in (change.before, change.after) if isinstance(side, Value)]
+    if len(sides) == 2 and sides[0] == sides[1]:
         return 3 - version
-    return version if any(side[key] for side in sides) else 3 - version
+    return version if any(sides) else 3 - version
 
 
 def _label(change: Change, version: int) -> str:
@@ -144,7 +143,7 @@ def _texts(change: Change, version: int) -> tuple[str, str]:
     layout = _changed_version(change, version)
     texts = []
     for side, name in zip((change.before, change.after), _file(change, version), strict=True):
-        text = _files(side, layout).get(name, "") if isinstance(side, dict) else side
+        text = _files(side, layout).get(name, "") if isinstance(side, Value) else side
         texts.append("" if text is None else str(text))
     return texts[0], texts[1]
 
