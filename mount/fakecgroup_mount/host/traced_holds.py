@@ -25,7 +25,7 @@ from fakecgroup_mount.host.credentials import Credentials
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17  # linux/ptrace.h
 _WALL = 0x40000000  # linux/wait.h, __WALL: threads too
 _ENDED = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
-_BURY = 0.5  # seconds
+_BURY = 0.1  # seconds
 
 _ptrace = ctypes.CDLL(None, use_errno=True).ptrace
 _ptrace.restype = ctypes.c_long
