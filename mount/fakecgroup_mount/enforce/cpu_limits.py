@@ -104,7 +104,8 @@ class CpuLimits:
         lively = False
         for runner in self._groups.runners.values():
             runner.lively = self._read(runner)
-            lively = lively or runner.lively
+            if runner.lively:
+                lively = True
         lively = lively or any(one.quota.group.active for one in self._groups.limited.values())
         if lively:
             self._ran = now
@@ -147,7 +148,8 @@ class CpuLimits:
         return True
 
     def _measure(self, now: int) -> None:
-        passed, measured = self._competition.measure(self._groups.runners.values(), now)
+        stirred = [runner for runner in self._groups.runners.values() if runner.stirred]
+        passed, measured = self._competition.measure(stirred, now)
         if self._pressure is not None and measured:
             with self._lock:
                 count_stalls(self._pressure, measured, passed)

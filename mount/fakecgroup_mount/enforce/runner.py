@@ -43,6 +43,11 @@ class Runner:
         self.clock_id = clock_id(self.tgid)
 
     @property
+    def stirred(self) -> bool:
+        """Whether it may have done something since it was last measured."""
+        return self.lively or self.held > 0 or self.stood > 0 or self.contestant.demand > 0
+
+    @property
     def throttled(self) -> bool:
         """Whether it has to wait for a quota."""
         return any(one.quota.group.throttled for one in self.limited)
