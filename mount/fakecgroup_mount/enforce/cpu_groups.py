@@ -48,28 +48,32 @@ class CpuGroups:
         limited, self.limited = self.limited, {}
         nodes, self._nodes = self._nodes, {}
         self._hierarchy.membership.adopt_forked()
-        stack: list[tuple[Cgroup, Node | None, list[Limited]]] = [(self._hierarchy.root, None, [])]
+        stack: list[tuple[Cgroup, Cpu | None, list[Limited]]] = [(self._hierarchy.root, None, [])]
         while stack:
             cgroup, above, quotas = stack.pop()
             for child in cgroup.children.values():
-                node, its_quotas = above, quotas
+                home, its_quotas = above, quotas
                 css = child.csses.get("cpu")
                 if isinstance(css, Cpu):
-                    node = self._nodes[css] = nodes.get(css) or Node(above)
-                    node.weight = SHARES_IDLE if css.idle else css.shares
-                    node.most = float("inf") if css.quota == RUNTIME_INF else css.quota / css.period
+                    home = css
+                    self._take_node(css, above, nodes)
                     one = None if css.quota == RUNTIME_INF else limited.pop(css, None) or self._begin(css)
                     if one is not None:
                         self._renew(one)
                         its_quotas = [*quotas, one]
-                if node is not None:
+                if home is not None:
                     for tid, tgid in child.tasks.items():
                         if tid == tgid and not is_simulated(tgid):
-                            self._take(tgid, node, its_quotas, runners)
-                stack.append((child, node, its_quotas))
+                            self._take(tgid, home, its_quotas, runners)
+                stack.append((child, home, its_quotas))
         for one in limited.values():
             one.quota.group.throttled = False
         return list(runners.values())
+
+    def _take_node(self, css: Cpu, above: Cpu | None, nodes: dict[Cpu, Node]) -> None:
+        node = self._nodes[css] = nodes.get(css) or Node(None if above is None else self._nodes[above])
+        node.weight = SHARES_IDLE if css.idle else css.shares
+        node.most = float("inf") if css.quota == RUNTIME_INF else css.quota / css.period
 
     def _begin(self, css: Cpu) -> Limited | None:
         """None where simulated processes have used the quota: theirs is another time."""
@@ -85,19 +89,36 @@ class CpuGroups:
             one.due = 0
         one.runners = []
 
-    def _take(self, tgid: int, node: Node, quotas: list[Limited], runners: dict[int, Runner]) -> None:
+    def _take(self, tgid: int, home: Cpu, quotas: list[Limited], runners: dict[int, Runner]) -> None:
         runner = runners.pop(tgid, None)
         if runner is None:
             stat, clock = stat_of(tgid), cpu_clock(tgid)
             if not stat or clock is None:
                 return
             spared = tgid in self._spared or int(stat[_PARENT]) == os.getpid()
-            runner = Runner(tgid, stat[tasks.START], clock, Contestant(node, spared=spared))
-        runner.contestant.node = node
+            runner = Runner(tgid, stat[tasks.START], clock, Contestant(self._nodes[home], spared=spared), home)
+        runner.home, runner.contestant.node = home, self._nodes[home]
         runner.limited = quotas
         for one in quotas:
             one.runners.append(runner)
         self.runners[tgid] = runner
+
+    def count_halted(self, one: Limited, time: int) -> None:
+        """Counts the ns for which a group was throttled, in each group below with processes that were held.
+
+        The time counts once for each CPU on which they wait (cpu.stat.local), and once if more groups are throttled.
+        """
+        threads: dict[Cpu, int] = {}
+        for runner in one.runners:
+            outermost = next(above for above in runner.limited if above is one or above.quota.group.throttled)
+            if runner.held and outermost is one:
+                for css in (runner.home, *runner.home.ancestors()):
+                    threads[css] = threads.get(css, 0) + runner.held
+                    if css is one.css:
+                        break
+        for css, waiting in threads.items():
+            css.throttling = css.throttling or Group(cpus=self._cpus)
+            css.throttling.halted_time += min(waiting, self._cpus) * time
 
 
 def account(cgroup: Cgroup) -> int:

@@ -22,7 +22,7 @@ _SOON, _SELDOM, _RARELY = 20_000_000, 40_000_000, 100_000_000  # ns between two 
 _LONG = 2_000_000_000  # ns that nobody has run
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
 _SPARING = 200  # times the duration of a look at all until the next
-_AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held
+_AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held; then twice that
 _FOR_DEBUGGER = 1_000_000_000  # ns for a debugger to begin
 _RAN = 5_000_000  # ns that nobody runs on after he was stopped: somebody has sent SIGCONT, or another thread runs
 
@@ -158,10 +158,11 @@ class CpuLimits:
         quota, group = one.quota, one.quota.group
         if one.ends_by(now) and one.corrections != self._groups.changes:
             quota.correct(self._missed(one))
-        throttled = group.throttled
-        quota.use(now, one.used)
+        halted = quota.use(now, one.used)
         one.used = 0
-        if group.throttled or throttled:
+        if halted:
+            self._groups.count_halted(one, halted)
+        if group.throttled or halted:
             self._changed.update(
                 (runner, None)
                 for runner in one.runners
@@ -209,8 +210,9 @@ class CpuLimits:
         if runner.contestant.spared or self._debugged.get(runner.tgid, 0) > now:
             return
         runner.now_held(self._holds.hold(runner.tgid, runner.start), now)
-        if not runner.held:
-            self._evading[runner] = now + _AGAIN
+        runner.evades = 0 if runner.held else min(max(_AGAIN, 2 * runner.evades), _SOON)
+        if runner.evades:
+            self._evading[runner] = now + runner.evades
 
     def _let_go(self, runner: Runner) -> None:
         if runner.held:

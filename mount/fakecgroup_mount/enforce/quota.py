@@ -41,12 +41,12 @@ class Quota:
         """Takes ns that looks have missed; negative if they counted too much."""
         self.group.runtime -= used
 
-    def use(self, now: int, used: int) -> None:
-        """Takes the ns that the processes have used since the last look."""
+    def use(self, now: int, used: int) -> int:
+        """Takes the ns that the processes have used since the last look. Returns how many of these it was throttled."""
         group, passed = self.group, max(1, now - self._since)
-        if group.throttled:
-            group.throttled_time += group.queues * (now - self._since)
-        elif used:
+        halted = passed if group.throttled else 0
+        group.throttled_time += group.queues * halted
+        if used and not halted:
             self._rate = min(max(used / max(passed, SHORTEST), _FORGET * self._rate), float(self._cpus))
         self._since = now
         if used:
@@ -61,6 +61,7 @@ class Quota:
         if group.active and not group.throttled and group.runtime <= 0:
             group.throttled = True
             group.queues = 0
+        return halted
 
     def hold(self, threads: int) -> None:
         """Takes how many threads wait for the next period."""

@@ -19,18 +19,21 @@ _ENOUGH = 10_000_000  # of an interval in which a process was not held: what it 
 class Runner:
     """A process, and its CPU `clock` at the last look. `start` is its start time in /proc/PID/stat.
 
-    `limited` are the groups with a quota here and above. As a `contestant` it competes with those of other groups. It
-    is `lively` if it ran between the last two looks at all. So many of its threads are `held`, `since` a time.
+    `home` is its group, `limited` are the groups with a quota here and above, the topmost first. As a `contestant` it
+    competes with those of other groups. It is `lively` if it ran between the last two looks at all. So many of its
+    threads are `held`, `since` a time.
     """
 
     tgid: int
     start: str
     clock: int
     contestant: Contestant
+    home: Cpu
     limited: list[Limited] = field(default_factory=list)
     lively: bool = True
     held: int = 0
     since: int = 0
+    evades: int = 0  # ns until it is looked at again, as it did not run when it was to be held
     stood: int = 0  # since it was last measured: held, as a whole
     stood_threads: int = 0  # the same, summed over its threads
     measured_clock: int = 0

@@ -88,8 +88,11 @@ class TracedHolds:
     def _bury_sometimes(self) -> None:
         self._some.set()
         if not self._burying:
-            self._burying = True
-            threading.Thread(target=self._bury, daemon=True).start()
+            try:
+                threading.Thread(target=self._bury, daemon=True).start()
+                self._burying = True
+            except RuntimeError:
+                pass  # there are too many threads: it is tried again
 
     def _bury(self) -> None:
         """Waits for seized threads that have died."""

@@ -108,3 +108,40 @@ def test_cgroups_as_deep_as_one_likes_are_gathered(kernel: Kernel, pid: int) -> 
         kernel.mkdir(path)
     move(kernel, path, pid)
     assert pid in gathered(kernel).runners
+
+
+def halted(kernel: Kernel, path: str) -> int:
+    """ms for which tasks waited while a cgroup or one above was throttled."""
+    return int(kernel.read(f"{path}/cpu.stat.local").split()[1]) // 1000
+
+
+@pytest.fixture
+def throttled(kernel: Kernel, pid: int) -> CpuGroups:
+    """The process is in a/b, with three threads that wait for quotas in a and a/b."""
+    move(kernel, "a/b", pid)
+    kernel.write("a/cpu.max", "1000")
+    kernel.write("a/b/cpu.max", "1000")
+    groups = gathered(kernel)
+    groups.runners[pid].held = 3
+    for one in groups.runners[pid].limited:
+        one.quota.group.throttled = True
+    return groups
+
+
+def test_time_below_a_throttled_group_counts_for_each_cpu(kernel: Kernel, throttled: CpuGroups, pid: int) -> None:
+    outer, _ = throttled.runners[pid].limited
+    throttled.count_halted(outer, 80_000_000)
+    assert [halted(kernel, path) for path in ("a", "a/b")] == [160, 160]
+
+
+def test_time_below_two_throttled_groups_counts_once(kernel: Kernel, throttled: CpuGroups, pid: int) -> None:
+    for one in throttled.runners[pid].limited:
+        throttled.count_halted(one, 80_000_000)
+    assert halted(kernel, "a/b") == 160
+
+
+def test_time_of_an_inner_group_alone_does_not_count_above(kernel: Kernel, throttled: CpuGroups, pid: int) -> None:
+    outer, inner = throttled.runners[pid].limited
+    outer.quota.group.throttled = False
+    throttled.count_halted(inner, 80_000_000)
+    assert [halted(kernel, path) for path in ("a", "a/b")] == [0, 160]
