@@ -33,4 +33,5 @@ html_css_files = ["wide.css"]
 man_pages = [
     ("reference/fakecgroup", "fakecgroup", "a file system that answers like the kernel's cgroups", author, 1),
     ("reference/cgroup-engine", "cgroup-engine", "the kubelet's cgroup hierarchy, planned and applied", author, 1),
+    ("reference/kubectl-cgroups", "kubectl-cgroups", "a pod's cgroups, by its name in a cluster", author, 1),
 ]

@@ -96,9 +96,13 @@ class ResizeRefusedError(EngineError):
 
 
 class ApiServerError(EngineError):
-    """An API server cannot be used; ``retry_after``: seconds it asks clients to wait."""
+    """An API server cannot be used.
+
+    ``retry_after``: seconds it asks clients to wait. ``token``: continues a list that has become too old.
+    """
 
     retry_after = 0.0
+    token = ""
 
 
 class RootError(EngineError):

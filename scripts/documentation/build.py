@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
-from .command_line import PARSERS
+from .command_line import COMPLETED
 from .completions import FILES, completion
 
 SOURCE = Path(__file__).resolve().parents[2] / "docs"
@@ -28,7 +28,7 @@ def build(target: Path) -> int:
     if _sphinx("html", target, read) or _sphinx("man", target / "man", read):
         return 1
     shutil.rmtree(read)
-    for program in PARSERS:
+    for program in COMPLETED:
         for shell, name in FILES.items():
             file = target / "completions" / shell / name.format(program)
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from cgroup_engine.cli import program
+from cgroup_engine.cli import kubectl, program
 from fakecgroup_mount.cli import program as mount_program
 
 
@@ -53,8 +53,12 @@ def fakecgroup_parser() -> argparse.ArgumentParser:
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "fakecgroup": fakecgroup_parser,
     "cgroup-engine": program.parser,
+    "kubectl-cgroups": kubectl.parser,
 }
 """The parsers by the name of the program."""
+
+COMPLETED = ("fakecgroup", "cgroup-engine")
+"""The programs with completions of their own; kubectl completes its plugins itself."""
 
 
 def read(parser: argparse.ArgumentParser, summary: str = "") -> Command:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from documentation.command_line import PARSERS
+from documentation.command_line import COMPLETED
 
 pytest.importorskip("shtab")
 from documentation.completions import FILES, completion
@@ -29,7 +29,7 @@ def script(tmp_path: Path, program: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("program", PARSERS)
+@pytest.mark.parametrize("program", COMPLETED)
 @pytest.mark.parametrize("shell", FILES)
 def test_the_shell_takes_it(program: str, shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:

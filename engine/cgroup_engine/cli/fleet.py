@@ -25,6 +25,7 @@ EPILOG = (
     "Exit status 0 where nothing was found, 1 where something was, 2 for a dump or an option that cannot be used.\n\n"
     "examples:\n"
     "  kubectl get nodes,pods -A -o json | cgroup-engine fleet -\n"
+    "  cgroup-engine fleet --live --configz --diff-kubelet-version 1.37\n"
     "  cgroup-engine fleet dump.json.gz --configs kubelets/ --diff-kubelet-version 1.37\n"
     "  cgroup-engine fleet dump.json.gz --diff-config featureGates.MemoryQoS=true --usage top.txt --html fleet.html"
 )
@@ -32,7 +33,16 @@ EPILOG = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    command.add_argument("dumps", nargs="+", metavar="DUMP", help="nodes and pods of a cluster")
+    command.add_argument("dumps", nargs="*", metavar="DUMP", help="nodes and pods of a cluster")
+    live = command.add_argument_group("a cluster that runs, instead of DUMP")
+    live.add_argument("--live", action="store_true", help="ask the API server for its nodes and pods, page by page")
+    live.add_argument(
+        "--kubeconfig", metavar="FILE", help="server and credentials (default: $KUBECONFIG, ~/.kube/config, or a pod's)"
+    )
+    live.add_argument("--context", metavar="NAME", help="a context of the kubeconfig (default: its current one)")
+    live.add_argument(
+        "--configz", action="store_true", help="ask each kubelet for its configuration, through the API server"
+    )
     command.add_argument(
         "--configs",
         metavar="DIR",
@@ -85,8 +95,9 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from cgroup_engine.fleet.configs import read_configs
-    from cgroup_engine.fleet.dump import read_dump
+    from cgroup_engine.cli.live_cluster import cluster_of
+    from cgroup_engine.fleet.configs import of_kubelets, read_configs
+    from cgroup_engine.fleet.dump import read_dump, read_live
     from cgroup_engine.fleet.merge import Fleet
     from cgroup_engine.fleet.progress import Progress
     from cgroup_engine.fleet.report import print_report
@@ -97,21 +108,30 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.dask is not None and options.workers is not None:
         options.wrong("--workers and --dask exclude each other")
+    if options.live == bool(options.dumps):
+        options.wrong("give DUMP, or --live" if not options.live else "DUMP and --live exclude each other")
+    if not options.live and (options.kubeconfig or options.context or options.configz):
+        options.wrong("--kubeconfig, --context and --configz go with --live")
     if list(options.dumps).count("-") + (options.usage == "-") > 1:
         options.wrong("standard input can be read once")
     change = _change(options)
     usage = read_usage(Path(options.usage)) if options.usage is not None else {}
     configs = read_configs(Path(options.configs) if options.configs is not None else None, options.pool_label)
     versions = Versions(frozenset(options.cgroup_v1), frozenset(options.cgroup_v2))
-    question = Question(configs, change, usage, versions)
-    dump = read_dump([Path(path) for path in options.dumps])
-    if not dump.nodes:
-        raise InputError("there is no Node in the dump", todo="give what kubectl get nodes,pods -A -o json writes")
     fleet = Fleet()
+    if options.live:
+        dump, where = read_live(api := cluster_of(options)), [api.host]
+        if options.configz:
+            configs, fleet.notes = of_kubelets(configs, dump.nodes, api)
+    else:
+        dump, where = read_dump([Path(path) for path in options.dumps]), options.dumps
+    if not dump.nodes:
+        raise InputError(f"{', '.join(where)}: has no Node", todo="give what kubectl get nodes,pods -A -o json writes")
+    question = Question(configs, change, usage, versions)
     for line in dump.errors:
         fleet.tell(line)
     fleet.more_errors += dump.more_errors
-    fleet.notes = _notes(dump.homeless, dump.unscheduled)
+    fleet.notes += _notes(dump.homeless, dump.unscheduled)
     progress = Progress(len(dump.nodes))
     if options.dask is not None:
         from cgroup_engine.fleet.on_dask import look_on_dask
@@ -130,7 +150,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.html is not None:
         from cgroup_engine.fleet.page import page
 
-        write_file(options.html, page(fleet, options.dumps, changed=bool(change)))
+        write_file(options.html, page(fleet, where, changed=bool(change)))
     if options.output == "json":
         printer.rows(fleet.data(), "json")
     else:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 PROGRAM = "cgroup-engine"
 
 
-def complain(text: str) -> None:
+def complain(text: str, program: str = PROGRAM) -> None:
     """Prints one line about a failure."""
-    print(f"{PROGRAM}: {text}", file=sys.stderr)
+    print(f"{program}: {text}", file=sys.stderr)
 
 
 def warn_of(notes: Sequence[str]) -> None:

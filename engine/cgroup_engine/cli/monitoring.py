@@ -14,6 +14,7 @@ from cgroup_engine.run.events import Event, Listener, Listening
 from cgroup_engine.run.health import Health
 from cgroup_engine.run.log import Log
 from cgroup_engine.run.notify import Notify
+from cgroup_engine.run.pod_status import PodStatus
 
 
 def add_monitoring_options(command: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_monitoring_options(command: argparse.ArgumentParser) -> None:
         type=_address,
         default="127.0.0.1:9753",
         metavar="HOST:PORT|none",
-        help="serve /metrics, /healthz and /readyz there; port 0: any free one (default: 127.0.0.1:9753)",
+        help="serve /metrics, /healthz, /readyz and /status there; port 0: any free one (default: 127.0.0.1:9753)",
     )
     group.add_argument("--log", choices=("text", "json"), default="text", help="format of the log (default: text)")
     group.add_argument("--verbose", action="store_true", help="also log looks that changed nothing")
@@ -41,13 +42,16 @@ def monitored(options: argparse.Namespace) -> Iterator[Listener]:
     from cgroup_engine.run.server import Server
 
     health, metrics = Health(), Metrics(_version(), str(options.kubelet_version))
+    pods = PodStatus(lambda: options.open_root(options.root))
     log = Log(sys.stderr, options.log, verbose=options.verbose)
-    everyone = _Everyone((metrics, health, log, Notify()))  # a reader of the log finds metrics and health up to date
+    everyone = _Everyone(
+        (metrics, health, pods, log, Notify())
+    )  # a reader of the log finds metrics and health up to date
     address: Address | None = options.listen
     if address is None:
         yield everyone
         return
-    with closing(Server(address, metrics.registry, health)) as server:
+    with closing(Server(address, metrics.registry, health, pods)) as server:
         everyone.hear(Listening(server.url, address.loopback))
         yield everyone
 

@@ -6,13 +6,14 @@ It is a KubeletConfiguration, or what a kubelet's /configz answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.errors import ConfigError
+from cgroup_engine.errors import ApiServerError, ConfigError
 from cgroup_engine.inputs.config import read_config
+from cgroup_engine.sources.cluster_api import ClusterApi
 
 POOL_LABELS = (
     "eks.amazonaws.com/nodegroup",
@@ -62,3 +63,16 @@ def read_configs(directory: Path | None, labels: Sequence[str] = ()) -> Configs:
             )
         found[file.stem] = read_config(file)
     return Configs(found, chosen)
+
+
+def of_kubelets(configs: Configs, nodes: Iterable[str], api: ClusterApi) -> tuple[Configs, list[str]]:
+    """The configurations that the kubelets themselves tell, else those that are there; and who tells none, and why."""
+    told: dict[str, tuple[Mapping[str, Any], str]] = {}
+    silent: dict[str, list[str]] = {}
+    for node in nodes:
+        try:
+            told[node] = api.kubelet_configuration(node), f"configz of {node}"
+        except ApiServerError as failed:
+            silent.setdefault(str(failed), []).append(node)
+    notes = [f"the configuration of {len(names):,} nodes, such as {names[0]}: {why}" for why, names in silent.items()]
+    return replace(configs, by_name={**configs.by_name, **told}), notes

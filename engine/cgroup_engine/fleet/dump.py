@@ -20,6 +20,7 @@ from cgroup_engine.errors import InputError, quoted
 from cgroup_engine.inputs.document_parts import Document, Item, Part
 from cgroup_engine.inputs.documents import parts_of_file
 from cgroup_engine.inputs.standard_input import STANDARD_INPUT, open_input
+from cgroup_engine.sources.cluster_api import ClusterApi
 
 MOST_ERRORS = 1000
 """Broken objects that are told one by one; more are counted."""
@@ -90,6 +91,19 @@ class Dump:
     def homeless(self) -> Mapping[str, int]:
         """How many pods are on nodes that are not in the dump, by the node's name."""
         return {name: len(places) for name, places in self._places.items() if name not in self.nodes}
+
+
+def read_live(api: ClusterApi) -> Dump:
+    """Reads the nodes and pods of an API server, page by page.
+
+    :raises ApiServerError: it cannot be asked.
+    """
+    dump = Dump()
+    for items in (api.nodes(), api.pods()):
+        for item in items:
+            _take(item, api.host, dump)
+    dump.done()
+    return dump
 
 
 def read_dump(paths: Iterable[Path]) -> Dump:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,29 +45,35 @@ def compare(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver, *,
 
     :raises RootError: something there cannot be read.
     """
-    layout = found.layout
-    rows: list[Row] = []
-    for cgroup in wanted:
-        cgroup = at_usage(cgroup, found)
-        there = found.get(cgroup.path)
-        if (by_systemd and cgroup.level == "container" and there is None) or is_stopped(cgroup, found):
-            rows.append(Row(cgroup.path, cgroup.owner, "waiting"))
-            continue
-        for hierarchy in layout.hierarchies:
-            if (there is None or hierarchy not in there.hierarchies) and cgroup.level != "reserved":
-                rows.append(Row(layout.directory(hierarchy, cgroup.path), cgroup.owner, "missing"))
-        for knob, setting in settings_of(cgroup, layout):
-            have = there.setting(knob) if there is not None else None
-            if have is None and there is not None and not knob.given(cgroup.limits):
-                continue  # this kernel lacks the file, and nothing is wanted there
-            for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
-                path = layout.file(knob.controller, cgroup.path, file)
-                if have is None:
-                    rows.append(Row(path, cgroup.owner, "missing", want, "", knob))
-                else:
-                    state: State = "ok" if knob.same(want, have[n], file) else "drift"
-                    rows.append(Row(path, cgroup.owner, state, want, have[n], knob))
+    rows = [row for cgroup in wanted for row in rows_of(cgroup, found, by_systemd=by_systemd)]
     removable, kept = unwanted(wanted, found, driver)
     rows += [Row(step.path, step.owner, "unwanted") for step in removable]
     rows += [Row(note.split(":")[0].lstrip("/"), "", "unwanted", found=note) for note in kept]
     return rows
+
+
+def rows_of(cgroup: WantedCgroup, found: FoundTree, *, by_systemd: bool = False) -> Iterator[Row]:
+    """The rows of one cgroup; see ``compare``.
+
+    :raises RootError: something there cannot be read.
+    """
+    layout = found.layout
+    cgroup = at_usage(cgroup, found)
+    there = found.get(cgroup.path)
+    if (by_systemd and cgroup.level == "container" and there is None) or is_stopped(cgroup, found):
+        yield Row(cgroup.path, cgroup.owner, "waiting")
+        return
+    for hierarchy in layout.hierarchies:
+        if (there is None or hierarchy not in there.hierarchies) and cgroup.level != "reserved":
+            yield Row(layout.directory(hierarchy, cgroup.path), cgroup.owner, "missing")
+    for knob, setting in settings_of(cgroup, layout):
+        have = there.setting(knob) if there is not None else None
+        if have is None and there is not None and not knob.given(cgroup.limits):
+            continue  # this kernel lacks the file, and nothing is wanted there
+        for n, (file, want) in enumerate(zip(knob.files, setting, strict=True)):
+            path = layout.file(knob.controller, cgroup.path, file)
+            if have is None:
+                yield Row(path, cgroup.owner, "missing", want, "", knob)
+            else:
+                state: State = "ok" if knob.same(want, have[n], file) else "drift"
+                yield Row(path, cgroup.owner, state, want, have[n], knob)

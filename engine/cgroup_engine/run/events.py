@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cgroup_engine.change.apply import Outcome
 from cgroup_engine.model.names import QosClass
+from cgroup_engine.model.wanted_cgroup import WantedCgroup
+from cgroup_engine.tree.layout import Layout
 
 #: The cause of a reconcile: the start, changed pods, the interval, somebody else's write, a retry after a failure,
 #: SIGHUP.
@@ -31,6 +33,15 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What a reconcile wants. ``by_systemd``: systemd makes the units."""
+
+    layout: Layout
+    wanted: Sequence[WantedCgroup]
+    by_systemd: bool = False
+
+
+@dataclass(frozen=True)
 class Reconciled:
     """One reconcile. ``duration``: seconds. ``pods``: their number by QoS class.
 
@@ -49,6 +60,7 @@ class Reconciled:
     backed_off: int = 0
     planned: int = 0
     dry_run: bool = False
+    kept_tree: Kept | None = None
 
 
 #: The subject of a complaint.

@@ -25,7 +25,7 @@ from cgroup_engine.plan.system_cgroups import with_moves
 from cgroup_engine.run.backoff import BackOff
 from cgroup_engine.run.control import Control
 from cgroup_engine.run.drift import A_CGROUP, Baseline, baseline_after, differs, drift_since, paths_of
-from cgroup_engine.run.events import Complaint, Drift, Reason, Reconciled
+from cgroup_engine.run.events import Complaint, Drift, Kept, Reason, Reconciled
 from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.run.orphans import Orphans, Verdict
 from cgroup_engine.run.vanished import without_vanished
@@ -95,7 +95,8 @@ class Keeper:
                 wanted = wanted_tree(root.node, seen.pods or ())
                 verdict = self._orphans.judge(root, wanted, seen)
             classes = Counter(qos_class(pod, root.node.version) for pod in seen.pods or () if not pod.ended)
-            blank = Reconciled(reason, 0.0, dict(classes), dry_run=self._dry_run)
+            kept = Kept(root.found.layout, wanted, root.systemd is not None)
+            blank = Reconciled(reason, 0.0, dict(classes), dry_run=self._dry_run, kept_tree=kept)
             if self._dry_run:
                 done = self._look(blank, root, wanted, verdict, by)
             else:

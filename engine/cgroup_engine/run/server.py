@@ -1,4 +1,4 @@
-"""Metrics and health over HTTP: /metrics, /healthz, /readyz, and nothing else.
+"""Metrics, health and the status of a pod over HTTP: /metrics, /healthz, /readyz, /status, and nothing else.
 
 Bounds protect it from strangers: a request must be small and complete within seconds, only a few are answered at a
 time, and each connection carries one request.
@@ -7,6 +7,7 @@ time, and each connection carries one request.
 from __future__ import annotations
 
 import io
+import json
 import socket
 import socketserver
 import time
@@ -15,13 +16,15 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import BoundedSemaphore, Thread
 from typing import Any
+from urllib.parse import parse_qs
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from cgroup_engine.errors import InputError
+from cgroup_engine.errors import EngineError, InputError
 from cgroup_engine.run.address import Address
 from cgroup_engine.run.health import Answer, Health
+from cgroup_engine.run.pod_status import PodStatus
 
 #: Most bytes of a request with its headers; seconds to receive a request or send an answer; requests at a time.
 LARGEST, PATIENCE, AT_A_TIME = 8192, 5.0, 8
@@ -34,9 +37,9 @@ class Server:
     :raises InputError: it cannot listen there.
     """
 
-    def __init__(self, address: Address, registry: CollectorRegistry, health: Health) -> None:
+    def __init__(self, address: Address, registry: CollectorRegistry, health: Health, pods: PodStatus) -> None:
         try:
-            self._server = _Listener(address, {"/healthz": health.alive, "/readyz": health.ready}, registry)
+            self._server = _Listener(address, {"/healthz": health.alive, "/readyz": health.ready}, registry, pods)
         except OSError as failed:
             raise InputError(
                 f"{address}: cannot listen: {(failed.strerror or str(failed)).lower()}",
@@ -60,9 +63,11 @@ class _Listener(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     request_queue_size = 32
 
-    def __init__(self, address: Address, checks: dict[str, Callable[[], Answer]], registry: CollectorRegistry) -> None:
+    def __init__(
+        self, address: Address, checks: dict[str, Callable[[], Answer]], registry: CollectorRegistry, pods: PodStatus
+    ) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        self.checks, self.registry = checks, registry
+        self.checks, self.registry, self.pods = checks, registry, pods
         self._free = BoundedSemaphore(AT_A_TIME)
         super().__init__((address.host, address.port), _Handler)
 
@@ -110,15 +115,17 @@ class _Handler(BaseHTTPRequestHandler):
         return head if len(head) <= LARGEST else b""
 
     def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
         if path == "/metrics":
             self._answer(HTTPStatus.OK, *self._metrics())
         elif path in self.server.checks:
             answer = self.server.checks[path]()
             status = HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE
             self._answer(status, _TEXT, f"{'ok' if answer.ok else 'not ok'}: {answer.why}\n".encode())
+        elif path == "/status":
+            self._answer(*self._status(query))
         else:
-            self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there are /metrics, /healthz and /readyz\n")
+            self._answer(HTTPStatus.NOT_FOUND, _TEXT, b"there are /metrics, /healthz, /readyz and /status\n")
 
     do_HEAD = do_GET  # noqa: N815
 
@@ -129,6 +136,18 @@ class _Handler(BaseHTTPRequestHandler):
         except (TypeError, ValueError):  # a version in Accept that is none
             encode, kind = choose_encoder("")
             return kind, encode(self.server.registry)
+
+    def _status(self, query: str) -> tuple[HTTPStatus, str, bytes]:
+        pod = parse_qs(query).get("pod", [""])[0]
+        if not pod:
+            return HTTPStatus.BAD_REQUEST, _TEXT, b"ask /status?pod=NAMESPACE/NAME\n"
+        try:
+            data = self.server.pods.of(pod)
+        except EngineError as failed:
+            return HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, f"{failed}\n".encode()
+        if data is None:
+            return HTTPStatus.NOT_FOUND, _TEXT, b"there is no such pod on this node\n"
+        return HTTPStatus.OK, "application/json", json.dumps(data).encode()
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)

@@ -15,8 +15,9 @@ from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.inputs.pods import check_unique_uids
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.pod import Pod
+from cgroup_engine.sources.api_connection import ApiTimeouts, BrokenOffError, SilentServerError
 from cgroup_engine.sources.jittered_backoff import JitteredBackoff
-from cgroup_engine.sources.pod_api import ApiTimeouts, BrokenOffError, PodApi, SilentServerError
+from cgroup_engine.sources.pod_api import PodApi
 from cgroup_engine.sources.pod_store import PodStore
 from cgroup_engine.sources.source import PodSource, Seen
 

@@ -138,13 +138,16 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def with_unit(text: str, knob: Knob | None) -> str:
+def _with_unit(text: str, knob: Knob | None) -> str:
+    return text if knob is None else with_unit(text, knob.unit())
+
+
+def with_unit(text: str, unit: str) -> str:
     """A value for people: with its unit, and bytes also in Ki, Mi or Gi if that is exact."""
-    if knob is None or text == "":
+    if text == "":
         return text
-    unit = knob.unit()
     if unit != "bytes" or not text.isdigit():
-        return text if text in ("max", "-1") else f"{text} {unit}"
+        return text if text in ("max", "-1") else f"{text} {unit}".rstrip()
     number = int(text)
     if number >= (1 << 63) - 65536:
         return f"{text} bytes (no limit)"
@@ -158,7 +161,7 @@ def step_line(step: Step) -> str:
     """One step, as apply and down print it."""
     if step.action != "write":
         return f"{step.action} {step.path} {step.text}".rstrip()
-    return f"write {step.path} = {with_unit(step.text, step.knob)}"
+    return f"write {step.path} = {_with_unit(step.text, step.knob)}"
 
 
 def print_plan(
@@ -185,7 +188,7 @@ def print_plan(
 def _print_steps(printer: Printer, plan: Plan) -> None:
     def rows() -> Iterator[Sequence[str]]:
         for number, step in enumerate(plan.steps, 1):
-            value, before = with_unit(step.text, step.knob), with_unit(step.before, step.knob) or "-"
+            value, before = _with_unit(step.text, step.knob), _with_unit(step.before, step.knob) or "-"
             yield str(number), step.action, step.path, value, before, _why(step)
 
     printer.table(("STEP", "DO", "PATH", "VALUE", "BEFORE", "WHY"), _Rows(rows), _ACTION_COLOUR)
@@ -232,32 +235,48 @@ def print_status(
 ) -> None:
     """Prints the rows of a status; ``unfit``: what the node has not, which only data has."""
     from cgroup_engine.plan.status import differs
+    from cgroup_engine.views.status_data import status_data
 
-    drifted = sum(map(differs, rows))
     if output != "table":
-        entries = (
-            {
-                "path": row.path,
-                "state": row.state,
-                "wanted": row.wanted,
-                "found": row.found,
-                "unit": row.knob.unit() if row.knob is not None else "",
-                "for": row.owner,
-            }
-            for row in rows
-        )
-        data = {"layout": layout, "drift": bool(drifted), "unfit": [misfit.data() for misfit in unfit]}
-        printer.rows({**data, "files": entries}, output)
+        printer.rows(status_data(rows, layout, unfit), output)
         return
+    drifted = sum(map(differs, rows))
 
     def cells() -> Iterator[Sequence[str]]:
         for row in rows:
-            wanted, found = with_unit(row.wanted, row.knob) or "-", with_unit(row.found, row.knob) or "-"
+            wanted, found = _with_unit(row.wanted, row.knob) or "-", _with_unit(row.found, row.knob) or "-"
             yield row.state, row.path, wanted, found, row.owner
 
-    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), _Rows(cells), _STATE_COLOUR)
     waiting = sum(row.state == "waiting" for row in rows)
-    what = f"{drifted} of {len(rows)} differ" if drifted else f"all {len(rows) - waiting} as wanted"
+    _print_states(printer, _Rows(cells), layout, drifted, len(rows), waiting)
+
+
+def print_status_of_pod(printer: Printer, data: Mapping[str, Any], output: Output) -> None:
+    """Prints a status that an engine elsewhere has told, as ``status_data`` makes it."""
+    if output != "table":
+        printer.data(data, output)
+        return
+    files = data["files"]
+    rows = [
+        (
+            file["state"],
+            file["path"],
+            with_unit(file["wanted"], file["unit"]) or "-",
+            with_unit(file["found"], file["unit"]) or "-",
+            file["for"],
+        )
+        for file in files
+    ]
+    states = [row[0] for row in rows]
+    drifted = sum(state not in ("ok", "waiting") for state in states)
+    _print_states(printer, rows, data["layout"], drifted, len(rows), states.count("waiting"))
+
+
+def _print_states(
+    printer: Printer, rows: Iterable[Sequence[str]], layout: str, drifted: int, total: int, waiting: int
+) -> None:
+    printer.table(("STATE", "PATH", "WANTED", "FOUND", "FOR"), rows, _STATE_COLOUR)
+    what = f"{drifted} of {total} differ" if drifted else f"all {total - waiting} as wanted"
     what += f", {waiting} containers wait for their runtime" if waiting else ""
     printer.line(f"{layout}: {what}")
 

@@ -17,9 +17,9 @@ import pytest
 
 from cgroup_engine.errors import ApiServerError, PodError
 from cgroup_engine.model.kubelet_version import KubeletVersion
-from cgroup_engine.sources import pod_api
+from cgroup_engine.sources import api_connection, pod_api
+from cgroup_engine.sources.api_connection import ApiTimeouts
 from cgroup_engine.sources.apiserver import apiserver_pods, apiserver_source
-from cgroup_engine.sources.pod_api import ApiTimeouts
 
 from .api_server import NODE, ApiServer, Request
 from .watching import Watching
@@ -421,7 +421,7 @@ def test_a_server_that_asks_for_time_gets_it(
 
 
 def test_a_server_cannot_ask_for_too_much_time() -> None:
-    assert pod_api._MAX_RETRY_AFTER <= 60
+    assert api_connection._MAX_RETRY_AFTER <= 60
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,43 @@
-"""/metrics, /healthz and /readyz, over real sockets."""
+"""/metrics, /healthz, /readyz and /status, over real sockets."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 
-from cgroup_engine.errors import InputError
+from cgroup_engine.errors import InputError, RootError
+from cgroup_engine.kubelet.node import NodeConfig
+from cgroup_engine.kubelet.wanted import wanted_tree
+from cgroup_engine.model.pod import Pod
 from cgroup_engine.run import server as server_module
 from cgroup_engine.run.address import Address, parse_address
-from cgroup_engine.run.events import Reconciled, Waiting
+from cgroup_engine.run.events import Kept, Reconciled, Waiting
 from cgroup_engine.run.health import Health
 from cgroup_engine.run.metrics import Metrics
+from cgroup_engine.run.pod_status import PodStatus
 from cgroup_engine.run.server import LARGEST, Server
+from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.layout import detect
+from fakecgroup import KernelFs
+from fakecgroup.kernel import Kernel
 
 from .conftest import Clock
+
+NO_PODS = PodStatus(lambda: KernelFs(Kernel("v2", "6.12")))
 
 
 @pytest.fixture
 def port(health: Health, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Where a server listens, with less patience than usual."""
     monkeypatch.setattr(server_module, "PATIENCE", 0.5)
-    with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health)) as server:
+    with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health, NO_PODS)) as server:
         yield int(server.url.rpartition(":")[2])
 
 
@@ -77,6 +88,44 @@ def test_readiness_follows_the_first_look(port: int, health: Health) -> None:
     assert _ask(port, "/readyz")[0] == 503
     health.hear(Reconciled("start", 0.1, {}))
     assert _ask(port, "/readyz?verbose")[0] == 200
+
+
+def test_the_status_of_a_pod_is_told(
+    health: Health, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
+    fs = KernelFs(Kernel("v2", "6.12"))
+    node, status = make_node(), PodStatus(lambda: fs)
+    status.hear(
+        Reconciled("start", 0.1, {}, kept_tree=Kept(detect(fs, "/"), wanted_tree(node, [make_pod({"name": "c"})])))
+    )
+    with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health, status)) as server:
+        code, kind, body = _ask(int(server.url.rpartition(":")[2]), "/status?pod=default/p1")
+    told = json.loads(body)
+    assert (code, kind, told["layout"], told["drift"]) == (200, "application/json", "v2", True)
+    assert {file["state"] for file in told["files"]} == {"missing"}
+
+
+@pytest.mark.parametrize(
+    ("query", "code"), [("", 400), ("?pod=", 400), ("?pod=default/p1", 404), ("?pod=../..", 404), ("?x", 400)]
+)
+def test_a_pod_that_is_not_there_has_no_status(port: int, query: str, code: int) -> None:
+    assert _ask(port, f"/status{query}")[0] == code
+
+
+def test_a_tree_that_cannot_be_read_is_503(
+    health: Health, make_node: Callable[..., NodeConfig], make_pod: Callable[..., Pod]
+) -> None:
+    def gone() -> CgroupFs:
+        raise RootError("/cg: is no directory")
+
+    status = PodStatus(gone)
+    layout = detect(KernelFs(Kernel("v2", "6.12")), "/")
+    status.hear(
+        Reconciled("start", 0.1, {}, kept_tree=Kept(layout, wanted_tree(make_node(), [make_pod({"name": "c"})])))
+    )
+    with closing(Server(Address("127.0.0.1", 0), Metrics("1", "1.36").registry, health, status)) as server:
+        code, _, body = _ask(int(server.url.rpartition(":")[2]), "/status?pod=default/p1")
+    assert (code, body) == (503, b"/cg: is no directory\n")
 
 
 def test_head_is_answered_without_a_body(port: int) -> None:
@@ -136,7 +185,7 @@ def test_slow_clients_do_not_pile_up_nor_keep_a_probe_from_its_answer(port: int)
 
 def test_an_address_in_use_is_one_line(port: int, health: Health) -> None:
     with pytest.raises(InputError) as caught:
-        Server(Address("127.0.0.1", port), Metrics("1", "1.36").registry, health)
+        Server(Address("127.0.0.1", port), Metrics("1", "1.36").registry, health, NO_PODS)
     assert (
         str(caught.value) == f"127.0.0.1:{port}: cannot listen: address already in use; give another --listen, or none"
     )
@@ -144,7 +193,7 @@ def test_an_address_in_use_is_one_line(port: int, health: Health) -> None:
 
 def test_ipv6_is_served(health: Health) -> None:
     try:
-        server = Server(Address("::1", 0), Metrics("1", "1.36").registry, health)
+        server = Server(Address("::1", 0), Metrics("1", "1.36").registry, health, NO_PODS)
     except InputError as error:
         pytest.skip(f"no IPv6 here: {error}")
     with closing(server):
