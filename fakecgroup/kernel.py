@@ -173,12 +173,17 @@ class Kernel:
         wanted = None if kernel is None else options.read("kernel", kernel)
         return restore(read_snapshot(path), wanted, processes=processes, clock=clock)
 
-    def snapshot(self, path: str | os.PathLike[str]) -> None:
-        """Write the tree as it is now to a file, which `restore` reads. Raises OSError."""
-        from .snapshot.files import write_snapshot
+    def snapshot(self, path: str | os.PathLike[str], *, redact: bool = False) -> None:
+        """Write the tree as it is now to a file, which `restore` reads. Raises OSError.
+
+        With `redact`, names of cgroups and processes, command lines and pids become others; the state that no file
+        shows is left out then.
+        """
+        from .snapshot.files import redacted, write_snapshot
         from .snapshot.of_kernel import of_kernel
 
-        write_snapshot(of_kernel(self), path)
+        taken = of_kernel(self)
+        write_snapshot(redacted(taken) if redact else taken, path)
 
     def _boot(self, setup: Setup) -> None:
         self.layout = setup.layout
@@ -189,17 +194,17 @@ class Kernel:
         self.processes = setup.processes
         self.restored = False
         self.differs: tuple[str, ...] = ()
-        self._clock = VirtualClock(setup.clock)
+        self.clock = VirtualClock(setup.clock)
         self._seed = setup.seed
         self.on_notify: Callable[[CgroupFile], None] = lambda file: None
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
         self.cpus = OnlineCpus(self.machine.cpus)
-        self.membership = Membership(self.processes, self._clock)
+        self.membership = Membership(self.processes, self.clock)
         if isinstance(self.processes, ProcessTable):
             self.membership.affinities = AffinityTable(self.cpus.possible)
-        self._world: World | None = None
-        self._ino = 1
+        self.world: World | None = None
+        self.next_ino = 1
         self.hierarchies: list[Hierarchy] = self.membership.hierarchies
         self.root: Directory = (
             self._mount_v2() if self.layout == "v2" else self._mount_v1(unified=self.layout == "hybrid")
@@ -209,7 +214,7 @@ class Kernel:
     # -- the trees --------------------------------------------------------------------------------
 
     def _next_ino(self, width: int) -> int:
-        first, self._ino = self._ino, self._ino + width
+        first, self.next_ino = self.next_ino, self.next_ino + width
         return first
 
     def _environment(self) -> Environment:
@@ -219,7 +224,7 @@ class Kernel:
             self.cpus,
             self.processes,
             self.membership,
-            self._clock,
+            self.clock,
             lambda file: self.on_notify(file),
             lambda file, wait: self.on_notify_later(file, wait),
             lambda agent, path, setter: self.on_release(agent, path, setter),
@@ -238,7 +243,7 @@ class Kernel:
         return hierarchy.root
 
     def _mount_v1(self, *, unified: bool) -> TopDirectory:
-        top = TopDirectory(self._next_ino(1), self._clock())
+        top = TopDirectory(self._next_ino(1), self.clock())
         for mount in self.mounts:
             bound = [self._bind_v1(name) for name in mount.controllers]
             if None in bound:
@@ -248,7 +253,7 @@ class Kernel:
             self.hierarchies.append(hierarchy)
             top.content[mount.directory] = hierarchy.root
             for link in mount.links:
-                top.content[link] = Symlink(self._next_ino(1), self._clock(), mount.directory)
+                top.content[link] = Symlink(self._next_ino(1), self.clock(), mount.directory)
         if unified:
             top.content[UNIFIED] = self._mount_v2()
         return top
@@ -597,11 +602,15 @@ class Kernel:
         and holds pages of anonymous memory and of files, which can be reclaimed; its cgroup is charged for them.
         """
         pid = self._enter(places, uid)
+        self.take_over(pid, workload, used=used, anon=anon, file=file)
+        return pid
+
+    def take_over(self, pid: int, workload: Workload, *, used: CpuTime = NO_TIME, anon: int = 0, file: int = 0) -> None:
+        """Let a process of the table go on where it is, as `stand_in` does."""
         self._simulation().take_over(pid, workload, used, anon, file)
-        self.membership.cpu.move(pid, tuple(places[0]))
+        self.membership.cpu.move(pid, self.membership.places(pid, pid))
         self.membership.place_threads(pid)
         self.membership.freeze(pid)
-        return pid
 
     def add_kernel_thread(self, places: Sequence[Cgroup]) -> int:
         """Add a thread of the kernel's, which stays where it is. Returns its pid."""
@@ -667,31 +676,31 @@ class Kernel:
 
         On v1 the path begins with a hierarchy.
         """
-        return 0 if self._world is None else self._world.killed(cgroup, since)
+        return 0 if self.world is None else self.world.killed(cgroup, since)
 
     @property
     def now(self) -> int:
         """The time, in ns of the clock."""
-        return self._clock()
+        return self.clock()
 
     @property
     def kills(self) -> Sequence[Kill]:
         """The simulated processes that were killed so far, in order."""
-        return () if self._world is None else tuple(self._world.kills)
+        return () if self.world is None else tuple(self.world.kills)
 
     def next_event(self) -> int | None:
         """ns of virtual time until something happens to simulated processes by itself; None if there are none.
 
         It is ten seconds at most: then ask again.
         """
-        return None if self._world is None else self._world.next_event()
+        return None if self.world is None else self.world.next_event()
 
     def simulated_task(self, pid: int, *, booted: int = 0, uid: int = 0) -> SimulatedTask | None:
         """A live simulated process as /proc shows it; None if there is none.
 
         `booted` is when the machine started, in ns of the clock. `uid` is the process's for the reader.
         """
-        process = None if self._world is None else self._world.find(pid)
+        process = None if self.world is None else self.world.find(pid)
         used = None if process is None else self._table().cpu(pid)
         if process is None or used is None:
             return None
@@ -717,7 +726,7 @@ class Kernel:
         somebody with that capability has set, in this order.
         """
         adj = parse_oom_score_adj(text)
-        process = None if self._world is None else self._world.find(pid)
+        process = None if self.world is None else self.world.find(pid)
         if process is None:
             raise refuse(ESRCH)
         if adj < process.least_oom_score_adj and not capable:
@@ -729,25 +738,25 @@ class Kernel:
     @property
     def lives(self) -> bool:
         """True once time passes in `advance` alone."""
-        return self._world is not None
+        return self.world is not None
 
     def workloads(self) -> list[Workload]:
         """What live processes live through, oldest first."""
-        return [] if self._world is None else self._world.workloads()
+        return [] if self.world is None else self.world.workloads()
 
     def processes_of(self, workload: Workload) -> list[int]:
         """The live processes of a workload."""
-        return [] if self._world is None else self._world.processes_of(workload)
+        return [] if self.world is None else self.world.processes_of(workload)
 
     def end(self, workload: Workload) -> None:
         """Let the processes of a workload exit now, and start none of them again."""
-        if self._world is not None:
-            self._world.end(workload)
+        if self.world is not None:
+            self.world.end(workload)
 
     def _simulation(self) -> World:
-        if self._world is None:
-            self._world = World(self, self._table(), self._clock, self._seed)
-        return self._world
+        if self.world is None:
+            self.world = World(self, self._table(), self.clock, self._seed)
+        return self.world
 
     def _table(self) -> ProcessTable:
         if isinstance(self.processes, JoinedProcesses):

@@ -20,10 +20,14 @@ _ID_MAX = 65535  # NETPRIO_ID_MAX
 class Ids:
     """Ids, of which the smallest free one is taken (the kernel's css_idr)."""
 
+    _next: int
+    _free: list[int]  # and some that were reserved since
+    _held: Counter[int]
+
     def __init__(self) -> None:
         self._next = 1
-        self._free: list[int] = []  # and some that were reserved since
-        self._held: Counter[int] = Counter()
+        self._free = []
+        self._held = Counter()
 
     def take(self) -> int:
         while self._free:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ..effects.stalls import Stalls
+    from ..tasks.tid import Tid
     from .cftype import CFType
     from .css import Css
     from .hierarchy import Hierarchy
@@ -44,7 +45,7 @@ class Cgroup(Directory):
     notify_on_release: bool = False
     clone_children: bool = False
     # (threads?, pid namespace) -> pids, expiry (ns)
-    pidlists: Mapping[tuple[bool, int], tuple[tuple[int, ...], int]] = MappingProxyType({})
+    pidlists: Mapping[tuple[bool, int], tuple[tuple[Tid, ...], int]] = MappingProxyType({})
     # tasks
     nr_populated: int = 0
     cpu: Mapping[int, CpuTime] = MappingProxyType({})  # CPU time here and below, by CPU; empty in the root
@@ -56,6 +57,8 @@ class Cgroup(Directory):
     reclaimed: int = 0  # pages of simulated processes that reclaim took, here and below
     stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu, memory, io
     freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
+    tasks: dict[Tid, Tid]  # tid -> tgid, in order of arrival; the root has all others
+    zombies: dict[Tid, Tid]
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
         super().__init__(ino, now)
@@ -64,8 +67,8 @@ class Cgroup(Directory):
         self.name = name
         self.children: dict[str, Cgroup] = {}
         self.csses = Csses(self)
-        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival; the root has all others
-        self.zombies: dict[int, int] = {}
+        self.tasks = {}
+        self.zombies = {}
         self.files: dict[str, CgroupFile] = {}
 
     # -- the tree ---------------------------------------------------------------------------------

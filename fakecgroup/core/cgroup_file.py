@@ -23,6 +23,8 @@ class CgroupFile(Inode):
     notify_pending: bool = False  # an event is pending
     has_trigger: bool = False  # a pressure trigger was set on it
     baseline: Baseline | None = None  # what its counts began with
+    events: int  # notifications so far; kernfs starts at 1, so that a first poll is an event
+    removed: bool
 
     def __init__(self, ino: int, now: int, row: CFType, cgroup: Cgroup, css: Css | None) -> None:
         super().__init__(ino, now)
@@ -30,7 +32,7 @@ class CgroupFile(Inode):
         self.cgroup = cgroup
         self.css = css
         self.subject: Css | Cgroup = cgroup if css is None else css
-        self.events = 1  # notifications so far; kernfs starts at 1, so that a first poll is an event
+        self.events = 1
         self.removed = False
         self.mode = row.permissions
         self.uid, self.gid = self.subject.owner

@@ -94,18 +94,18 @@ class Csses(dict[str, Css]):
     """The csses of one cgroup by controller.
 
     A css with nothing to do when its cgroup is made is made on first access. Until then its controller stands in its
-    place. Most csses of most cgroups are never accessed.
+    place; `owner` will own it. Most csses of most cgroups are never accessed.
     """
 
-    __slots__ = ("_cgroup", "_owner")
+    __slots__ = ("_cgroup", "owner")
 
     def __init__(self, cgroup: Cgroup) -> None:
         self._cgroup = cgroup
-        self._owner = cgroup.owner
+        self.owner = cgroup.owner
 
     def promise(self, controllers: Mapping[str, Controller], owner: tuple[int, int]) -> None:
         """Note that these controllers are on. Their csses are made on first access; `owner` owns the files."""
-        self._owner = owner
+        self.owner = owner
         self.update(cast("Mapping[str, Css]", controllers))
 
     def __getitem__(self, name: str) -> Css:
@@ -115,8 +115,8 @@ class Csses(dict[str, Css]):
         assert isinstance(found, Controller)
         parent = self._cgroup.parent
         css = self[name] = found.css(self._cgroup, parent.csses.get(name) if parent is not None else None)
-        if self._owner != (0, 0):
-            css.owner = self._owner
+        if self.owner != (0, 0):
+            css.owner = self.owner
         return css
 
     def get(self, name: str, default: Css | None = None) -> Css | None:  # type: ignore[override]

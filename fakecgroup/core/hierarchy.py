@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..machine.personality import Personality
     from ..tasks.place import Place
     from ..tasks.processes import Processes, TaskInfo
+    from ..tasks.tid import Tid
     from .membership import Membership
 
 S_ISGID = 0o2000
@@ -73,6 +74,9 @@ class Environment(NamedTuple):
 class Hierarchy:
     """One mounted cgroup tree."""
 
+    release_agent: str
+    _where: dict[Tid, Cgroup]  # tid -> cgroup, for tasks outside the root
+
     def __init__(
         self,
         environment: Environment,
@@ -109,7 +113,7 @@ class Hierarchy:
         self.child_table = self._table(core, Where.CHILD)
         self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
         self._listings: dict[object, list[Listed]] = {}
-        self._where: dict[int, Cgroup] = {}  # tid -> cgroup, for tasks outside the root
+        self._where = {}
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
         self.root.mode = 0o555
         for controller in self.controllers.values():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..tasks.affinity import Affinities
     from ..tasks.place import Places
     from ..tasks.processes import Processes
+    from ..tasks.tid import Tid
     from .cgroup import Cgroup
     from .css import Css
     from .file_context import FileContext
@@ -35,6 +36,10 @@ cgroup or moves, "exit", "reap". The same may be told more than once."""
 class Membership:
     """What the hierarchies of one kernel share about their tasks: sets, accounts, threads, looks."""
 
+    writes: int  # to interface files: limits or places of tasks may have changed
+    limits_tasks: bool  # a pids.max was ever set
+    moved_threads: set[Tid]  # threads in other cgroups than their leader
+
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self.processes = processes
         self.hierarchies: list[Hierarchy] = []
@@ -48,10 +53,10 @@ class Membership:
         self.simulated: Simulated | None = None  # processes, if there ever were any
         self.awaited: set[Css] = set()  # memory groups with a listener: looks are frequent
         self.triggers: list[ref[FileContext]] = []  # open pressure files with a trigger
-        self.writes = 0  # to interface files: limits or places of tasks may have changed
-        self.limits_tasks = False  # a pids.max was ever set
+        self.writes = 0
+        self.limits_tasks = False
         self.on_task: OnTask | None = None
-        self.moved_threads: set[int] = set()  # threads in other cgroups than their leader
+        self.moved_threads = set()
         self._makers: dict[int, int] = {}  # process -> the thread that is about to make a new one
         self._pinned: dict[int, list[list[int]]] = {}  # process -> its threads in the root of each hierarchy
         self._newest = 0

@@ -75,6 +75,9 @@ class Privileges:
 
     __slots__ = ("effective", "gids", "namespace", "permitted", "uids")
 
+    effective: int
+    permitted: int
+
     def __init__(
         self,
         effective: int = 0,

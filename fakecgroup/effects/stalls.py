@@ -14,6 +14,12 @@ class Stalls:
 
     __slots__ = ("full", "full_averages", "now", "some", "some_averages")
 
+    now: int
+    some: float
+    full: float
+    some_averages: Averages
+    full_averages: Averages
+
     def __init__(self, now: int, interval: int) -> None:
         self.now = now
         self.some = 0.0

@@ -34,6 +34,7 @@ class Stat(NamedTuple):
 class Inode:
     """A file, directory or link: everything that has attributes."""
 
+    ino: int
     format: int = stat.S_IFREG
     is_dir: bool = False
     mode: int = 0o644  # permission bits, 07777

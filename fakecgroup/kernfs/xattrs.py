@@ -86,8 +86,11 @@ class Order(Enum):
 class Xattrs:
     """The extended attributes of one inode."""
 
+    _values: dict[str, bytes]
+    _order: Order
+
     def __init__(self, order: Order) -> None:
-        self._values: dict[str, bytes] = {}
+        self._values = {}
         self._order = order
 
     def get(self, name: str) -> bytes:

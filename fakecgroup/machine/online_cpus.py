@@ -9,6 +9,8 @@ class OnlineCpus:
     The kernel's possible, present, online and active CPUs: here the first two are one, and so are the others.
     """
 
+    online: int
+
     def __init__(self, cpus: int) -> None:
         self.possible = self.online = (1 << cpus) - 1
 

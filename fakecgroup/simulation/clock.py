@@ -18,9 +18,11 @@ def to_ns(seconds: float) -> int:
 class VirtualClock:
     """Gives ns. It follows `clock` until `start` is called, and is virtual from then on."""
 
+    _now: int | None
+
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._now: int | None = None
+        self._now = None
 
     def __call__(self) -> int:
         return self._clock() if self._now is None else self._now

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..controllers.cpuset.css import Cpuset
 from ..effects.bandwidth import CPU
+from .cpu_demand import Demand
 from .cpu_scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from ..core.cgroup import Cgroup
     from ..effects.bandwidth import Group
-    from .cpu_demand import Demand
     from .pressure import Pressure
     from .process import Process
     from .world import World
@@ -27,20 +27,20 @@ class CpuResource:
     """Gives simulated processes CPU time, as weights, quotas and cpusets let it."""
 
     name = "cpu"
+    _demands: dict[Process, Demand]
 
     def __init__(self, world: World, pressure: Pressure) -> None:
         self._world = world
         self._pressure = pressure
         self._cpus = world.machine.cpus
-        self._scheduler = Scheduler(self._cpus, self._first_boundary, self._close)
-        self._demands: dict[Process, Demand] = {}
+        self.scheduler = Scheduler(self._cpus, self._first_boundary, self._close)
+        self._demands = {}
         self._waits: list[dict[str, float]] = []  # of all processes
         self._waited = False  # somebody waited at the last look
 
     def gather(self, processes: Collection[Process]) -> None:
         self._demands = {
-            process: self._demands.get(process) or self._scheduler.demand(process, self._world.now)
-            for process in processes
+            process: self._demands.get(process) or Demand(process, self._world.now) for process in processes
         }
         cpu, cpuset = self._world.hierarchy("cpu"), self._world.hierarchy("cpuset")
         placed = []
@@ -50,7 +50,7 @@ class CpuResource:
             allowed = sets.effective_cpus if isinstance(sets, Cpuset) else whole
             home = cpu.cgroup_of(process.pid) if cpu is not None else self._world.hierarchies[-1].root
             placed.append((demand, home, allowed or whole))
-        self._scheduler.build(placed, self._world.now)
+        self.scheduler.build(placed, self._world.now)
         for process, demand in self._demands.items():
             self._take(process, demand)
         self._waits = [process.waits for process in processes]
@@ -59,7 +59,7 @@ class CpuResource:
         phase = process.phase
         assert phase is not None
         demand = self._demands[process]
-        self._scheduler.change(demand, process.cpus, None if phase.run is None else phase.run * CPU)
+        self.scheduler.change(demand, process.cpus, None if phase.run is None else phase.run * CPU)
         demand.waits = dict(process.waits)
 
     def resolve(self) -> None:
@@ -67,40 +67,40 @@ class CpuResource:
             self._waited = any(self._waits)
             for process, demand in self._demands.items():
                 self._take(process, demand)
-        self._scheduler.resolve()
+        self.scheduler.resolve()
 
     def _take(self, process: Process, demand: Demand) -> None:
         """Take what a process wants and waits for, if that has changed."""
         if demand.asked != round(process.cpus * CPU) or demand.waits != process.waits:
-            self._scheduler.change(demand, process.cpus, demand.runner.needs)
+            self.scheduler.change(demand, process.cpus, demand.runner.needs)
             demand.waits = dict(process.waits)
 
     def next(self, until: int) -> int:
-        return self._scheduler.next(until)
+        return self.scheduler.next(until)
 
     def advance(self, until: int) -> None:
-        for demand in self._scheduler.advance(until):
+        for demand in self.scheduler.advance(until):
             self._world.end_phase(demand.process, until)
 
     def may_wait(self, process: Process) -> bool:
         """True if a process waits for a CPU now, or may be throttled before something else happens."""
         demand = self._demands.get(process)
-        return demand is not None and self._scheduler.may_wait(demand)
+        return demand is not None and self.scheduler.may_wait(demand)
 
     def settle(self) -> None:
         """Compute what happened to all processes until now."""
-        self._scheduler.settle()
+        self.scheduler.settle()
 
     def settle_group(self, group: Group) -> None:
         """Compute what happened to a group with a quota, or below one, until now."""
-        self._scheduler.settle_group(group)
+        self.scheduler.settle_group(group)
 
     def used(self, process: Process) -> int:
         """ns of CPU time that a process has used until now."""
         demand = self._demands.get(process)
         if demand is None:
             return 0
-        self._scheduler.settle_one(demand)
+        self.scheduler.settle_one(demand)
         return (demand.runner.used + CPU // 2) // CPU
 
     def _close(self, demand: Demand, now: int) -> None:

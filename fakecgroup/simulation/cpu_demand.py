@@ -42,24 +42,30 @@ class Demand(Part):
         "waits",
     )
 
-    def __init__(self, process: Process, now: int, agenda: Agenda, close: Callable[[Demand, int], None]) -> None:
+    process: Process
+    weight: int
+    runner: Runner
+    asked: int
+    starved: bool
+    since: int
+    used: int
+    stopped: int
+    waits: dict[str, float]
+    limited: Limited | None  # the topmost group with a quota above
+    _at: int  # up to when the runner has counted
+
+    def __init__(self, process: Process, now: int) -> None:
         super().__init__(shares_from_nice(process.workload.nice) * process.threads)
         self.process = process
         self.runner = Runner(queues=process.threads, weight=self.weight)
         self.asked = 0
-        self.allowed = 0
-        self.queue: Queue | Inner  # since `place`
-        self.limited: Limited | None = None  # the topmost group with a quota above
         self.starved = False
         self.since = now
         self.used = 0
         self.stopped = 0
-        self.waits: dict[str, float] = {}
-        self._agenda = agenda
-        self._close = close
-        self._at = now  # up to when the runner has counted
-        self._mark = 0  # the time of the queue's clock then
-        self.taken = 0  # what it was counted since its group is calm
+        self.waits = {}
+        self.limited = None
+        self._at = now
 
     @property
     def wanted(self) -> int:
@@ -79,18 +85,33 @@ class Demand(Part):
         assert isinstance(self.queue, Queue)
         return self.queue
 
-    def place(self, queue: Queue | Inner, limited: Limited | None, allowed: int, now: int) -> None:
+    def place(
+        self,
+        queue: Queue | Inner,
+        allowed: int,
+        now: int,
+        agenda: Agenda,
+        close: Callable[[Demand, int], None],
+    ) -> None:
         """Be in a queue from now on, where it claims nothing yet."""
-        self.queue, self.limited, self.allowed = queue, limited, allowed
+        self.queue = queue
+        self.limited = queue.limited if not isinstance(queue, Queue) else None
+        self.allowed = allowed
         self.short = False
-        self._at = now
+        self.alarm = 0
         self.set_claim(0)
+        self._agenda = agenda
+        self._close = close
+        self._at = now
+        self._mark = 0  # the time of the queue's clock then
+        self.taken = 0  # what it was counted since its group is calm
         queue.add(self)
 
     def settle(self, now: int) -> None:
         """Count what it has used until now."""
         if self.limited is not None:
             self.limited.settle(now)
+            self._at = now
         elif self._at < now:
             queue = self.queue
             if self.short:

@@ -17,7 +17,6 @@ from .cpu_queue import NEVER, Part, Queue
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
-    from .process import Process
 
 _WINDOW = 2_004_000_000  # ns: while rates change, a piece of time of who waits is not longer, as psi takes averages
 
@@ -27,6 +26,9 @@ class Scheduler:
 
     `close` is told of each piece of time in which a process wanted the same, and got what it wanted or not.
     """
+
+    _window: int  # when pieces of time were last ended for it
+    _now: int
 
     def __init__(self, cpus: int, offset: Callable[[Cgroup], int], close: Callable[[Demand, int], None]) -> None:
         self._cpus = cpus
@@ -44,11 +46,7 @@ class Scheduler:
         self._unthrottled: dict[Limited, None] = {}  # groups that use more than their quota at times, or changed
         self._roomy = True  # there was room for the most that one of these can use
         self._widest = 0  # this most
-        self._window = 0  # when pieces of time were last ended for it
-
-    def demand(self, process: Process, now: int) -> Demand:
-        """A new process, which wants nothing yet."""
-        return Demand(process, now, self._agenda, self._close)
+        self._window = 0
 
     # -- the tree -----------------------------------------------------------------------------------
 
@@ -68,11 +66,9 @@ class Scheduler:
         self._root = self._make_root()
         self._unthrottled, self._roomy = {}, False
         for demand, cgroup, allowed in demands:
-            queue = self._node(cgroup)
-            limited = queue.limited if isinstance(queue, Inner) else None
-            demand.place(queue, limited, allowed, now)
-            if limited is not None:
-                limited.demands.append(demand)
+            demand.place(self._node(cgroup), allowed, now, self._agenda, self._close)
+            if demand.limited is not None:
+                demand.limited.demands.append(demand)
             self._demands.append(demand)
         self._changed = dict.fromkeys(self._demands)
         for limited in self._limited:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..controllers.hugetlb import Hugetlb, label_of
 from ..core.cftype import PAGE_SIZE
+from ..tasks.tid import Tid
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,10 +31,11 @@ class HugetlbResource:
     """
 
     name = "hugetlb"
+    _charges: dict[Tid, list[_Charge]]
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._charges: dict[int, list[_Charge]] = {}
+        self._charges = {}
 
     def gather(self, processes: Collection[Process]) -> None:
         """Free what processes had that are gone."""

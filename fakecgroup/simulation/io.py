@@ -37,6 +37,7 @@ class IoResource:
     """
 
     name = "io"
+    _now: int
 
     def __init__(self, world: World) -> None:
         self._world = world

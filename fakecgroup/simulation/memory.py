@@ -12,6 +12,7 @@ from ..controllers.memory.pressure_level import note_failed_reclaim, note_reclai
 from ..core.cftype import PAGE_SIZE
 from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
 from ..effects.high_delay import overage, sleep
+from ..tasks.tid import Tid
 from ..tasks.usage import MemoryUse
 from .holding import UNIT, Holding
 from .oom_killer import UNKILLABLE, Candidate, Killable, OomKiller
@@ -47,6 +48,8 @@ class MemoryResource:
     """Gives simulated processes memory, as the limits of their cgroups let it. Amounts are pages."""
 
     name = "memory"
+    _holdings: dict[Tid, Holding]
+    _blocked: set[Tid]  # those that wait for room
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -55,9 +58,9 @@ class MemoryResource:
         self._swap = world.machine.swap // PAGE_SIZE
         self._hierarchy = world.hierarchy("memory") or world.hierarchies[-1]
         self._charges = self._hierarchy.membership.memory
-        self._holdings: dict[int, Holding] = {}
+        self._holdings = {}
         self._busy: dict[int, Holding] = {}  # those that grow, ask for memory, sleep or wait
-        self._blocked: set[int] = set()  # those that wait for room
+        self._blocked = set()
         self._killer = OomKiller(world.machine, self._killable)
         recursive = "memory_recursiveprot" in self._hierarchy.options
         self._reclaim: Reclaim[Holding] = Reclaim(self._swap, recursive=recursive)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..tasks.tid import Tid
 from ..tasks.usage import NO_TIME, CpuTime
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ class Process:
     threads; `refused` is the number of those that could not start. `before` is what it had used when it was taken over.
     """
 
-    pid: int
+    pid: Tid
     workload: Workload
     started: int  # ns
     number: int = -1  # of its phase
     loops: int = 0
     serial: int = 0  # of the phase's end in the queue
     frozen: bool = False
-    tids: tuple[int, ...] = ()
+    tids: tuple[Tid, ...] = ()
     refused: int = 0
     before: CpuTime = NO_TIME
     oom_score_adj: int = field(init=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+
+from .serial import Serial
 
 if TYPE_CHECKING:
     from .workload import Workload
@@ -24,9 +25,12 @@ class Restart(NamedTuple):
 class Restarts:
     """The processes that are to start again, soonest first."""
 
+    _queue: list[Restart]
+    _order: Serial
+
     def __init__(self) -> None:
-        self._queue: list[Restart] = []
-        self._order = count()
+        self._queue = []
+        self._order = Serial()
 
     def add(self, now: int, workload: Workload, cgroups: tuple[str, ...]) -> None:
         """Let a process start again a little later."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .phase import read_phases, read_value
+from .phase import Phase, read_phases, read_value
 from .words import parse_count, parse_duration
 
 _MOST_INSTANCES = 100_000
@@ -26,6 +26,16 @@ class Workload:
     killed starts again after a second. `nice` is -20 to 19, `oom_score_adj` -1000 to 1000.
     Raises ValueError that names what is wrong.
     """
+
+    name: str | None
+    instances: int
+    phases: tuple[Phase, ...]
+    threads: int
+    nice: int
+    oom_score_adj: int
+    delay: int  # ns
+    loop: int | None
+    restart: bool
 
     def __init__(
         self,
@@ -56,14 +66,14 @@ class Workload:
         self.instances = read_value("instances", instances, _count(0, _MOST_INSTANCES))
         self.phases = read_phases(phases)
         most = max(phase.cpu for phase in self.phases)
-        self.threads: int = (
+        self.threads = (
             max(1, math.ceil(most)) if threads is None else read_value("threads", threads, _count(1, _MOST_THREADS))
         )
         self.nice = read_value("nice", nice, _count(-20, 19))
         self.oom_score_adj = read_value("oom_score_adj", oom_score_adj, _count(-1000, 1000))
         self.delay = read_value("delay", delay, parse_duration)
-        self.loop: int | None = None if loop == "forever" else read_value("loop", loop, _count(1, _MOST_LOOPS))
-        self.restart: bool = read_value("restart", restart, _restart)
+        self.loop = None if loop == "forever" else read_value("loop", loop, _count(1, _MOST_LOOPS))
+        self.restart = read_value("restart", restart, _restart)
         if self.loop is None and not any(phase.time or phase.run for phase in self.phases):
             raise ValueError("loop: forever, but no phase takes any time")
         if most > self.threads:

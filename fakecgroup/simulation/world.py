@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from ..tasks.usage import CpuTime, CpuUse
@@ -15,6 +14,7 @@ from .memory import MemoryResource
 from .pressure import Pressure
 from .process import Process
 from .restarts import Restarts
+from .serial import Serial
 from .triggers import Triggers
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ..effects.bandwidth import Group
     from ..machine.machine import Machine
     from ..tasks.process_table import ProcessTable
+    from ..tasks.tid import Tid
     from .clock import VirtualClock
+    from .cpu_scheduler import Scheduler
     from .resource import Resource
     from .workload import Workload
 
@@ -54,21 +56,29 @@ class World:
     Times are ns of the virtual clock. `now` is the time up to which everything has happened.
     """
 
+    seed: int
+    now: int
+    kills: list[Kill]
+    _processes: dict[Tid, Process]
+    _places: dict[Tid, tuple[str, ...]]  # the cgroups of those that start again
+    _queue: list[tuple[int, int, Tid, int]]  # ends of phases: time, order, pid, serial
+    _order: Serial
+
     def __init__(self, host: Host, table: ProcessTable, clock: VirtualClock, seed: int = 0) -> None:
         self.table = table
         self.seed = seed
         self.now = clock.start()
         self._host = host
         self._clock = clock
-        self._processes: dict[int, Process] = {}
+        self._processes = {}
         self._counted = -1  # when stalls were counted last
-        self._places: dict[int, tuple[str, ...]] = {}  # the cgroups of those that start again
-        self._queue: list[tuple[int, int, int, int]] = []  # ends of phases: time, order, pid, serial
-        self._order = count()
+        self._places = {}
+        self._queue = []
+        self._order = Serial()
         self._changed = True  # since the resources have last gathered
         self._writes = -1  # to files, when the resources last gathered
-        self.kills: list[Kill] = []
-        self._restarts = Restarts()
+        self.kills = []
+        self.restarts = Restarts()
         table.on_kill = self._note_kill
         table.before_cpu = self._show_process
         host.hierarchies[-1].membership.simulated = self
@@ -78,6 +88,10 @@ class World:
         self._memory = MemoryResource(self)
         # the CPU is last: what waits for another is not runnable
         self.resources: list[Resource] = [HugetlbResource(self), self._memory, IoResource(self), self._cpu]
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return self._cpu.scheduler
 
     # -- what the resources ask ----------------------------------------------------------------------
 
@@ -192,7 +206,7 @@ class World:
         """Let the processes of a workload exit now, and start none of them again."""
         for pid in self.processes_of(workload):
             self.remove(pid)
-        self._restarts.forget(workload)
+        self.restarts.forget(workload)
 
     def killed(self, cgroup: str, since: int = 0) -> int:
         """How many processes were killed in a cgroup and below it, after the first `since` of all kills."""
@@ -208,13 +222,13 @@ class World:
     def _end(self, process: Process) -> None:
         """Drop a process that has exited or was killed, and note that it starts again."""
         if process.workload.restart:
-            self._restarts.add(self.now, process.workload, self._places.get(process.pid, ()))
+            self.restarts.add(self.now, process.workload, self._places.get(process.pid, ()))
         self._forget(process.pid)
 
     def _restart_due(self) -> None:
-        while (restart := self._restarts.due(self.now)) is not None:
+        while (restart := self.restarts.due(self.now)) is not None:
             if not self._host.respawn(restart.cgroups, restart.workload):
-                self._restarts.add(self.now, restart.workload, restart.cgroups)
+                self.restarts.add(self.now, restart.workload, restart.cgroups)
 
     def _exit(self, process: Process) -> None:
         self._memory.show()
@@ -276,6 +290,11 @@ class World:
     def count_throttling(self, group: Group) -> None:
         """Count what happened to a group with a quota, or below one, until now."""
         self._cpu.settle_group(group)
+
+    def settle_for_snapshot(self) -> None:
+        """Count all that has happened until now, and look at everything anew when time goes on."""
+        self.count_stalls()
+        self._changed = True
 
     def _look_outside(self) -> None:
         """See what was done from outside: drop processes that were killed, and note whether there is more."""
@@ -342,7 +361,7 @@ class World:
         for resource in self.resources:
             resource.resolve()
         until = min(most, self._queue[0][0]) if self._queue else most
-        if (soonest := self._restarts.soonest) is not None:
+        if (soonest := self.restarts.soonest) is not None:
             until = min(until, soonest)
         for resource in self.resources:
             until = resource.next(until)
@@ -350,6 +369,6 @@ class World:
 
     def next_event(self) -> int | None:
         """ns until something happens by itself, ten seconds at most; None if there are no processes."""
-        if not self._processes and self._restarts.soonest is None:
+        if not self._processes and self.restarts.soonest is None:
             return None
         return self._soonest(self.now + _FAR) - self.now

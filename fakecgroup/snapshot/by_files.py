@@ -48,6 +48,27 @@ def fill(kernel: Kernel, snapshot: Snapshot) -> None:
                 _set_attributes(file, its.attributes)
 
 
+def begin_counts(kernel: Kernel, snapshot: Snapshot) -> None:
+    """Let counts begin with what a tree's files have shown, which is the snapshot's already."""
+    homes = [(seen, cgroup) for _, seen, cgroup in _found(kernel, snapshot)]
+    _pass(kernel, list(_pairs(homes)), _begin_counts)
+
+
+def _found(kernel: Kernel, snapshot: Snapshot) -> Iterator[tuple[SeenHierarchy, SeenCgroup, Cgroup]]:
+    """The cgroups of the model that are there."""
+    for hierarchy in snapshot.hierarchies:
+        root = root_of(kernel, hierarchy)
+        known: dict[str, Cgroup | None] = {"/": root}
+        for seen in hierarchy.cgroups:
+            above, _, name = seen.path.rpartition("/")
+            parent = known.get(above or "/")
+            if seen.path != "/":
+                known[seen.path] = None if parent is None else parent.children.get(name)
+            cgroup = known[seen.path]
+            if cgroup is not None:
+                yield hierarchy, seen, cgroup
+
+
 # -- cgroups ----------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ Names are text as ``os.fsdecode`` makes it. Paths of cgroups begin at the root o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 NO_XATTRS: Mapping[str, bytes] = {}
@@ -81,6 +81,10 @@ class SeenProcess:
     nice: int = 0
     oom_score_adj: int = 0
     kernel: bool = False
+
+    def as_seen(self, *, pid: int, threads: tuple[int, ...]) -> SeenProcess:
+        """The same process with another number and other threads."""
+        return replace(self, pid=pid, threads=threads)
 
 
 @dataclass(frozen=True, slots=True)

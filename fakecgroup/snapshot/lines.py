@@ -234,7 +234,8 @@ class _Reader:
         parent = ""
         if isinstance(path, str) and len(path) <= _LONGEST_PATH and path != "/":
             parent, _, name = path.rpartition("/")
-            if not is_name(name) or (parent or "/") not in self._paths:
+            legacy = not snapshot.hierarchies[-1].unified
+            if not is_name(name, legacy=legacy) or (parent or "/") not in self._paths:
                 parent = "?"
         elif path != "/":
             parent = "?"

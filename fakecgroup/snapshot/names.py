@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MOST_FILES = 2_000_000
 _NAME_MAX = 255  # bytes
+_LEGACY_NAME_MAX = 4095  # bytes: a v1 hierarchy bounds the path alone (PATH_MAX)
 
 
 def shown(name: str) -> str:
@@ -11,10 +12,11 @@ def shown(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-def is_name(name: str) -> bool:
-    """True if a file or directory may be called so."""
+def is_name(name: str, *, legacy: bool = False) -> bool:
+    """True if a file or directory may be called so; `legacy`: a cgroup of a v1 hierarchy."""
     try:
         size = len(name.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         return False
-    return 0 < size <= _NAME_MAX and name not in (".", "..") and "/" not in name and "\0" not in name
+    most = _LEGACY_NAME_MAX if legacy else _NAME_MAX
+    return 0 < size <= most and name not in (".", "..") and "/" not in name and "\0" not in name

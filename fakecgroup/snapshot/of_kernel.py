@@ -26,7 +26,8 @@ from .content import (
     Snapshot,
 )
 from .errors import SnapshotError
-from .task_lists import processes_of, settle
+from .state.whole import save, tasks_of
+from .task_lists import keep, processes_of, settle
 
 _CHUNK = 1 << 16
 
@@ -34,10 +35,25 @@ _CHUNK = 1 << 16
 def of_kernel(
     kernel: Kernel, describe: Callable[[int], SeenProcess | None] = lambda pid: None, *, names: bool = True
 ) -> Snapshot:
-    """What is in a kernel now. `describe` tells more of a process than the model knows.
+    """What is in a kernel now, with its own state. `describe` tells more of a process than the model knows.
 
     Without `names`, the names of simulated processes are left out.
     """
+    for hierarchy in kernel.hierarchies:
+        hierarchy.prune(hierarchy.root, *hierarchy.root.descendants())  # so that no thread is listed in two cgroups
+    snapshot = files_of(kernel)
+    settle(snapshot)  # real processes come and go meanwhile
+    snapshot.state = save(kernel)
+    for pid in processes_of(snapshot):
+        told = describe(pid)
+        snapshot.processes[pid] = told if told is not None else _process(kernel, pid, names)
+    known = tasks_of(snapshot.state)
+    keep(snapshot, known.union(*((one.pid, *one.threads) for one in snapshot.processes.values())))
+    return snapshot
+
+
+def files_of(kernel: Kernel) -> Snapshot:
+    """What the files of a kernel show now, without its processes."""
     snapshot = Snapshot(
         kernel.layout,
         FAKE,
@@ -66,10 +82,6 @@ def of_kernel(
             seen.cgroups.append(_cgroup(kernel, path, cgroup))
             above = path.rstrip("/")
             stack += [(f"{above}/{child.name}", child) for child in reversed(cgroup.children.values())]
-    settle(snapshot)  # real processes come and go meanwhile
-    for pid in processes_of(snapshot):
-        told = describe(pid)
-        snapshot.processes[pid] = told if told is not None else _process(kernel, pid, names)
     return snapshot
 
 

@@ -10,11 +10,13 @@ from ..machine.learnt import LearntKernel
 from ..tasks.joined_processes import FIRST_SIMULATED, JoinedProcesses
 from ..tasks.process_table import ProcessTable
 from ..tasks.processes import Processes
-from .by_files import fill
+from .by_files import begin_counts, fill
+from .by_state import load_state
 from .compare import compare, told
-from .content import Snapshot
-from .of_kernel import of_kernel
+from .content import FAKE, Snapshot
+from .of_kernel import files_of
 from .played import played
+from .state.whole import is_current
 
 
 def restore(
@@ -46,9 +48,16 @@ def restore(
             seed,
         )
     )
-    made.advance_ns(0)
-    fill(made, snapshot)
-    made.advance_ns(0)
+    own = snapshot.state if snapshot.origin == FAKE and kernel is None else []
+    if is_current(own):
+        load_state(made, snapshot, alone=not isinstance(table, JoinedProcesses))
+        begin_counts(made, snapshot)
+    else:
+        if own:
+            plays.differs.append("its state is of another version of fakecgroup: the tree is made of its files")
+        made.advance_ns(0)
+        fill(made, snapshot)
+        made.advance_ns(0)
     made.restored = True
-    made.differs = (*plays.differs, *told(compare(snapshot, of_kernel(made)), made.personality.name))
+    made.differs = (*plays.differs, *told(compare(snapshot, files_of(made)), made.personality.name))
     return made

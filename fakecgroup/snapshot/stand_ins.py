@@ -23,7 +23,7 @@ def stand_in(kernel: Kernel, snapshot: Snapshot, placed: Mapping[int, Cgroup]) -
     homes = _homes(snapshot, placed)
     processes = _processes(snapshot, homes)
     held = shares(snapshot, placed, homes, processes, kernel.machine.memory)
-    workloads: dict[tuple[object, ...], Workload] = {}
+    idlers = Idlers()
     for seen in processes.values():
         tids = seen.threads or (seen.pid,)
         places = [
@@ -33,10 +33,28 @@ def stand_in(kernel: Kernel, snapshot: Snapshot, placed: Mapping[int, Cgroup]) -
         if seen.kernel:
             kernel.add_kernel_thread(places[0])
             continue
-        threads = min(len(places), _MOST_THREADS)
+        kernel.stand_in(
+            idlers.workload(seen, len(places)),
+            places,
+            uid=seen.uid,
+            used=CpuTime(seen.user + seen.system, seen.user, seen.system),
+            anon=held.get(seen.pid, _NOTHING).anon,
+            file=held.get(seen.pid, _NOTHING).file,
+        )
+
+
+class Idlers:
+    """Workloads that do nothing; processes that are alike have the same one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Workload] = {}
+
+    def workload(self, seen: SeenProcess, threads: int) -> Workload:
+        """The workload of a process with so many threads."""
+        threads = min(threads, _MOST_THREADS)
         key = (seen.name, threads, seen.nice, seen.oom_score_adj)
-        if key not in workloads:
-            workloads[key] = Workload(
+        if key not in self._known:
+            self._known[key] = Workload(
                 [{"for": _LIVES}],
                 name=seen.name or None,
                 threads=threads,
@@ -44,14 +62,7 @@ def stand_in(kernel: Kernel, snapshot: Snapshot, placed: Mapping[int, Cgroup]) -
                 oom_score_adj=seen.oom_score_adj,
                 loop="forever",
             )
-        kernel.stand_in(
-            workloads[key],
-            places,
-            uid=seen.uid,
-            used=CpuTime(seen.user + seen.system, seen.user, seen.system),
-            anon=held.get(seen.pid, _NOTHING).anon,
-            file=held.get(seen.pid, _NOTHING).file,
-        )
+        return self._known[key]
 
 
 _Homes = dict[tuple[int, int], Cgroup]  # (tid, number of the hierarchy) -> cgroup

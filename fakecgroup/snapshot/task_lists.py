@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from .content import SeenCgroup, Snapshot
@@ -37,7 +38,19 @@ def settle(snapshot: Snapshot) -> int:
         seen |= times.keys() | {pid for cgroup in hierarchy.cgroups for pid in listed(cgroup, "cgroup.procs")}
         once = {tid for tid, count in times.items() if count == 1}
         everywhere = once if everywhere is None else everywhere & once
-    passing = {str(tid).encode() for tid in seen - (everywhere or set())}
+    passing = seen - (everywhere or set())
+    _take_out(snapshot, passing)
+    return len(passing)
+
+
+def keep(snapshot: Snapshot, tids: Collection[int]) -> None:
+    """Take all other tasks out of all lists."""
+    seen = {tid for _, cgroup in snapshot.cgroups() for name in PID_FILES for tid in listed(cgroup, name)}
+    _take_out(snapshot, seen.difference(tids))
+
+
+def _take_out(snapshot: Snapshot, tids: Collection[int]) -> None:
+    passing = {str(tid).encode() for tid in tids}
     if passing:
         for _, cgroup in snapshot.cgroups():
             for name in PID_FILES & cgroup.files.keys():
@@ -45,4 +58,3 @@ def settle(snapshot: Snapshot) -> int:
                 if file.data is not None:
                     kept = [line for line in file.data.splitlines(keepends=True) if line.strip() not in passing]
                     cgroup.files[name] = replace(file, data=b"".join(kept))
-    return len(passing)

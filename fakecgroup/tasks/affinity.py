@@ -7,6 +7,7 @@ from errno import EINVAL
 from typing import NamedTuple, Protocol
 
 from ..refuse import refuse
+from .tid import Tid
 
 
 class Affinity(NamedTuple):
@@ -58,9 +59,11 @@ class Affinities(Protocol):
 class AffinityTable:
     """The affinities of tasks that exist in a table only. A task that was never told of has the CPUs `all_cpus`."""
 
+    _known: dict[Tid, Affinity]
+
     def __init__(self, all_cpus: int) -> None:
         self._initial = Affinity(all_cpus)
-        self._known: dict[int, Affinity] = {}
+        self._known = {}
 
     def tids(self) -> Collection[int]:
         return tuple(self._known)

@@ -14,6 +14,7 @@ from .usage import Faults, MemoryUse
 if TYPE_CHECKING:
     from .place import Place
     from .processes import Processes
+    from .tid import Tid
 
 NOTHING = MemoryUse()
 #: Bits of memory.move_charge_at_immigrate: the kinds of pages that move (MOVE_ANON, MOVE_FILE; shared memory is FILE).
@@ -24,6 +25,9 @@ class Charge:
     """The bytes that one process has charged to one cgroup."""
 
     __slots__ = ("cgroup", "use")
+
+    cgroup: Place
+    use: MemoryUse
 
     def __init__(self, cgroup: Place) -> None:
         self.cgroup = cgroup
@@ -37,6 +41,12 @@ class Account:
 
     __slots__ = ("charges", "faults", "image", "peak", "resident")
 
+    image: object
+    charges: list[Charge]
+    peak: int
+    resident: int
+    faults: Faults
+
     def __init__(self, image: object, cgroup: Place, peak: int) -> None:
         self.image = image
         self.charges = [Charge(cgroup)]
@@ -48,10 +58,13 @@ class Account:
 class MemoryCharges:
     """The memory of the processes that are or were in a cgroup."""
 
+    _accounts: dict[Tid, Account]
+    _spread: set[Tid]  # those with charges in several cgroups
+
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._accounts: dict[int, Account] = {}
-        self._spread: set[int] = set()  # those with charges in several cgroups
+        self._accounts = {}
+        self._spread = set()
 
     def __bool__(self) -> bool:
         return bool(self._accounts)
@@ -60,6 +73,14 @@ class MemoryCharges:
         """What a process has charged to the cgroup that it is in."""
         account = self._accounts.get(tgid)
         return account.charges[-1].use if account is not None else NOTHING
+
+    def held_by(self, tgid: int) -> MemoryUse:
+        """What a process has charged, wherever."""
+        account = self._accounts.get(tgid)
+        use = NOTHING
+        for charge in account.charges if account is not None else ():
+            use = use.plus(charge.use)
+        return use
 
     def charged_places(self, tgid: int) -> list[Place]:
         """Where a process has been charged since its fork or its last execve(2), the latest last."""

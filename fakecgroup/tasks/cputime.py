@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from .usage import CpuTime, CpuUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from .place import Places
     from .processes import End, Processes
+    from .tid import Tid
 
 _COARSE = 20_000_000  # ns that children's time may be shown too small: two numbers in 1/100 s
 _ATTEMPTS = 4  # at one consistent view of a process and its children
@@ -57,38 +58,65 @@ class Account:
 
     __slots__ = ("at", "busy", "ended", "gone", "moved_threads", "places", "rest", "seen", "waited")
 
+    places: Places | None
+    seen: CpuUse
+    waited: int
+    at: int
+    gone: list[GoneChild]
+    moved_threads: dict[Tid, MovedThread]
+    busy: bool  # its children are being looked at
+    rest: int | None  # ns
+    ended: bool  # its end was reported
+
     def __init__(self, places: Places | None, seen: CpuUse, waited: int, at: int) -> None:
         self.places = places
         self.seen = seen
         self.waited = waited
         self.at = at
-        self.gone: list[GoneChild] = []
-        self.moved_threads: dict[int, MovedThread] = {}
-        self.busy = False  # its children are being looked at
-        self.rest: int | None = None  # ns
-        self.ended = False  # its end was reported
+        self.gone = []
+        self.moved_threads = {}
+        self.busy = False
+        self.rest = None
+        self.ended = False
 
 
 class CpuAccounts:
     """The accounts of the processes that are or were in a cgroup, and of the parents that wait for them."""
 
+    busy: bool  # a process ran since this was last cleared
+    _accounts: dict[Tid, Account]
+    _orphans: list[GoneChild]  # gone, and waited for by an unknown process
+    _old_orphans: int  # how many of the orphans, from the start, are older than the last `look_at_all`
+    _missing: set[Tid]  # gone, with an end not reported yet
+    _waiters: set[Tid]  # parents that are in no cgroup themselves
+
     def __init__(self, processes: Processes, now: Callable[[], int]) -> None:
         self._processes = processes
         self._now = now
-        self._accounts: dict[int, Account] = {}
+        self._accounts = {}
         self._children: dict[int, set[int]] = {}  # parent, as last seen -> its children with an account
-        self._orphans: list[GoneChild] = []  # gone, and waited for by an unknown process
-        self._old_orphans = 0  # how many of the orphans, from the start, are older than the last `look_at_all`
+        self._orphans = []
+        self._old_orphans = 0
         self.ends_reported = False  # every end is reported to `thread_ended`
-        self._missing: set[int] = set()  # gone, with an end not reported yet
-        self.busy = False  # a process ran since this was last cleared
-        self._waiters: set[int] = set()  # parents that are in no cgroup themselves
+        self._missing = set()
+        self.busy = False
+        self._waiters = set()
 
     def __bool__(self) -> bool:
         return len(self._accounts) > len(self._waiters)
 
     def __contains__(self, tgid: int) -> bool:
         return tgid in self._accounts
+
+    def restored(self, ended: Collection[int]) -> None:
+        """Find out who is whose child, after all accounts were set. Those of processes that have `ended` are gone."""
+        self._children = {}
+        self._waiters.difference_update(ended)
+        for tgid, account in list(self._accounts.items()):
+            if tgid in ended:
+                del self._accounts[tgid]
+            else:
+                self._children.setdefault(account.seen.parent, set()).add(tgid)
 
     def _open(self, tgid: int, account: Account) -> Account:
         if tgid in self._accounts:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from .place import Place, Places
     from .processes import Processes
+    from .tid import Tid
 
 
 class CssSet:
@@ -24,12 +25,18 @@ class CssSet:
 
     __slots__ = ("domain", "dying", "places", "tasks", "threaded")
 
+    places: Places
+    domain: CssSet | None
+    tasks: dict[Tid, Tid]  # tid -> tgid, in order of arrival
+    dying: dict[Tid, Tid]
+    threaded: dict[CssSet, None]
+
     def __init__(self, places: Places, domain: CssSet | None) -> None:
         self.places = places
         self.domain = domain
-        self.tasks: dict[int, int] = {}  # tid -> tgid, in order of arrival
-        self.dying: dict[int, int] = {}
-        self.threaded: dict[CssSet, None] = {}
+        self.tasks = {}
+        self.dying = {}
+        self.threaded = {}
 
     @property
     def used(self) -> bool:
@@ -39,13 +46,19 @@ class CssSet:
 class CssSets:
     """The sets of one kernel. Tasks of the initial set, those in every root, are not stored."""
 
+    back: dict[Tid, int]  # task that came back to every root -> the newest tid at that time
+    _of: dict[Tid, CssSet]  # tid -> its set
+    _found: dict[Places, CssSet]  # the set for a task that comes to these places
+    _linked: dict[Place, dict[CssSet, None]]  # the sets of each cgroup, oldest first
+    _initial: CssSet
+
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._of: dict[int, CssSet] = {}  # tid -> its set
-        self._found: dict[Places, CssSet] = {}  # the set for a task that comes to these places
-        self._linked: dict[Place, dict[CssSet, None]] = {}  # the sets of each cgroup, oldest first
+        self._of = {}
+        self._found = {}
+        self._linked = {}
         self._initial = CssSet((), None)
-        self.back: dict[int, int] = {}  # task that came back to every root -> the newest tid at that time
+        self.back = {}
 
     @property
     def count(self) -> int:

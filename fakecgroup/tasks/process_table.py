@@ -14,6 +14,7 @@ from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 if TYPE_CHECKING:
     from .place import Places
     from .processes import End
+    from .tid import Tid
 
 
 NO_MEMORY = MemoryUse()
@@ -26,18 +27,26 @@ class ProcessTable:
     ProcessLookupError (ESRCH) if it is not there.
     """
 
+    frozen: set[Tid]
+    stopped: set[Tid]  # by a signal
+    _tasks: dict[Tid, TaskInfo]
+    _granted: dict[Tid, Privileges]
+    _tids: dict[Tid, list[Tid]]  # by process, leaders first
+    _used: dict[Tid, CpuUse]
+    _next: int
+
     def __init__(self, first: int | None = None) -> None:
-        self._tasks: dict[int, TaskInfo] = {}
+        self._tasks = {}
         if first is None:
             self._tasks = {1: TaskInfo(1, 1), 2: TaskInfo(2, 2, movable=False)}
         self._granted = dict.fromkeys(self._tasks, ALL_PRIVILEGES)
-        self._tids: dict[int, list[int]] = {tgid: [tgid] for tgid in self._tasks}  # by process, leaders first
-        self._used: dict[int, CpuUse] = {}
-        self.frozen: set[int] = set()
+        self._tids = {tgid: [tgid] for tgid in self._tasks}
+        self._used = {}
+        self.frozen = set()
         self.on_kill: Callable[[int], None] = lambda tgid: None  # before a process is killed
         self.before_cpu: Callable[[int], None] = lambda tgid: None  # before it is told what a process has used
         self.memory_of: Callable[[int], MemoryUse] = lambda tgid: NO_MEMORY  # that a live process has
-        self.stopped: set[int] = set()  # by a signal
+        self.stopped = set()
         # 180 has an 8 in it, so that "0180" is neither an octal number nor a pid
         self._next = 180 if first is None else first
 
@@ -53,6 +62,10 @@ class ProcessTable:
 
     def all(self) -> list[int]:
         return [task.tid for task in self._tasks.values() if task.tid == task.tgid and not task.zombie]
+
+    def tids(self) -> Collection[int]:
+        """All tasks, zombies too."""
+        return self._tasks.keys()
 
     def newest(self) -> int:
         return self._next - 1
@@ -152,6 +165,13 @@ class ProcessTable:
         self._granted[tid] = NO_PRIVILEGES if uid else ALL_PRIVILEGES
         self._tids.setdefault(tid if tgid is None else tgid, []).append(tid)
         return tid
+
+    def take(self, task: TaskInfo) -> None:
+        """Take a task that has a number already."""
+        self._tasks[task.tid] = task
+        self._granted[task.tid] = NO_PRIVILEGES if task.uid else ALL_PRIVILEGES
+        self._tids.setdefault(task.tgid, []).append(task.tid)
+        self._next = max(self._next, task.tid + 1)
 
     def set_uid(self, tid: int, uid: int, suid: int) -> None:
         """Set the real and the saved uid of a task."""

@@ -7,14 +7,15 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..credentials.capability import Privileges
 from .place import Places
+from .tid import Tid
 from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
 
 class TaskInfo(NamedTuple):
     """One thread, with its real and its saved uid. A kernel thread that must stay is not `movable`."""
 
-    tid: int
-    tgid: int
+    tid: Tid
+    tgid: Tid
     uid: int = 0
     suid: int = 0
     zombie: bool = False

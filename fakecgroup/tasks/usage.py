@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .huge_pages import HugePages
+from .tid import Tid
 
 
 class CpuTime(NamedTuple):
@@ -39,7 +40,7 @@ class CpuUse(NamedTuple):
     """
 
     start: int
-    parent: int
+    parent: Tid
     own: CpuTime
     children: CpuTime
     cpu: int = 0

@@ -100,6 +100,34 @@ def test_a_scenario_is_played_in_it(node: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_workloads_go_on_in_a_tree_that_ctl_has_taken(node: Path, mount: Mount, tmp_path: Path) -> None:
+    done = run("ctl", node, "snapshot", "-o", tmp_path / "node.cgs")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("v2 tree of kernel 6.12: 2 cgroups, ")
+    restored = mount(**{"from": str(tmp_path / "node.cgs")})
+    (workload,) = [
+        one
+        for one in json.loads(run("ctl", restored, "workload", "list", "-o", "json").stdout)["workloads"]
+        if one["name"] == "work"
+    ]
+    assert (workload["state"], len(workload["pids"])) == ("runs", 2)
+    stat = restored / "app" / "cpu.stat"
+    before = int(stat.read_text().split()[1])
+    wait_until(lambda: int(stat.read_text().split()[1]) > before)
+
+
+def test_a_redacted_snapshot_has_no_names(node: Path, mount: Mount, tmp_path: Path) -> None:
+    (node / "app" / "payments-db").mkdir()
+    file = taken(node, tmp_path / "node.cgs", "--redact")
+    snapshot = read_snapshot(file)
+    paths = [cgroup.path for _, cgroup in snapshot.cgroups()]
+    assert len(paths) == 3
+    assert not any("payments" in path or path == "/app" for path in paths[2:])
+    assert not any(one.name == "work" for one in snapshot.processes.values())
+    restored = mount(**{"from": str(file)})
+    assert (restored / paths[1].lstrip("/") / "pids.max").read_text() == "10\n"
+
+
 REFUSED = {
     "another layout": (["--layout", "v1"], "--layout: the snapshot {} has v2; leave the option out"),
     "another machine": (["--cpus", "8"], "--cpus: the machine is that of the snapshot {}"),

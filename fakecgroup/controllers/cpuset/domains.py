@@ -13,8 +13,10 @@ from collections.abc import Iterable
 class SchedulerDomains:
     """The domains of 6.12: one of the CPUs that partitions leave to the root, one per balanced partition."""
 
+    _counts: dict[int, bool]  # CPUs of a domain -> whether it counts their servers
+
     def __init__(self, cpus: int) -> None:
-        self._counts = {cpus: True}  # CPUs of a domain -> whether it counts their servers
+        self._counts = {cpus: True}
 
     def reserved(self, cpus: int) -> bool:
         """True if the domain of the first of these CPUs has reserved bandwidth. CPUs in no domain have none."""

@@ -19,6 +19,7 @@ from ...credentials.caller import EventFd
 from ...machine.personality import Personality, Version
 from ...parse import memparse, strstrip
 from ...refuse import refuse
+from ...tasks.tid import Tid
 from ...tasks.usage import Faults, MemoryUse
 from .pressure_level import PressureListener
 from .watermark import Peak, Threshold
@@ -70,7 +71,7 @@ class Memory(Css):
     pressure_listeners: tuple[PressureListener, ...] = ()
     scanned: int = 0  # pages, since listeners were told last (struct vmpressure)
     reclaimed_of_scanned: int = 0
-    waiting: tuple[int, ...] = ()  # processes that wait for room, as the OOM killer is disabled
+    waiting: tuple[Tid, ...] = ()  # processes that wait for room, as the OOM killer is disabled
     failcnt: Mapping[str, int] = MappingProxyType({})  # by the beginning of the file's name
     # marks of the usage
     watermark: Mapping[str, int] = MappingProxyType({})  # peak in bytes, by the beginning of the file's v1 name

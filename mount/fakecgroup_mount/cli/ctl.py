@@ -7,6 +7,7 @@ import json
 import sys
 
 from fakecgroup_mount.cli import table
+from fakecgroup_mount.cli.name_options import add_name_options
 from fakecgroup_mount.cli.table import GREEN, YELLOW
 from fakecgroup_mount.control.client import ask
 from fakecgroup_mount.control.errors import CommandError
@@ -40,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         changing.set_defaults(do=_change)
     taking = subjects.add_parser("snapshot", help="take the tree into a file, as `fakecgroup snapshot DIR` does")
     taking.add_argument("-o", dest="output", metavar="FILE", required=True, help="the file to write")
-    taking.add_argument("--no-names", action="store_true", help="leave out the names and command lines of processes")
+    add_name_options(taking)
     taking.set_defaults(do=_snapshot)
     fault = subjects.add_parser("fault", help="rules that make operations fail, wait, or meet a change")
     verbs = fault.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -83,7 +84,7 @@ def _add(options: argparse.Namespace) -> None:
 def _snapshot(options: argparse.Namespace) -> None:
     from fakecgroup_mount.cli.snapshot import of_fake, tell  # takes a while to load
 
-    tell("fakecgroup ctl", *of_fake(options.dir, options.output, names=not options.no_names))
+    tell("fakecgroup ctl", *of_fake(options.dir, options))
 
 
 def _texts(value: object) -> list[str]:

@@ -16,10 +16,13 @@ def load(tree: ControlledTree) -> None:
 
 
 def take(tree: ControlledTree, asked: Asked) -> dict[str, object]:
-    """Writes a snapshot, without the names of processes if `names` is empty. Returns what it has and what it lacks."""
+    """Writes a snapshot, without the names of processes if `names` is empty, without any if `redact` is not.
+
+    Returns what it has and what it lacks.
+    """
     if asked.file < 0:
         raise CommandError("snapshot: the file is missing", 2)
-    from fakecgroup.snapshot import SeenProcess, of_kernel, told_of  # these take a while to load
+    from fakecgroup.snapshot import SeenProcess, of_kernel, redacted, told_of  # these take a while to load
     from fakecgroup.snapshot.lines import pack
 
     left_out = LeftOut()
@@ -30,6 +33,8 @@ def take(tree: ControlledTree, asked: Asked) -> dict[str, object]:
 
     snapshot = of_kernel(tree.kernel, describe, names=names)
     snapshot.left_out = list(left_out.lines())
+    if asked.arguments["redact"]:
+        snapshot = redacted(snapshot)
     data = memoryview(pack(snapshot))
     try:
         while data:

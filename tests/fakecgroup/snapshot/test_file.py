@@ -19,7 +19,7 @@ from fakecgroup.snapshot.lines import pack
 
 from .busy import busy_kernel
 
-TIMES = 150
+TIMES = 100
 
 
 def some_snapshot() -> Snapshot:
@@ -214,7 +214,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(one)
 
 
-@pytest.mark.hostile("a snapshot with bytes or values that were changed at random", times=300)
+@pytest.mark.hostile("a snapshot with bytes or values that were changed at random", times=200)
 @pytest.mark.parametrize("mutate", [mutated_bytes, mutated_lines])
 def test_a_mutated_snapshot_is_refused_in_one_line_or_restored(mutate: Callable[[bytes, random.Random], bytes]) -> None:
     data = pack(some_snapshot())

@@ -22,7 +22,7 @@ def seen_on_a_node(kernel: Kernel, release: str = "") -> Snapshot:
     """The snapshot of a kernel as if it were a node's: no state of the model, a release instead of a personality."""
     snapshot = of_kernel(kernel)
     release = release or f"{kernel.personality.name}.0-test"
-    return replace(snapshot, origin=NODE, kernel=SeenKernel(release, kernel.personality.config))
+    return replace(snapshot, origin=NODE, kernel=SeenKernel(release, kernel.personality.config), state=[])
 
 
 @pytest.mark.parametrize(("layout", "version"), PAIRS)
