@@ -28,6 +28,7 @@ from vm import kernels, programs
 from vm.kernels import SUITES
 
 from .fuzz import FuzzOutcome, fuzz
+from .hunt.finding import FindingError
 from .nightly import nightly, turns
 from .record import record
 from .record_host import record_host
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no virtual machine is left behind
     try:
         return int(options.run(options))
-    except (MachineError, MountError, CaseError, recording.RecordingError) as error:
+    except (MachineError, MountError, CaseError, FindingError, recording.RecordingError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -135,6 +136,13 @@ def _parser() -> argparse.ArgumentParser:
     effects.add_argument("--cpus", type=int, help="only scenarios for a machine of so many; default: all")
     effects.add_argument("names", nargs="*", metavar="NAME", help="only scenarios whose name begins so; default: all")
     effects.set_defaults(run=_effects)
+    hunt = commands.add_parser(
+        "hunt",
+        help="ask the kernels the cases of findings in programs and keep their answers",
+        description="Writes answers.jsonl beside each finding; scripts/hunt makes the page from them.",
+    )
+    hunt.add_argument("names", nargs="*", metavar="NAME", help="only findings whose name begins so; default: all")
+    hunt.set_defaults(run=_hunt)
     enforced = commands.add_parser(
         "enforced",
         help="play recorded scenarios with real processes of this machine, and compare with the kernel",
@@ -306,6 +314,18 @@ def _effects(options: argparse.Namespace) -> int:
     for series in options.kernel or SUITES:
         path = record(_kernel(series), entries, everything=not options.names and options.cpus is None, report=_report)
         print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+    return 0
+
+
+def _hunt(options: argparse.Namespace) -> int:
+    from .hunt.finding import findings
+    from .hunt.record import record
+
+    chosen = [one for one in findings() if not options.names or one.name.startswith(tuple(options.names))]
+    if not chosen:
+        raise MachineError(f"no finding's name begins with {' or '.join(options.names)}")
+    for path in record(chosen, _kernel, _report):
+        print(f"{path.parent.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
 
 
