@@ -59,7 +59,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding with its cases, and what was answered so far."""
+    """One finding with its cases, and what was answered so far.
+
+    ``kernels``: those to ask on a layout, where it is not all.
+    """
 
     name: str
     title: str
@@ -69,13 +72,17 @@ class Finding:
     seen: str
     instead: str
     known: str
-    kernels: tuple[str, ...]
+    kernels: Mapping[str, Sequence[str]]
     cases: tuple[Case, ...]
     answers: tuple[Answers, ...]
 
+    def asked(self, case: Case) -> Sequence[str]:
+        """The kernels that are to answer a case."""
+        return self.kernels.get(case.layout, KERNELS)
+
     def answered(self, case: Case) -> list[Answers]:
         """By kernel, the oldest first."""
-        return [one for kernel in self.kernels for one in self.answers if (one.kernel, one.case) == (kernel, case)]
+        return [one for kernel in self.asked(case) for one in self.answers if (one.kernel, one.case) == (kernel, case)]
 
 
 def findings() -> list[Finding]:
@@ -101,7 +108,7 @@ def read(folder: Path) -> Finding:
             said.get("seen", "").strip(),
             said["instead"].strip(),
             said["known"].strip(),
-            tuple(said.get("kernels", KERNELS)),
+            said.get("kernels", {}),
             cases,
             tuple(_answers(folder / "answers.jsonl", cases)),
         )

@@ -72,7 +72,7 @@ def _section(one: Finding) -> Iterator[str]:
 
 def _table(one: Finding, case: Case) -> Iterator[str]:
     answered = one.answered(case)
-    missing = set(one.kernels) - {answers.kernel for answers in answered}
+    missing = set(one.asked(case)) - {answers.kernel for answers in answered}
     if missing or any(len(answers.answers) != len(case.ops) for answers in answered):
         raise ValueError(f"{one.name}: {case.name} is not asked as it is now: run scripts/oracle hunt {one.name}")
     columns: dict[tuple[Answer, ...], list[Answers]] = {}
@@ -112,6 +112,8 @@ def _said(answer: Answer) -> str:
 
 
 def _code(value: Any) -> str:
-    text = value if isinstance(value, str) else str(value)
+    text = str(value)
+    if not text:
+        return "(no bytes)"
     lines = [line.replace("|", "\\|") for line in text.splitlines()]
-    return " ".join(f"`{line}`" for line in lines if line) or "(empty)"
+    return " ".join(f"`{line}`" for line in lines if line) or "(a newline)"

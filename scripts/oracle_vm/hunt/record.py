@@ -17,7 +17,7 @@ def record(findings: Sequence[Finding], kernel: Callable[[str], Kernel], report:
     answered: dict[str, list[Answers]] = {one.name: [] for one in findings}
     for series in KERNELS:
         booted = kernel(series)
-        cases = [(one, case) for one in findings if series in one.kernels for case in one.cases]
+        cases = [(one, case) for one in findings for case in one.cases if series in one.asked(case)]
         for layout in dict.fromkeys(case.layout for _, case in cases):
             part = [(one, case) for one, case in cases if case.layout == layout]
             for (one, case), asked in zip(
