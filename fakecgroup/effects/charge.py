@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 CHARGE_BATCH = 64  # pages (MEMCG_CHARGE_BATCH)
-SWAP_CLUSTER_MAX = 32  # pages that one round of reclaim looks for
 MAX_RECLAIM_RETRIES = 16
 MAX_BEFORE_KILL = 18
 """`max` that a charge counts that finds nothing to reclaim, until somebody is killed (seen on 6.12 and 7.2)."""
@@ -14,8 +13,3 @@ MAX_OF_VICTIM = 17
 def charge_batch(version: tuple[int, int]) -> int:
     """Pages that a CPU takes at once, of which it keeps what is not used yet; 32 before 6.1 (MEMCG_CHARGE_BATCH)."""
     return CHARGE_BATCH if version >= (6, 1) else 32
-
-
-def rounds_of_reclaim(pages: int) -> int:
-    """How often a process finds its cgroup at the limit until so many pages were reclaimed for it."""
-    return -(-pages // SWAP_CLUSTER_MAX)

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .pressure_averages import interval
+from .timer_wheel import expires
+
+_SECOND = 1_000_000_000
 
 UPDATES_PER_WINDOW = 10
 
@@ -90,6 +93,18 @@ class Monitor:
         """ns between two looks."""
         return min(trigger.window.size for trigger in self.triggers) // UPDATES_PER_WINDOW
 
+    def begin(self, trigger: PressureTrigger, now: int, version: tuple[int, int]) -> None:
+        """Let a new trigger's window begin (psi_trigger_create), at what was collected when others were looked at last.
+
+        Before 6.1 it begins with nothing, so that all that has ever stalled counts.
+        """
+        if now > self.until:
+            return  # all windows begin with the next look
+        if version >= (6, 1):
+            trigger.window.reset(now, self.collected.get(trigger.state, 0))
+        else:
+            trigger.window.reset(0, 0)
+
     def grown(self, totals: Mapping[str, int]) -> bool:
         """True if something stalled that a trigger asks about, since the last look."""
         return any(totals[trigger.state] > self.collected.get(trigger.state, 0) for trigger in self.triggers)
@@ -119,22 +134,24 @@ class Monitor:
             ]
             self.seen = dict(totals)
             self.next_update = now + self.period
-        self.at = (now // self.jiffy + (self.next_update - now) // self.jiffy + 1) * self.jiffy
+        self.at = expires(now // self.jiffy, (self.next_update - now) // self.jiffy + 1) * self.jiffy
         return fired
 
 
 @dataclass(slots=True, eq=False)
 class SlowMonitor:
-    """Looks at the triggers of the unprivileged when averages are due (psi_avgs_work)."""
+    """Looks at the triggers of the unprivileged when averages are due (psi_avgs_work), as late as its timer is."""
 
-    interval: int
+    hz: int
     triggers: list[PressureTrigger] = field(default_factory=list)
     at: int | None = None
     seen: dict[str, int] = field(default_factory=dict)
 
-    @classmethod
-    def of_kernel(cls, hz: int) -> SlowMonitor:
-        return cls(interval(hz))
+    def wait(self, now: int, due: int | None = None) -> None:
+        """Look when averages are `due`; the default is those after the ones that are taken now."""
+        jiffy = _SECOND // self.hz
+        delay = interval(self.hz) if due is None else due - now
+        self.at = expires(now // jiffy, delay // jiffy + 1) * jiffy
 
     def look(self, now: int, totals: Mapping[str, int]) -> list[PressureTrigger]:
         """Look at the totals now. Returns the triggers that have an event."""
@@ -144,5 +161,5 @@ class SlowMonitor:
             if trigger.check(now, totals[trigger.state], grown=totals[trigger.state] > self.seen.get(trigger.state, 0))
         ]
         self.seen = dict(totals)
-        self.at = now + self.interval
+        self.wait(now)
         return fired

@@ -5,6 +5,8 @@ from __future__ import annotations
 LEVELS = ("low", "medium", "critical")
 WINDOW = 512
 """Scanned pages after which listeners are told (vmpressure_win)."""
+HARD_LOOKS = 4
+"""Priorities of a round of reclaim at which listeners are told in any case (vmpressure_level_critical_prio to 0)."""
 
 _MEDIUM, _CRITICAL = 60, 95  # percent of scanned pages that were not reclaimed
 

@@ -37,16 +37,18 @@ def play(
         if scenario.endless:
             raise ScenarioError("a workload repeats for ever and nothing says when to stop: give --until or expect")
         raise ScenarioError("nothing says when to stop: give --until, at or expect")
-    if kernel is not None:
-        return play_on(kernel, scenario, until, every)
+    return play_on(kernel or kernel_of(scenario, machine, seed), scenario, until, every)
+
+
+def kernel_of(scenario: Scenario, machine: Mapping[str, object] | None = None, seed: int | None = None) -> Kernel:
+    """A new kernel for a scenario. `machine` are options that win over the scenario's. Raises ScenarioError."""
     options: dict[str, object] = {**_DEFAULTS, **scenario.machine}
     options.update({name: value for name, value in (machine or {}).items() if value is not None})
     chosen = seed if seed is not None else scenario.seed or 0
     try:
-        kernel = Kernel(clock=lambda: 0, seed=chosen, **options)  # type: ignore[arg-type]
+        return Kernel(clock=lambda: 0, seed=chosen, **options)  # type: ignore[arg-type]
     except ValueError as error:
         raise ScenarioError(str(error)) from None
-    return play_on(kernel, scenario, until, every)
 
 
 class Watcher(Protocol):

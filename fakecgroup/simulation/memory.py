@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from ..controllers.memory.pressure_level import note_failed_reclaim, note_reclaim
 from ..core.cftype import PAGE_SIZE
-from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch, rounds_of_reclaim
+from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch
 from ..effects.high_delay import overage, sleep
+from ..effects.reclaim_rounds import rounds_of_reclaim
+from ..effects.release import left_by_victim
 from ..tasks.tid import Tid
 from ..tasks.usage import MemoryUse
 from .holding import UNIT, Holding
@@ -53,7 +55,8 @@ class MemoryResource:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._batch = charge_batch(world.hierarchies[-1].personality.version)
+        self._version = world.hierarchies[-1].personality.version
+        self._batch = charge_batch(self._version)
         self._total = world.machine.memory // PAGE_SIZE
         self._swap = world.machine.swap // PAGE_SIZE
         self._hierarchy = world.hierarchy("memory") or world.hierarchies[-1]
@@ -158,12 +161,14 @@ class MemoryResource:
             return
         self._settle()
         self._shrink(css, css.high)
-        while self.held(cgroup) > css.max:
-            self._shrink(css, css.max)
-            if self.held(cgroup) > css.max:
-                css.note_event("oom")
-                if not self._kill(css):
-                    break
+        self._shrink(css, css.max)
+        left = 0  # pages that the last victim has not released yet
+        while self.held(cgroup) + left > css.max:
+            css.note_event("oom")
+            victims = self._kill(css)
+            if not victims:
+                break
+            left = max(left_by_victim(victim.rss, self._version) for victim in victims)
 
     def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
         self._settle()
@@ -310,34 +315,41 @@ class MemoryResource:
         """Reclaim for a process at a limit (try_charge_memcg); where nothing is found, kill."""
         css = limit.css
         top = css.cgroup if css is not None else self._hierarchy.root
+        listed, reads = self._cold(top), "file" in holding.asks
         got = self._free(top, self._chunk(holding), may_swap=limit.prefix == "memory.")
-        if css is not None and not css.on_dfl:
-            note_reclaim(css, got.pages, got.pages) if got.pages else note_failed_reclaim(css)
         if got.pages:
             self._read_on(holding, got)
-            self._note_max(css, limit.prefix, rounds_of_reclaim(got.pages))
+            rounds = rounds_of_reclaim(self._version, swapped=got.swap, dropped=got.file, listed=listed, refilled=reads)
+            self._note_max(css, limit.prefix, rounds)
+            if css is not None and not css.on_dfl:
+                note_reclaim(css, got.pages, got.pages, rounds)
             self._sleep(holding, got.time)
             return
+        self._note_failures(css, limit.prefix, MAX_BEFORE_KILL)
         if css is not None and css.oom_kill_disable and not css.on_dfl:
-            self._note_max(css, limit.prefix, MAX_BEFORE_KILL)
             self._block(holding, "oom")
             css.waiting = (*css.waiting, holding.process.pid)
             css.note_event("oom")
             css.signal_oom()
             return
-        self._note_max(css, limit.prefix, MAX_BEFORE_KILL)
         if css is not None:
             css.note_oom()
         if not self._kill(css):
             self._block(holding, "memory")
         elif holding.process.pid not in self._holdings:
-            self._note_max(css, limit.prefix, MAX_OF_VICTIM)
+            self._note_failures(css, limit.prefix, MAX_OF_VICTIM)
 
     @staticmethod
     def _note_max(css: Memory | None, prefix: str, count: int) -> None:
         if css is not None:
             css.note_event("max", count)
             css.note_failure(prefix, count + 1)
+
+    def _note_failures(self, css: Memory | None, prefix: str, count: int) -> None:
+        """Count rounds of reclaim that found nothing."""
+        self._note_max(css, prefix, count)
+        if css is not None and not css.on_dfl:
+            note_failed_reclaim(css, count)
 
     def _exceed_high(self, holding: Holding, over: list[Memory], room: int) -> None:
         """Reclaim for a process over memory.high, or let it grow a batch and sleep (mem_cgroup_handle_over_high)."""
@@ -387,6 +399,10 @@ class MemoryResource:
             self._show(holding)
         return got
 
+    def _cold(self, top: Cgroup) -> int:
+        """Pages of files in a cgroup and below that can be dropped."""
+        return sum(one.cold for one in self._holdings.values() if one.cold and top in one.cgroup.lineage())
+
     def _by_home(self) -> dict[Cgroup, list[Holding]]:
         """The processes by their cgroup."""
         if self._homes is None:
@@ -400,14 +416,15 @@ class MemoryResource:
             return None
         return self._holdings.get(pid, _NO_HOLDING)
 
-    def _kill(self, css: Memory | None) -> bool:
-        """Kill for a cgroup, or for the machine. False if nobody can be killed."""
-        victims = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
+    def _kill(self, css: Memory | None) -> list[Killable]:
+        """Kill for a cgroup, or for the machine: what the victims held. Empty if nobody can be killed."""
+        pids = self._killer.victims(css.cgroup if css is not None else self._hierarchy.root)
+        victims = [self._killable(pid) or _NO_HOLDING for pid in pids]
         self._homes = None
-        for pid in victims:
+        for pid in pids:
             self._drop(pid)
             self._world.kill(pid)
-        return bool(victims)
+        return victims
 
     def _drop(self, pid: int) -> None:
         self._holdings.pop(pid, None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..base_files.pressure import totals
 from ..effects.pressure_trigger import Monitor, PressureTrigger, SlowMonitor
+from ..effects.timer_wheel import expires
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup
@@ -23,13 +24,14 @@ class Triggers:
         self._world = world
         self._monitors: dict[tuple[Cgroup, str, bool], Monitor | SlowMonitor] = {}  # by cgroup, resource, privilege
         self._files: dict[PressureTrigger, FileContext] = {}
+        self._version = world.hierarchies[-1].personality.version
 
     def gather(self) -> None:
         """Take the files that are open now."""
         known = self._world.hierarchies[-1].membership.triggers
         if not known and not self._monitors:
             return
-        self._files = {}
+        heard, self._files = self._files, {}
         old, self._monitors = self._monitors, {}
         for reference in list(known):
             opened = reference()
@@ -42,17 +44,20 @@ class Triggers:
             if key not in self._monitors:
                 self._monitors[key] = old.get(key) or self._monitor(*key)
                 self._monitors[key].triggers = []
-            self._monitors[key].triggers.append(trigger)
+            monitor = self._monitors[key]
+            if isinstance(monitor, Monitor) and trigger not in heard:
+                monitor.begin(trigger, self._world.now, self._version)
+            monitor.triggers.append(trigger)
 
     def _monitor(self, cgroup: Cgroup, resource: str, privileged: bool) -> Monitor | SlowMonitor:
         """A new one, which begins with what has stalled so far."""
         now, before = self._world.now, totals(cgroup, resource)
         if privileged:
             return Monitor(_JIFFY, collected=before)
-        monitor = SlowMonitor.of_kernel(_HZ)
+        monitor = SlowMonitor(_HZ)
         stalls = cgroup.stalls.get(resource)
         if stalls is not None and stalls.some_averages.due > now:
-            monitor.at = stalls.some_averages.due
+            monitor.wait(now, stalls.some_averages.due)
         monitor.seen = before
         return monitor
 
@@ -62,9 +67,10 @@ class Triggers:
             at = monitor.at
             if at is None and isinstance(monitor, SlowMonitor):
                 if self._world.is_active(cgroup):  # the averages' worker sleeps until then
-                    at = monitor.at = self._world.now + monitor.interval
+                    monitor.wait(self._world.now)
+                    at = monitor.at
             elif at is None and self._world.may_stall(cgroup, resource):
-                at = (self._world.now // _JIFFY + 1) * _JIFFY
+                at = expires(self._world.now // _JIFFY, 1) * _JIFFY
             if at is not None and at < until:
                 until = at
         return until

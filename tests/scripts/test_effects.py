@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from fakecgroup.scenario import read_scenario
 from fakecgroup_mount.vm.errors import MachineError
 from oracle_vm.effects import known_gaps
-from oracle_vm.effects.catalogue import catalogue
+from oracle_vm.effects.catalogue import Entry, catalogue
 from oracle_vm.effects.plan import lines_of
 from oracle_vm.effects.recording import KERNELS, load
 from oracle_vm.effects.rules import BATCH, EXACT, PERIODS, SHARE, SPREAD
 from oracle_vm.effects.seen import runs_of
 
 _SCENARIO = """\
+machine: {cpus: 1}
 cgroups:
   a/b: {cpu.max: "20000 100000", memory.max: 50Mi}
 workloads:
@@ -27,7 +27,7 @@ expect:
 
 
 def test_a_scenario_becomes_lines() -> None:
-    assert list(lines_of("one", read_scenario(_SCENARIO), 3)) == [
+    assert list(lines_of("one", Entry("one", _SCENARIO, 3), 3)) == [
         "cgroup a",
         "cgroup a/b",
         "write cgroup.subtree_control +cpu",
@@ -41,8 +41,8 @@ def test_a_scenario_becomes_lines() -> None:
             for number in (0, 1)
             for line in (
                 f"task web-{number} a/b 5 0 1 0 -1",
-                "phase run 35000000 1 -1 0 -1 0 0 0 0:0",
-                "phase sleep 1000000000 0 -1 1048576 -1 0 0 0 0:0",
+                "phase run 35000000 1 -1 0 -1 -1 0 0 0 0:0",
+                "phase sleep 1000000000 0 -1 1048576 -1 -1 0 0 0 0:0",
             )
         ),
         "file a/b/cpu.stat",
@@ -53,11 +53,11 @@ def test_a_scenario_becomes_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize("phase", ["{for: 1s, cpu: 500m}", "{for: 1s, kernel: 1Mi}", "{for: 1s, hugetlb: {2Mi: 2Mi}}"])
+@pytest.mark.parametrize("phase", ["{for: 1s, cpu: 500m}", "{for: 1s, kernel: 1Mi}"])
 def test_what_the_guest_cannot_do_is_refused(phase: str) -> None:
-    text = f"cgroups: {{a: {{}}}}\nworkloads:\n  - {{cgroup: a, phases: [{phase}]}}\n"
-    with pytest.raises(MachineError, match="s:3:5: the guest's tasks"):
-        list(lines_of("one", read_scenario(text, "s"), 1))
+    text = f"machine: {{cpus: 1}}\ncgroups: {{a: {{}}}}\nworkloads:\n  - {{cgroup: a, phases: [{phase}]}}\n"
+    with pytest.raises(MachineError, match="s:4:5: the guest's tasks"):
+        list(lines_of("one", Entry("s", text, 1), 1))
 
 
 def test_what_the_guest_says_becomes_runs() -> None:

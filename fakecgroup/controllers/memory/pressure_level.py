@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...effects.vmpressure import LEVELS, WINDOW, level_of
+from ...effects.vmpressure import HARD_LOOKS, LEVELS, WINDOW, level_of
 
 if TYPE_CHECKING:
     from ...credentials.caller import EventFd
@@ -33,13 +33,33 @@ def listener(text: str, event: EventFd) -> PressureListener | None:
     return PressureListener(LEVELS.index(level), mode[0] if mode else MODES[0], event)
 
 
-def note_reclaim(css: Memory, scanned: int, reclaimed: int) -> None:
-    """Tell listeners, once a window of pages was scanned for a limit of this group (vmpressure, vmpressure_work_fn)."""
-    css.scanned, css.reclaimed_of_scanned = css.scanned + scanned, css.reclaimed_of_scanned + reclaimed
-    if css.scanned < WINDOW:
-        return
-    level = level_of(css.scanned, css.reclaimed_of_scanned)
-    css.scanned = css.reclaimed_of_scanned = 0
+def note_reclaim(css: Memory, scanned: int, reclaimed: int, rounds: int = 1) -> None:
+    """Tell listeners of reclaim for a limit of this group: each time that a window of pages was scanned (vmpressure).
+
+    `scanned` and `reclaimed` are pages in so many rounds.
+    """
+    for number in range(rounds):
+        css.scanned += _part(scanned, number, rounds)
+        css.reclaimed_of_scanned += _part(reclaimed, number, rounds)
+        if css.scanned >= WINDOW:
+            level = level_of(css.scanned, css.reclaimed_of_scanned)
+            css.scanned = css.reclaimed_of_scanned = 0
+            _tell_all(css, level)
+
+
+def note_failed_reclaim(css: Memory, rounds: int) -> None:
+    """Tell listeners that so many rounds of reclaim found nothing, however hard they looked (vmpressure_prio)."""
+    looks = rounds * HARD_LOOKS
+    note_reclaim(css, WINDOW * looks, 0, looks)
+
+
+def _part(whole: int, number: int, parts: int) -> int:
+    """One of the parts of a whole, in full numbers."""
+    return whole * (number + 1) // parts - whole * number // parts
+
+
+def _tell_all(css: Memory, level: int) -> None:
+    """Tell listeners of a group and above (vmpressure_work_fn)."""
     above, heard = css, False
     while True:
         heard = _tell(above, level, heard, below=above is not css) or heard
@@ -47,11 +67,6 @@ def note_reclaim(css: Memory, scanned: int, reclaimed: int) -> None:
         if parent is None or not parent.use_hierarchy:
             return
         above = parent
-
-
-def note_failed_reclaim(css: Memory) -> None:
-    """Tell listeners that reclaim found nothing, however hard it looked (vmpressure_prio)."""
-    note_reclaim(css, WINDOW, 0)
 
 
 def _tell(css: Memory, level: int, heard: bool, *, below: bool) -> bool:

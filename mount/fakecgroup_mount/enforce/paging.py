@@ -9,7 +9,8 @@ from fakecgroup.controllers.memory.css import Memory
 from fakecgroup.core.cftype import PAGE_SIZE
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
-from fakecgroup.effects.charge import charge_batch, rounds_of_reclaim
+from fakecgroup.effects.charge import charge_batch
+from fakecgroup.effects.reclaim_rounds import rounds_of_reclaim
 from fakecgroup.simulation.reclaim import Reclaim, Reclaimed
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.host.taken_pages import TakenPages
@@ -37,7 +38,8 @@ class Paging:
         self._charges = hierarchy.membership.memory
         self._swap = hierarchy.machine.swap // PAGE_SIZE
         self._reclaim: Reclaim[_Pages] = Reclaim(self._swap, recursive="memory_recursiveprot" in hierarchy.options)
-        self._batch = charge_batch(hierarchy.personality.version)
+        self._version = hierarchy.personality.version
+        self._batch = charge_batch(self._version)
 
     def fit(self, css: Memory) -> None:
         """Reclaims what a cgroup has over its limits at the last count, and counts it as a kernel does.
@@ -47,7 +49,7 @@ class Paging:
         swapped = self._shrink(css, css.high)
         if swapped:
             css.note_event("high", -(-swapped // self._batch))
-        rounds = rounds_of_reclaim(self._shrink(css, css.max))
+        rounds = rounds_of_reclaim(self._version, swapped=self._shrink(css, css.max))
         if rounds:
             css.note_event("max", rounds)
             css.note_failure("memory.", rounds)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fakecgroup.scenario import play
+from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup.scenario.play import kernel_of, play_on
 from fakecgroup.scenario.scenario import Expectation
 
+from .listeners import Hearing
 from .recording import Recorded
 from .rules import rule_for
 
@@ -37,11 +39,31 @@ class Compared:
 
 def compare(kernel: str, recorded: Recorded) -> list[Compared]:
     """A scenario on the model as this kernel's, beside its recording."""
-    scenario = recorded.entry.scenario
-    seen = {one.expectation: float(one.seen) for one in play(scenario, machine={"kernel": kernel}).checked}
+    entry = recorded.entry
+    scenario, until = entry.scenario, entry.scenario.ends
+    assert until is not None
+    model = kernel_of(scenario, {"kernel": kernel})
+    hearings = [Hearing(model, listener) for listener in entry.listeners]
+
+    def notify(_: CgroupFile) -> None:
+        for hearing in hearings:
+            hearing.notified()
+
+    model.on_notify = notify
+    checked = play_on(model, scenario, until, watchers=hearings).checked
+    seen = {one.expectation: float(one.seen) for one in checked}
+    numbers = [(one, runs, seen[one]) for one, runs in zip(scenario.expect, recorded.seen, strict=True)]
+    for listener, hearing, heard in zip(entry.listeners, hearings, recorded.heard, strict=True):
+        runs = [listener.values(events) for events in heard]
+        values = zip(*runs, strict=True)
+        numbers += [
+            (one, list(of_runs), of_model)
+            for one, of_runs, of_model in zip(
+                listener.numbers(until), values, listener.values(hearing.events), strict=True
+            )
+        ]
     found = []
-    for one, runs in zip(scenario.expect, recorded.seen, strict=True):
-        rule = rule_for(one, recorded.entry)
-        agrees = rule.agrees(runs, seen[one])
-        found.append(Compared(recorded.entry.name, one, rule.name, runs, seen[one], agrees))
+    for one, of_runs, of_model in numbers:
+        rule = rule_for(one, entry)
+        found.append(Compared(entry.name, one, rule.name, of_runs, of_model, rule.agrees(of_runs, of_model)))
     return found

@@ -38,12 +38,12 @@ class Beside:
 
 
 def enforced(recorded: Recorded, kernel: str, limits: str) -> Iterator[Beside]:
-    """Plays a recorded scenario once. Raises MachineError, if only as this machine was too busy to begin in time."""
+    """Plays a recorded scenario once. Raises MachineError."""
     entry, cpus = recorded.entry, len(os.sched_getaffinity(0))
     if entry.cpus > cpus:
         raise MachineError(f"{entry.name}: it is for {entry.cpus} CPUs, here are {cpus}")
     with tempfile.NamedTemporaryFile("w", prefix="fcg-plan-") as plan:
-        plan.writelines(f"{line}\n" for line in lines_of(entry.name, entry.scenario, 1))
+        plan.writelines(f"{line}\n" for line in lines_of(entry.name, entry, 1))
         plan.flush()
         here = next(name for name, one in ARCHITECTURES.items() if one.machine == platform.machine())
         words: list[str | Path] = [

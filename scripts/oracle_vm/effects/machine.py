@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fakecgroup_mount.vm import qemu
@@ -17,19 +19,48 @@ from fakecgroup_mount.vm.initramfs import pack
 from fakecgroup_mount.vm.kernels import Kernel
 from fakecgroup_mount.vm.programs import compilers, require
 
-#: An instruction takes 8 ns, and time in which all CPUs sleep is skipped: a busy host changes nothing.
-INSTRUCTIONS = "shift=3,sleep=off"
 #: Bytes.
 MEMORY = 768 * 1024 * 1024
+_DISK = 16 << 30
 _SOURCES = Path(__file__).with_name("guest")
 _FLAGS = ("-static", "-O2", "-Wall", "-Wno-format-truncation", "-Wno-unused-result", "-pthread")
 #: Seconds in which a machine must say something. One of two CPUs that take turns hangs at times.
 _PATIENCE = 240.0
-_OPTIONS = "psi=1 no_timer_check swapaccount=1 rcupdate.rcu_expedited=1 softlockup_panic=1"
+_OPTIONS = "psi=1 no_timer_check swapaccount=1 rcupdate.rcu_expedited=1"
+#: Of a machine whose time does not depend on the host.
+_OWN_TIME = "softlockup_panic=1"
 
 
-def play(kernel: Kernel, cpus: int, plan: Sequence[str], report: Callable[[str], None]) -> list[str]:
-    """What the guest of a machine of so many CPUs says to a plan, line by line. Raises MachineError."""
+@dataclass(frozen=True)
+class Shape:
+    """What a machine has: its CPUs, ns that an instruction takes, a power of two, and a `layout` of cgroups.
+
+    `swap` are bytes, `huge_pages` are those of 2 MiB. Time in which all CPUs sleep is skipped, so that a busy host
+    changes nothing. Where `instruction` is None, the CPUs run beside each other in the time of the host: no two runs
+    are alike.
+    """
+
+    cpus: int
+    instruction: int | None
+    layout: str = "v2"
+    swap: int = 0
+    huge_pages: int = 0
+
+    def options(self) -> list[str]:
+        """The words of QEMU's command line for this."""
+        if self.instruction is None:
+            return ["-accel", "tcg,thread=multi"]
+        shift = self.instruction.bit_length() - 1
+        return ["-accel", "tcg,thread=single", "-icount", f"shift={shift},sleep=off"]
+
+    def __str__(self) -> str:
+        time = "the host's time" if self.instruction is None else f"{self.instruction} ns an instruction"
+        more = f", {self.swap >> 20} MiB of swap" * (self.swap > 0) + ", huge pages" * (self.huge_pages > 0)
+        return f"{self.layout}, {self.cpus} CPU{'s' * (self.cpus > 1)}, {time}{more}"
+
+
+def play(kernel: Kernel, shape: Shape, plan: Sequence[str], report: Callable[[str], None]) -> list[str]:
+    """What the guest of a machine says to a plan, line by line. Raises MachineError."""
     with tempfile.TemporaryDirectory(prefix="fcg-effects-") as name:
         directory = Path(name)
         tree, initrd = directory / "tree", directory / "initrd"
@@ -39,20 +70,27 @@ def play(kernel: Kernel, cpus: int, plan: Sequence[str], report: Callable[[str],
         pack(tree, initrd)
         panics = qemu.BootPanics(kernel.image, report)
         while True:
-            said = _boot(kernel, cpus, initrd, directory)
+            said = _boot(kernel, shape, initrd, directory)
             if said and said[-1] == "end":
                 return said
             panics.note(qemu.panic_of(directory / "console") or f"it stopped after {said[-1:] or 'nothing'}")
 
 
-def _boot(kernel: Kernel, cpus: int, initrd: Path, directory: Path) -> list[str]:
+def _boot(kernel: Kernel, shape: Shape, initrd: Path, directory: Path) -> list[str]:
     console, output = directory / "console", directory / "output"
-    options = f"{qemu.boot_options(kernel.architecture)} {_OPTIONS}"
-    words = qemu.command(kernel.image, initrd, options, cpus=cpus, memory=MEMORY, console=console)
-    words[words.index("-accel") + 1] = "tcg,thread=single"
-    words += ["-icount", INSTRUCTIONS, "-chardev", f"file,id=output,path={output}", "-serial", "chardev:output"]
-    for number in range(2):
-        words += ["-drive", f"file=null-co://,format=raw,if=none,id=disk{number}"]
+    options = f"{qemu.boot_options(kernel.architecture)} {_OPTIONS}{f' {_OWN_TIME}' * (shape.instruction is not None)}"
+    words = qemu.command(kernel.image, initrd, options, cpus=shape.cpus, memory=MEMORY, console=console)
+    place = words.index("-accel")
+    words[place : place + 2] = shape.options()
+    words += ["-chardev", f"file,id=output,path={output}", "-serial", "chardev:output"]
+    disks = [f"file.driver=null-co,file.size={_DISK}"] * 2
+    if shape.swap:
+        swap = directory / "swap"
+        swap.touch()
+        os.truncate(swap, shape.swap)
+        disks.append(f"file={swap}")
+    for number, disk in enumerate(disks):
+        words += ["-drive", f"{disk},format=raw,if=none,id=disk{number}"]
         words += ["-device", f"nvme,drive=disk{number},serial=disk{number}"]
     with qemu.running(words, directory / "qemu") as process:
         said, since = -1, time.monotonic()

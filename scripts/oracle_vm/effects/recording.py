@@ -18,18 +18,23 @@ class Recorded:
     """A scenario on a kernel.
 
     `seen`: of each expectation of the scenario what its file said, a number for each run. `killed`: the tasks that were
-    killed in each run, in order.
+    killed in each run, in order. `heard`: of each listener when it had events in each run, ns since the start.
     """
 
     entry: Entry
     seen: list[list[float]]
     killed: list[list[str]]
+    heard: list[list[list[int]]]
 
     def as_json(self) -> dict[str, Any]:
         """The line of the file."""
         seen = [[int(value) if value == int(value) else value for value in values] for values in self.seen]
-        about = {"name": self.entry.name, "scenario": self.entry.text, "seen": seen}
-        return {**about, "killed": self.killed} if any(self.killed) else about
+        about: dict[str, Any] = {"name": self.entry.name, "scenario": self.entry.text, "seen": seen}
+        if any(self.killed):
+            about["killed"] = self.killed
+        if self.heard:
+            about["heard"] = self.heard
+        return about
 
 
 def path_of(kernel: str) -> Path:
@@ -56,7 +61,7 @@ def load(kernel: str) -> list[Recorded]:
         row = json.loads(line)
         runs = len(row["seen"][0]) if row["seen"] else 0
         entry = Entry(row["name"], row["scenario"], runs)
-        found.append(Recorded(entry, row["seen"], row.get("killed", [[]] * runs)))
+        found.append(Recorded(entry, row["seen"], row.get("killed", [[]] * runs), row.get("heard", [])))
     return found
 
 

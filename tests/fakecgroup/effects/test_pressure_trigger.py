@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fakecgroup.effects.pressure_trigger import Monitor, PressureTrigger, SlowMonitor, Window
 
 _MS = 1_000_000
@@ -58,11 +60,22 @@ def test_a_monitor_looks_ten_times_in_a_window_on_a_tick_while_something_stalls(
         monitor.look(now, {"some": min(now, 300 * _MS), "full": 0})
         if monitor.at is not None:
             looks.append(monitor.at)
-    assert [look // _MS for look in looks] == [8 + 104 * number for number in range(14)]
+    assert [look // _MS for look in looks] == [8 + 108 * number for number in range(14)]
 
 
 def test_a_monitor_of_unprivileged_triggers_looks_when_averages_are_due() -> None:
-    monitor = SlowMonitor.of_kernel(250)
+    monitor = SlowMonitor(250)
     monitor.triggers.append(_trigger(300, 2000))
     assert monitor.look(2004 * _MS, {"some": 1600 * _MS, "full": 0}) == monitor.triggers
-    assert monitor.at == 4008 * _MS
+    assert monitor.at == 4032 * _MS
+
+
+@pytest.mark.parametrize(("version", "value"), [((5, 10), 0), ((6, 1), 100)])
+def test_a_new_trigger_counts_from_what_was_seen_last_and_before_6_1_from_nothing(
+    version: tuple[int, int], value: int
+) -> None:
+    monitor = Monitor(_JIFFY, [_trigger(500, 1000)])
+    monitor.look(8 * _MS, {"some": 100, "full": 0})
+    new = _trigger(500, 1000)
+    monitor.begin(new, 9 * _MS, version)
+    assert new.window.value == value

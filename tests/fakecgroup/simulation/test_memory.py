@@ -222,6 +222,21 @@ def test_a_lowered_memory_max_kills_until_it_fits_and_the_write_succeeds() -> No
     assert _mib(kernel, "/a/memory.current") == 0
 
 
+@pytest.mark.parametrize(
+    ("version", "limit", "victims"), [("5.10", 70, 1), ("6.12", 70, 2), ("6.12", 90, 1), ("7.2", 90, 2)]
+)
+def test_a_lowered_memory_max_kills_once_more_while_a_victim_has_not_released_its_memory(
+    version: str, limit: int, victims: int
+) -> None:
+    """Of 60 MiB a victim releases the first 37.9 MiB before the OOM killer of 6.12 looks past it."""
+    kernel = _kernel(kernel=version)
+    _make(kernel, "/a")
+    for mib in (60, 50):
+        _spawn(kernel, "/a", _hold(mib))
+    kernel.write("/a/memory.max", f"{limit}M")
+    assert len(_killed(kernel)) == victims
+
+
 def test_a_machine_without_memory_kills_without_events_of_a_limit() -> None:
     kernel = _kernel(memory="1Gi")
     _make(kernel, "/a")

@@ -186,7 +186,7 @@ def test_reclaim_for_a_limit_is_low_pressure_once_for_512_pages_and_a_kill_is_cr
     assert 10 <= low.count <= 15  # 30 MiB of 2 MiB each
     assert critical.count == 0
     kernel.advance(4)
-    assert critical.count == 1
+    assert critical.count == 35 * 4  # rounds of reclaim, as booted 5.10 and 6.1 have it
 
 
 def test_pressure_below_is_heard_above_in_mode_hierarchy_and_by_default_if_nobody_below_hears() -> None:
@@ -203,5 +203,5 @@ def test_pressure_below_is_heard_above_in_mode_hierarchy_and_by_default_if_nobod
     assert seen[0] == seen[1] > 0
     assert (seen[2], below.count, elsewhere.count) == (0, 0, 0)
     kernel.advance(4)
-    assert below.count == 1
-    assert heard["low,hierarchy"].count == heard["low"].count + 1
+    assert below.count == 35 * 4
+    assert heard["low,hierarchy"].count == heard["low"].count + 35 * 4

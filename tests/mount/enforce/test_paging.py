@@ -61,7 +61,7 @@ def test_what_is_over_the_limit_goes_to_swap(v2: Machine) -> None:
     v2.has(50)
     v2.paging.fit(v2.css)
     assert (v2.read("memory.current"), v2.read("memory.swap.current")) == (f"{30 * MIB}\n", f"{20 * MIB}\n")
-    assert "max 160\noom 0\n" in v2.read("memory.events")
+    assert "max 80\noom 0\n" in v2.read("memory.events")
 
 
 def test_pages_of_files_go_first_and_count_no_event(v2: Machine) -> None:

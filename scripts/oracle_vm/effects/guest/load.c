@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #define PAGE 4096LL
+#define HUGE_PAGE (2LL << 20)
 #define MOST (4LL << 30) /* bytes of addresses, of which none is charged before it is touched */
-#define FILE_BLOCK (1 << 20)
+#define FILE_BLOCK (64 << 10)
+#define FILE_PART (256LL << 20)
 
 static char *memory;
 static int64_t held;
@@ -37,16 +39,31 @@ void hold_memory(int64_t bytes)
 	held = bytes;
 }
 
-/* Clean page cache: what was read from the second disk. */
+/* Clean page cache: what was read from a part of the second disk that is this process's own. It is kept while the disk
+ * is open. */
 void hold_file(int64_t bytes)
 {
 	static char block[FILE_BLOCK];
 	static int64_t size;
-	int file = open("/dev/nvme1n1", O_RDONLY);
+	static int file = -1;
+	if (file < 0)
+		file = open("/dev/nvme1n1", O_RDONLY);
 	for (; size < bytes; size += FILE_BLOCK)
-		if (pread(file, block, FILE_BLOCK, size) <= 0)
+		if (pread(file, block, FILE_BLOCK, getpid() % MAX_TASKS * FILE_PART + size) <= 0)
 			break;
-	close(file);
+}
+
+/* Touches more huge pages, unless it may not reserve them. */
+void hold_huge_pages(int64_t bytes)
+{
+	static int64_t size;
+	if (bytes <= size)
+		return;
+	char *more = mmap(NULL, bytes - size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (more == MAP_FAILED)
+		return;
+	for (; size < bytes; size += HUGE_PAGE, more += HUGE_PAGE)
+		*more = 1;
 }
 
 /* Reads or writes blocks, each followed by the sleep that makes the rate if nothing holds it up. */
