@@ -324,8 +324,8 @@ WIRING = {
     "CpuResource": "_world _pressure _cpus scheduler _waits _waited",
     "Scheduler": "_cpus _offset _close _agenda _demands _nodes _groups _limited _pools _root _changed "
     "_unthrottled _roomy _widest",
-    "MemoryResource": "_world _batch _total _swap _hierarchy _charges _busy _killer _reclaim _homes _growers _next "
-    "_settled",
+    "MemoryResource": "_world _version _batch _total _swap _hierarchy _charges _busy _killer _reclaim _homes _growers "
+    "_next _settled",
     "HugetlbResource": "_world",
     "IoResource": "_world _processes _transfers _changed",
 }
