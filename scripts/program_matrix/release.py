@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -15,25 +16,32 @@ from .plain_user import REPOSITORY
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 """The releases that the page has, by what debootstrap calls them."""
 RELEASES = tuple(SUITES.values())
+PYTHON = "/usr/bin/python3"
+"""The Python of a root."""
 _ENTERED = "FAKECGROUP_PROGRAMS_IN"
 
 # The root is one that can be moved to, as a user namespace cannot be made where one was only changed to (chroot(2)).
 _PROLOGUE = """
 set -e
-root=$1 checkout=$2
-shift 2
+root=$1
+shift
 mount --bind "$root" "$root"
 for name in proc sys dev; do mount --rbind "/$name" "$root/$name"; done
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
-mkdir -p "$root$checkout" "$root/mnt"
-mount --bind "$checkout" "$root$checkout"
+mkdir -p "$root/mnt"
+while [ "$1" != -- ]; do
+  mkdir -p "$root$1"
+  mount --bind "$1" "$root$1"
+  shift
+done
+shift
 cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
 cd "$root"
 pivot_root . mnt
 umount -l /mnt
-cd "$checkout"
-exec /usr/bin/python3 scripts/program.py program_matrix "$@"
+cd /
+exec "$@"
 """
 
 
@@ -57,19 +65,31 @@ def enter(suite: str, cache_directory: Path, argv: list[str], *, make: bool) -> 
     """Runs scripts/programs with these arguments in the root of a suite, which is made if it is not there and `make` is
     set. As root. Raises ProgramsError.
     """
+    root = provide(suite, cache_directory, f"scripts/programs --release {suite} --install", make=make)
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": "/root", _ENTERED: suite}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "DEBIAN_FRONTEND": "noninteractive"}
+    program = [PYTHON, str(REPOSITORY / "scripts" / "program.py"), "program_matrix", *argv]
+    command = command_in(root, [REPOSITORY], program)
+    os.execvpe(command[0], command, environment)
+
+
+def provide(suite: str, cache_directory: Path, how: str, *, make: bool) -> Path:
+    """The root of a suite, which is made if it is not there and `make` is set; else `how` is said to make it. As root.
+    Raises ProgramsError.
+    """
     root = cache_directory / "roots" / suite
     if os.geteuid() != 0:
         raise ProgramsError("only root can run them in the root of another release")
     if not root.exists():
         if not make:
-            raise ProgramsError(
-                f"no root of {suite} is here; get it with: scripts/programs --release {suite} --install"
-            )
+            raise ProgramsError(f"no root of {suite} is here; get it with: {how}")
         _bootstrap(suite, root)
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "HOME": "/root", _ENTERED: suite}
-    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(root), str(REPOSITORY), *argv]
-    os.execvpe(command[0], command, environment)
+    return root
+
+
+def command_in(root: Path, directories: Sequence[Path], command: Sequence[str]) -> list[str]:
+    """A command that runs another one in a root, where these directories of the machine are as well."""
+    return ["unshare", "-m", "sh", "-c", _PROLOGUE, "sh", str(root), *map(str, directories), "--", *command]
 
 
 def _bootstrap(suite: str, root: Path) -> None:

@@ -1,0 +1,138 @@
+"""The command ``scripts/cluster``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from program_matrix.release import SUITES
+
+from . import build, node_commands, overview, start
+from .errors import ClusterError
+from .network import MOST_NODES
+from .settings import Settings
+from .state import State
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code: 0 done, 1 it could not be done (one line on stderr), 2 the command line is wrong; the command's for
+    `exec` and `kubectl`.
+    """
+    options = _parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing half-made is left behind
+    try:
+        return int(options.run(options))
+    except ClusterError as error:
+        print(f"cluster: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"cluster: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="cluster",
+        description="A Kubernetes cluster on this machine: etcd, API server, scheduler and controller manager, and "
+        "nodes that are a kubelet with containerd under `fakecgroup run`. The machine's own cgroups and network are "
+        "left alone.",
+    )
+    parser.add_argument("--name", default="cluster", help="of the cluster, so that there can be several")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    making = commands.add_parser("build", help="build Kubernetes' programs from its source; they are kept")
+    making.add_argument("source", type=Path, help="a directory with Kubernetes' source and its vendor directory")
+    making.add_argument("--kubernetes-version", default="", metavar="V", help="such as v1.36.2 (default: the source's)")
+    making.set_defaults(run=_build)
+    up = commands.add_parser("up", help="start a cluster, and wait until its nodes are ready")
+    up.add_argument("--nodes", type=_number_of_nodes, default=3, metavar="N", help=f"1 to {MOST_NODES} (default: 3)")
+    up.add_argument("--layout", choices=("v2", "v1"), default="v2", help="of each node's cgroups (default: v2)")
+    up.add_argument("--cpus", default="16", metavar="N", help="of each node (default: 16)")
+    up.add_argument("--memory", default="64Gi", metavar="SIZE", help="of each node (default: 64Gi)")
+    up.add_argument("--kubelet-config", type=Path, metavar="FILE", help="default: examples/cluster/kubelet.yaml")
+    up.add_argument("--port", type=int, default=0, help="of the API server at 127.0.0.1 (default: a free one)")
+    up.add_argument("--release", choices=SUITES, default="", help="with the containerd, runc and etcd of this release")
+    up.add_argument("--install", action="store_true", help="get the Debian packages first, with apt-get, as root")
+    up.set_defaults(run=_up)
+    down = commands.add_parser("down", help="end the cluster; nothing of it is left")
+    down.set_defaults(run=_down)
+    status = commands.add_parser("status", help="the nodes, and whether their cgroups are as computed")
+    status.set_defaults(run=lambda options: overview.show(State(options.name)))
+    executing = commands.add_parser("exec", help="run a command in a node")
+    executing.add_argument("node", help="such as node-1")
+    executing.add_argument("command", nargs=argparse.REMAINDER, help="default: sh")
+    executing.set_defaults(run=_exec)
+    kubectl = commands.add_parser("kubectl", help="run kubectl with the cluster's kubeconfig", add_help=False)
+    kubectl.add_argument("arguments", nargs=argparse.REMAINDER)
+    kubectl.set_defaults(run=_kubectl)
+    return parser
+
+
+def _number_of_nodes(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= MOST_NODES:
+        raise ValueError
+    return number
+
+
+_number_of_nodes.__name__ = "number of nodes"
+
+
+def _build(options: argparse.Namespace) -> int:
+    build.build(options.source.resolve(), options.kubernetes_version, _say)
+    return 0
+
+
+def _up(options: argparse.Namespace) -> int:
+    config = options.kubelet_config
+    if config and not config.is_file():
+        raise ClusterError(f"--kubelet-config {config}: no such file")
+    settings = Settings(
+        options.nodes,
+        options.layout,
+        options.cpus,
+        options.memory,
+        options.release,
+        str(config.resolve()) if config else "",
+    )
+    state = State(options.name)
+    start.start(state, settings, options.port, install=options.install, say=_say)
+    print(f"export KUBECONFIG={state.kubeconfig}")
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    if not State(options.name).remove():
+        _say("there was no cluster")
+    return 0
+
+
+def _exec(options: argparse.Namespace) -> int:
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    directory = State(options.name).node(options.node)
+    return node_commands.ask(directory / "commands", command or ["sh"])
+
+
+def _kubectl(options: argparse.Namespace) -> int:
+    state = State(options.name)
+    if not state.is_running():
+        raise ClusterError("no cluster runs; start one with: scripts/cluster up")
+    kubectl = build.directory() / "kubectl"
+    os.execve(kubectl, ["kubectl", *options.arguments], {**os.environ, "KUBECONFIG": str(state.kubeconfig)})
+
+
+def _say(text: str) -> None:
+    print(f"cluster: {text}", file=sys.stderr, flush=True)

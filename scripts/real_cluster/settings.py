@@ -1,0 +1,26 @@
+"""What `up` was asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`cpus` and `memory` are each node's, as `fakecgroup run` takes them. `kubelet_config`: a file, or "" for ours."""
+
+    nodes: int
+    layout: str
+    cpus: str
+    memory: str
+    release: str
+    kubelet_config: str
+
+    def write(self, directory: Path) -> None:
+        (directory / "settings.json").write_text(json.dumps(asdict(self)))
+
+    @classmethod
+    def read(cls, directory: Path) -> Settings:
+        return cls(**json.loads((directory / "settings.json").read_text()))

@@ -1,0 +1,128 @@
+"""Starts a cluster from the machine's side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import debian_packages
+from fakecgroup_mount.vm.cache import cache_directory
+from program_matrix import release
+from program_matrix.errors import ProgramsError
+from program_matrix.plain_user import REPOSITORY, SEARCH_PATH
+
+from . import build, keeper
+from .errors import ClusterError
+from .settings import Settings
+from .state import State
+
+_NAMESPACES = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+_INSTALL = 'environment=$1; shift; source "$environment"; apt_install "$@"'
+
+
+def start(state: State, settings: Settings, port: int, *, install: bool, say: Callable[[str], None]) -> None:
+    """Returns when all nodes are ready. Otherwise nothing is left. Raises ClusterError."""
+    root = _root(settings, install=install)
+    if install:
+        _install(root)
+    lock = state.make()
+    try:
+        settings.write(state.directory)
+        with _listener(port) as listener:
+            _start(state, root, listener, lock, say)
+    except BaseException:
+        os.close(lock)
+        state.remove()
+        raise
+    os.close(lock)
+
+
+def _start(state: State, root: Path | None, listener: socket.socket, lock: int, say: Callable[[str], None]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, (state.directory / "keeper.log").open("wb") as log:
+        python = release.PYTHON if root else sys.executable
+        descriptors = [listener.fileno(), theirs.fileno()]
+        command = [*_NAMESPACES, python, "-m", "real_cluster.keeper", str(state.directory), *map(str, descriptors)]
+        if root:
+            (cache_directory() / "cluster").mkdir(exist_ok=True)
+            command = release.command_in(root, [REPOSITORY, cache_directory() / "cluster", state.directory], command)
+        process = subprocess.Popen(
+            command,
+            env=_environment(state),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=[*descriptors, lock],
+            start_new_session=True,
+        )
+        (state.directory / "pid").write_text(str(process.pid))
+        theirs.close()
+        for line in ours.makefile():
+            line = line.strip()
+            if line == "ready":
+                ours.sendall(b"stay")
+                return
+            if line.startswith("failed: "):
+                raise ClusterError(line.removeprefix("failed: "))
+            say(line)
+        process.wait()
+        said = (state.directory / "keeper.log").read_text(errors="replace").strip().splitlines()
+        raise ClusterError(f"its keeper ended: {said[-1] if said else 'it said nothing'}")
+
+
+def _environment(state: State) -> dict[str, str]:
+    """Of all programs of a cluster."""
+    packages = next(iter(REPOSITORY.glob(".venv/lib/python*/site-packages")))  # pure Python, for any version
+    paths = [REPOSITORY / "scripts", REPOSITORY, REPOSITORY / "mount", REPOSITORY / "engine", packages]
+    return {
+        "PATH": f"{state.directory / 'bin'}:{build.directory()}:{SEARCH_PATH}",
+        "LC_ALL": "C.UTF-8",
+        "HOME": "/root",
+        "PYTHONPATH": ":".join(map(str, paths)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _listener(port: int) -> socket.socket:
+    """Of the machine's network, for the API server. Raises ClusterError."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ClusterError(f"port {port} of 127.0.0.1 cannot be had: {error}") from None
+    listener.listen()
+    return listener
+
+
+def _root(settings: Settings, *, install: bool) -> Path | None:
+    if not settings.release:
+        return None
+    how = f"scripts/cluster up --release {settings.release} --install"
+    try:
+        return release.provide(settings.release, cache_directory(), how, make=install)
+    except ProgramsError as error:
+        raise ClusterError(str(error)) from None
+
+
+def _install(root: Path | None) -> None:
+    """Raises ClusterError."""
+    if root is None:
+        missing = [package for name, package in keeper.NEEDED.items() if shutil.which(name, path=SEARCH_PATH) is None]
+        try:
+            debian_packages.install("cluster", list(dict.fromkeys(missing)))
+        except debian_packages.PackagesError as error:
+            raise ClusterError(str(error)) from None
+        return
+    command = ["bash", "-c", _INSTALL, "cluster", str(REPOSITORY / "scripts" / "environment.sh"), *keeper.PACKAGES]
+    environment = {"PATH": SEARCH_PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+    inside = release.command_in(root, [REPOSITORY], command)
+    if subprocess.run(inside, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
+        raise ClusterError(f"apt-get install {' '.join(keeper.PACKAGES)} failed")

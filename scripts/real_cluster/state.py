@@ -1,0 +1,96 @@
+"""Where a cluster's files are, and whether it runs."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import shutil
+import signal
+from pathlib import Path
+
+from .errors import ClusterError
+
+_PATIENCE = 60.0  # seconds for all processes of a cluster to end
+
+
+class State:
+    """The directory of a cluster. It runs as long as its keeper holds the lock there."""
+
+    def __init__(self, name: str) -> None:
+        """Raises ClusterError for a name that is not one of lower-case letters, digits and "-"."""
+        if not re.fullmatch("[a-z0-9][a-z0-9-]{0,30}", name):
+            raise ClusterError(f"{name!r} is no name for a cluster: take up to 31 of a-z, 0-9 and -")
+        base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+        self.name = name
+        self.directory = Path(base) / "fakecgroup" / "clusters" / name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's, for programs of this machine."""
+        return self.directory / "kubeconfig"
+
+    def node(self, name: str) -> Path:
+        """The directory of a node. Raises ClusterError."""
+        if not self.is_running():
+            raise ClusterError("no cluster runs; start one with: scripts/cluster up")
+        directory = self.directory / "nodes" / name
+        if name in ("", ".", "..") or "/" in name or not directory.is_dir():
+            names = ", ".join(sorted(path.name for path in directory.parent.iterdir()))
+            raise ClusterError(f"no node {name!r}; there are {names}")
+        return directory
+
+    def make(self) -> int:
+        """Makes the directory; a descriptor that holds the lock. Raises ClusterError if there is one already."""
+        self.directory.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.directory.mkdir(mode=0o700)
+        except FileExistsError:
+            raise ClusterError("there is a cluster already; end it first: scripts/cluster down") from None
+        lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
+
+    def is_running(self) -> bool:
+        try:
+            lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    def remove(self) -> bool:
+        """Ends the cluster if it runs, and removes the directory. False if there was none. Raises ClusterError."""
+        if not self.directory.exists():
+            return False
+        if self.is_running():
+            self._end()
+        shutil.rmtree(self.directory)
+        return True
+
+    def _end(self) -> None:
+        """Kills the keeper, process 1 of its namespace. The kernel kills all others there before its parent hears of it.
+
+        The parent is `unshare`, whose number is in the file `pid`.
+        """
+        parent = int((self.directory / "pid").read_text())
+        try:
+            watched = os.pidfd_open(parent)
+        except ProcessLookupError:
+            return
+        try:
+            children = Path(f"/proc/{parent}/task/{parent}/children")
+            for process in [*map(int, children.read_text().split()), *([] if children.read_text() else [parent])]:
+                os.kill(process, signal.SIGKILL)
+            if not select.select([watched], [], [], _PATIENCE)[0]:
+                raise ClusterError(f"process {parent} does not end")
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        finally:
+            os.close(watched)
