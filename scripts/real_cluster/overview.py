@@ -14,8 +14,8 @@ from .state import State
 
 _STATUS = """
 runtime=$(runc --version | sed -n 's/^runc version \\([0-9.]*\\).*/runc-\\1/p')
-exec cgroup-engine status --root /sys/fs/cgroup --config /run/kubernetes/kubelet.yaml --node-name "$(hostname)" \
-    --pods apiserver --kubeconfig /run/kubernetes/kubeconfig --runtime-version "$runtime"
+exec cgroup-engine status --check --root /sys/fs/cgroup --config /run/kubernetes/kubelet.yaml \
+    --node-name "$(hostname)" --runtime-version "$runtime" -
 """
 _COLUMNS = ("NODE", "READY", "CPUS", "MEMORY", "PODS", "CGROUPS")
 
@@ -29,11 +29,11 @@ def show(state: State) -> int:
     for node in nodes:
         name, status = node["metadata"]["name"], node["status"]
         ready = any(said["type"] == "Ready" and said["status"] == "True" for said in status["conditions"])
-        here = sum(pod["spec"].get("nodeName") == name for pod in pods)
-        cgroups, as_wanted = _cgroups(state, name)
+        here = [pod for pod in pods if pod["spec"].get("nodeName") == name]
+        cgroups, as_wanted = _cgroups(state, name, here)
         good = good and ready and as_wanted
         capacity = status["capacity"]
-        rows.append((name, "yes" if ready else "no", capacity["cpu"], capacity["memory"], str(here), cgroups))
+        rows.append((name, "yes" if ready else "no", capacity["cpu"], capacity["memory"], str(len(here)), cgroups))
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)] + [0]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
@@ -49,11 +49,15 @@ def _items(state: State, kind: str) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout)["items"])
 
 
-def _cgroups(state: State, node: str) -> tuple[str, bool]:
+def _cgroups(state: State, node: str, pods: list[dict[str, Any]]) -> tuple[str, bool]:
     """The last line of the engine's status, and whether it found all as wanted."""
-    with tempfile.TemporaryFile() as printed, open(os.devnull) as nothing:
-        streams = (nothing.fileno(), printed.fileno(), printed.fileno())
-        code = node_commands.ask(state.node(node) / "commands", ["sh", "-c", _STATUS.strip() + " --check"], streams)
+    if not pods:
+        return "no pods", True
+    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+") as printed:
+        json.dump({"apiVersion": "v1", "kind": "List", "items": pods}, asked)
+        asked.seek(0)
+        streams = [file.fileno() for file in (asked, printed, printed)]
+        code = node_commands.ask(state.node(node) / "commands", ["sh", "-c", _STATUS], streams)
         printed.seek(0)
-        lines = printed.read().decode(errors="replace").strip().splitlines()
+        lines = printed.read().strip().splitlines()
     return (lines[-1] if lines else f"status {code}"), code == 0

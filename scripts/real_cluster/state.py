@@ -75,7 +75,7 @@ class State:
         return True
 
     def _end(self) -> None:
-        """Kills the keeper, process 1 of its namespace. The kernel kills all others there before its parent hears of it.
+        """Kills the keeper, process 1 of its namespace. The kernel kills all others there before the parent hears.
 
         The parent is `unshare`, whose number is in the file `pid`.
         """
