@@ -1,0 +1,306 @@
+"""scripts/cluster: a node with a real kubelet where the programs are, and what it does without them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fakecgroup_mount.vm.cache import cache_directory
+from real_cluster import build, keeper, kubeconfig, node_commands, start
+from real_cluster.certificates import Authority
+from real_cluster.errors import ClusterError
+from real_cluster.settings import Settings
+from real_cluster.state import State
+from tests.waiting import wait_until
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PODS = 3
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, str(REPOSITORY / "scripts" / "program.py"), "real_cluster", *words]
+
+
+def cluster(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    return subprocess.run(command(*words), env=environment, capture_output=True, text=True, check=False)
+
+
+def release() -> str | None:
+    """The release whose programs make a node whose values are all as computed, or None."""
+    for suite in ("sid", "trixie"):
+        binaries = cache_directory() / "roots" / suite / "usr"
+        if all((binaries / name).exists() for name in ("bin/etcd", "bin/containerd", "sbin/runc", "bin/busybox")):
+            return suite
+    return None
+
+
+def why_not() -> str:
+    if os.geteuid() != 0:
+        return "needs root"
+    missing = [name for name in keeper.BUILT if not (build.directory() / name).exists()]
+    if missing:
+        return f"no {', '.join(missing)}: scripts/cluster build SOURCE makes them"
+    return "" if release() else "no etcd, containerd and runc: scripts/cluster up --release sid --install gets them"
+
+
+needs_programs = pytest.mark.skipif(bool(why_not()), reason=why_not() or "they are here")
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """Short, as a socket's path may not be long."""
+    with tempfile.TemporaryDirectory(prefix="fcg-") as name:
+        yield Path(name)
+        cluster(Path(name), "down")
+
+
+def processes_that_know(text: str) -> list[str]:
+    """The command lines of processes in whose environment a text is, ours left out."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if text.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            pass
+    return found
+
+
+@needs_programs
+@pytest.mark.timeout(600)  # 40 s on an idle machine
+def test_pods_run_are_resized_and_go_and_their_cgroups_are_as_computed(state: Path) -> None:
+    up = cluster(state, "up", "--nodes", "1", "--release", release() or "")
+    assert up.returncode == 0, up.stderr
+
+    def kubectl(*words: str) -> str:
+        done = cluster(state, "kubectl", *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    (node,) = json.loads(kubectl("get", "nodes", "-o", "json"))["items"]
+    assert node["status"]["capacity"]["cpu"] == "16"
+    assert node["status"]["capacity"]["memory"] == "64Gi"
+
+    deployment = (REPOSITORY / "examples" / "cluster" / "deployment.yaml").read_text()
+    (state / "few.yaml").write_text(deployment.replace("replicas: 30", f"replicas: {PODS}"))
+    kubectl("apply", "-f", str(state / "few.yaml"), "--validate=false")
+    kubectl("rollout", "status", "deployment/sleepers", "--timeout=300s")
+    as_computed(state)
+
+    pod = kubectl("get", "pods", "-o", "name").split()[0]
+    assert kubectl("exec", pod, "--", "sh", "-c", "echo $KUBERNETES_SERVICE_HOST").strip() == "198.51.100.1"
+    resources = {"limits": {"memory": "256Mi"}, "requests": {"memory": "96Mi"}}
+    patch = {"spec": {"containers": [{"name": "sleeper", "resources": resources}]}}
+    kubectl("patch", pod, "--subresource", "resize", "--patch", json.dumps(patch))
+    limits = "cat /sys/fs/cgroup/kubepods/burstable/pod*/*/memory.max"
+    wait_until(lambda: str(256 << 20) in cluster(state, "exec", "node-1", "sh", "-c", limits).stdout)
+    as_computed(state)
+
+    kubectl("drain", "node-1", "--timeout=300s")
+    pods = "ls -d /sys/fs/cgroup/kubepods/burstable/pod*"
+    wait_until(lambda: cluster(state, "exec", "node-1", "sh", "-c", pods).returncode != 0)
+
+    links = Path("/proc/net/dev").read_text()
+    assert cluster(state, "down").returncode == 0
+    assert processes_that_know(str(state)) == []
+    assert list((state / "fakecgroup" / "clusters").iterdir()) == []
+    assert "node-1" not in links and "node-1" not in Path("/proc/net/dev").read_text()
+    assert str(state) not in Path("/proc/mounts").read_text()
+
+
+def as_computed(state: Path) -> None:
+    """A kubelet writes the values of its QoS classes within a minute of a change."""
+
+    def status() -> bool:
+        done = cluster(state, "status")
+        print(done.stdout, done.stderr)
+        return done.returncode == 0
+
+    wait_until(status, limit=150)
+
+
+@needs_programs
+@pytest.mark.timeout(300)
+@pytest.mark.hostile("a starting cluster's command is killed")
+def test_a_cluster_ends_with_the_command_that_starts_it(state: Path) -> None:
+    words = command("up", "--nodes", "1", "--release", release() or "")
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    up = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert up.stderr is not None and up.stdout is not None
+    assert b"starting the control plane" in up.stderr.readline()
+    up.send_signal(signal.SIGKILL)
+    up.wait()
+    up.stderr.close()
+    up.stdout.close()
+    wait_until(lambda: not processes_that_know(str(state)))
+    assert cluster(state, "down").returncode == 0
+    assert list((state / "fakecgroup" / "clusters").iterdir()) == []
+
+
+@needs_programs
+@pytest.mark.timeout(300)
+def test_an_interrupted_up_leaves_nothing(state: Path) -> None:
+    words = command("up", "--nodes", "1", "--release", release() or "")
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE) as up:
+        assert up.stderr is not None
+        assert b"starting the control plane" in up.stderr.readline()
+        up.send_signal(signal.SIGINT)
+        assert up.wait() == 130
+    assert processes_that_know(str(state)) == []
+    assert list((state / "fakecgroup" / "clusters").iterdir()) == []
+
+
+def test_without_a_cluster_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    for words in (["status"], ["exec", "node-1", "true"], ["kubectl", "get", "nodes"]):
+        done = cluster(tmp_path, *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "cluster: no cluster runs; start one with: scripts/cluster up\n"
+
+
+def test_down_without_a_cluster_says_so(tmp_path: Path) -> None:
+    done = cluster(tmp_path, "down")
+    assert (done.returncode, done.stderr) == (0, "cluster: there was no cluster\n")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "A", "x" * 40])
+@pytest.mark.hostile("a name leads elsewhere", times=6)
+def test_a_name_does_not_lead_out_of_the_directory(name: str) -> None:
+    with pytest.raises(ClusterError, match="is no name for a cluster"):
+        State(name)
+
+
+@pytest.mark.parametrize("words", [["--nodes", "0"], ["--nodes", "101"], ["--nodes", "x"], ["--layout", "v3"]])
+def test_a_wrong_option_is_one_line(words: list[str], tmp_path: Path) -> None:
+    done = cluster(tmp_path, "up", *words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return State("test")
+
+
+SETTINGS = Settings(nodes=1, layout="v2", cpus="16", memory="64Gi", release="", kubelet_config="")
+
+
+def test_there_is_no_second_cluster_of_a_name(here: State) -> None:
+    os.close(here.make())
+    with pytest.raises(ClusterError, match="there is a cluster already"):
+        start.start(here, SETTINGS, 0, install=False, say=print)
+    assert here.directory.exists()
+
+
+def test_a_port_that_is_taken_is_named_and_nothing_is_left(here: State) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ClusterError, match=f"port {port} of 127.0.0.1 cannot be had"):
+            start.start(here, SETTINGS, port, install=False, say=print)
+    assert not here.directory.exists()
+
+
+def test_what_a_killed_cluster_left_is_removed(here: State) -> None:
+    os.close(here.make())
+    (here.directory / "nodes" / "node-1").mkdir(parents=True)
+    assert not here.is_running()
+    assert here.remove()
+    assert not here.directory.exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_only_its_owner_may_read_a_kubeconfig_and_it_holds_what_it_needs(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "pki")
+    file = tmp_path / "kubeconfig"
+    kubeconfig.write(file, "https://192.0.2.1", authority.certificate, *authority.issue("a", "someone", "some"))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert str(tmp_path) not in file.read_text()
+    verified = subprocess.run(
+        ["openssl", "verify", "-CAfile", authority.certificate, tmp_path / "pki" / "a.crt"], capture_output=True
+    )
+    assert verified.returncode == 0, verified.stderr
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """The socket of a node's commands."""
+    path = tmp_path / "commands"
+    threading.Thread(target=node_commands.serve, args=[str(path)], daemon=True).start()
+    return wait_until(lambda: path if path.exists() else None)  # type: ignore[return-value]
+
+
+def test_a_node_runs_a_command_with_the_streams_of_who_asks(node: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("said\n")
+    with (tmp_path / "in").open() as given, (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
+        streams = [given.fileno(), out.fileno(), err.fileno()]
+        code = node_commands.ask(node, ["sh", "-c", "cat; echo no >&2; exit 7"], streams)
+    assert (code, (tmp_path / "out").read_text(), (tmp_path / "err").read_text()) == (7, "said\n", "no\n")
+
+
+def test_a_node_tells_of_a_signal_and_of_what_is_not_there(node: Path) -> None:
+    assert node_commands.ask(node, ["sh", "-c", "kill -9 $$"]) == 128 + signal.SIGKILL
+    assert node_commands.ask(node, ["/no/such/program"]) == 127
+    assert node_commands.ask(node, ["/"]) == 126
+
+
+def test_a_command_in_a_node_ends_with_who_asked_for_it(node: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    program = f"from real_cluster import node_commands; from pathlib import Path; \
+node_commands.ask(Path({str(node)!r}), ['sh', '-c', 'echo $$ >{told}; exec sleep 1000'])"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "scripts"), *sys.path])}
+    asking = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    process = wait_until(lambda: told.exists() and told.read_text().strip())
+    asking.kill()
+    asking.wait()
+    wait_until(lambda: not Path(f"/proc/{process}").exists())
+
+
+def source(directory: Path, go: str = "go 1.26.0", version: str = "1.36") -> Path:
+    for part in ("cmd/kube-apiserver", "vendor", "staging/src/k8s.io/component-base/version", "CHANGELOG"):
+        (directory / part).mkdir(parents=True)
+    (directory / "vendor/modules.txt").touch()
+    (directory / "go.mod").write_text(f"module k8s.io/kubernetes\n\n{go}\n")
+    (directory / "staging/src/k8s.io/component-base/version/base.go").write_text(
+        f'\tDefaultKubeBinaryVersion = "{version}"\n'
+    )
+    return directory
+
+
+def test_what_is_no_source_of_kubernetes_is_not_built(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="is no source of Kubernetes"):
+        build.build(tmp_path, "", print)
+
+
+def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=r"'1\.36' is no version of Kubernetes"):
+        build.build(source(tmp_path), "1.36", print)
+
+
+def test_it_is_built_by_the_go_that_the_source_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    go = programs / "go"
+    go.write_text(
+        f'#!/bin/sh\n[ "$1" != version ] || exec echo go version go1.26.4 linux/amd64\necho "$*" >>{tmp_path}/built\n'
+    )
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (source(tmp_path / "source") / "CHANGELOG" / "CHANGELOG-1.36.md").write_text("- [v1.36.7](#v1367)\n\n# v1.36.7\n")
+    said: list[str] = []
+    build.build(tmp_path / "source", "", said.append)
+    assert "building kube-apiserver v1.36.7" in said
+    assert [line.split("/")[-1] for line in (tmp_path / "built").read_text().splitlines()] == list(keeper.BUILT)
