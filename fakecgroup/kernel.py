@@ -446,24 +446,25 @@ class Kernel:
         if not isinstance(directory, Cgroup) or not directory.hierarchy.dfl:
             raise refuse(EBADF)
         dfl.vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
-        return self._fork(pid, into=directory)
+        return self._fork(pid, into=(directory,))
 
-    def forked(self, pid: int, *, thread: bool = False, into: Cgroup | None = None) -> int:
+    def forked(self, pid: int, *, thread: bool = False, into: Collection[Cgroup] = ()) -> int:
         """Add a child process or thread of `pid` that is known to be there, so that no limit refuses it.
 
-        It starts where `pid` is, or in the cgroup `into` of its hierarchy. Returns its number. Raises ESRCH, and
+        It starts in the cgroups `into`, in other hierarchies where `pid` is. Returns its number. Raises ESRCH, and
         TypeError if `processes` is no `ProcessTable`.
         """
         return self._fork(pid, thread=thread, into=into, limited=False)
 
-    def _fork(self, pid: int, *, thread: bool = False, into: Cgroup | None = None, limited: bool = True) -> int:
+    def _fork(self, pid: int, *, thread: bool = False, into: Collection[Cgroup] = (), limited: bool = True) -> int:
         if not isinstance(self.processes, ProcessTable):
             raise TypeError("fork is for a Kernel with its own table of processes")
         task = self.processes.find(pid)
         if task is None:
             raise refuse(ESRCH)
         sources = [hierarchy.cgroup_of(pid) for hierarchy in self.hierarchies]
-        places = [into if into is not None and into.hierarchy is source.hierarchy else source for source in sources]
+        given = {place.hierarchy: place for place in into}
+        places = [given.get(source.hierarchy, source) for source in sources]
         for source, place in zip(sources, places, strict=True) if limited else ():
             place.hierarchy.can_fork(source, place)
         child = self.processes.add(uid=task.uid, suid=task.suid, tgid=task.tgid if thread else None)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ..credentials.caller import Caller
     from ..tasks.processes import TaskInfo
 
+PID_FILES = frozenset({"cgroup.procs", "cgroup.threads", "tasks"})
+"""The files that take the number of a process or thread, and list them, one per line."""
+
 
 def find_task(cgroup: Cgroup, text: str, writer: Caller, threadgroup: bool) -> TaskInfo:
     """The task that `text` names; with `threadgroup` the leader of its process (cgroup_procs_write_start).

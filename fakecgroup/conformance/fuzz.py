@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fakecgroup import Kernel
+from fakecgroup.base_files.attach import PID_FILES
 from fakecgroup.conformance.case import Case
 from fakecgroup.conformance.fuzz_affinities import legacy_cpu_ops
 from fakecgroup.conformance.fuzz_capabilities import capability_ops
@@ -25,7 +26,6 @@ from fakecgroup.conformance.fuzz_notifications import notification_ops
 from fakecgroup.conformance.fuzz_partitions import partition_ops
 from fakecgroup.conformance.fuzz_threads import thread_ops
 from fakecgroup.conformance.fuzz_values import strange_values, values
-from fakecgroup.conformance.normalise import PID_FILES
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
 

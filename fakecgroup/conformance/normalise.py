@@ -9,10 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fakecgroup.base_files.attach import PID_FILES
 from fakecgroup.conformance.case import Answer, Op
-
-#: Files that list pids, one per line.
-PID_FILES = frozenset({"cgroup.procs", "cgroup.threads", "tasks"})
 
 #: Counters, times and pressures: every number becomes ``#``, so keys and their order remain.
 _COUNTERS = re.compile(

@@ -7,10 +7,10 @@ from functools import cache
 from typing import NamedTuple
 
 from ..base_files import dfl, legacy
+from ..base_files.attach import PID_FILES
 from ..controllers import CONTROLLERS
 from .content import NOT_READ, SeenCgroup, SeenFile, SeenHierarchy, Snapshot, path_of
 from .names import shown
-from .task_lists import PID_FILES
 
 CGROUP_MISSING, CGROUP_ADDED = "cgroup missing", "cgroup added"
 FILE_MISSING, FILE_ADDED = "file missing", "file added"

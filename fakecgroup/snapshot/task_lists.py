@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
+from ..base_files.attach import PID_FILES
 from .content import SeenCgroup, Snapshot
-
-PID_FILES = frozenset({"cgroup.procs", "cgroup.threads", "tasks"})
-"""Files that list pids: they are compared by how many there are."""
 
 THREADS = ("cgroup.threads", "tasks")
 _LONGEST = 10  # digits of a pid

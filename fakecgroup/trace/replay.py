@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..conformance.normalise import PID_FILES, Normaliser
+from ..base_files.attach import PID_FILES
+from ..conformance.normalise import Normaliser
 from ..machine.learnt import LearntKernel
 from ..machine.personality import personalities
 from .call import Call
-from .stage import NotPlayedError, Stage
+from .stage import NotPlayedError, Stage, shows_places
 from .trace_file import LAYOUTS, Head
 
 SAME = "same"
@@ -139,7 +140,9 @@ class Replay:
             reading = None
             if call.op in ("close", "write"):
                 self._end_reading(handle)
-        recorded = Outcome(SAME, call.errno)
+        recorded = Outcome(
+            SAME, call.errno, _places(call.data) if shows_places(call) and call.data is not None else None
+        )
         outcomes = {one.title: self._play(one, call, reading) for one in self._all}
         if assumed:
             return
@@ -173,6 +176,9 @@ class Replay:
         if reading is not None and errno is None and isinstance(value, str):
             so_far = reading.played.setdefault(one.title, bytearray())
             so_far += value.encode("utf-8", "surrogateescape")[: _MOST_TEXT - len(so_far)]
+        if call.data is not None and shows_places(call):
+            text = _places(str(value).encode())
+            return Outcome(SAME if text == _places(call.data) else OTHER, errno, text)
         return Outcome(SAME if errno == call.errno else OTHER, errno)
 
     def _reading(self, line: int, call: Call, handle: int) -> _Reading:
@@ -277,6 +283,12 @@ def _may_apply(recorded: str, played: str) -> bool:
 def _is_of_the_machine(layout: str, call: Call) -> bool:
     """Whether a list is of a root, where all processes of the machine are that are nowhere else."""
     return call.file in PID_FILES and call.path.count("/") <= (0 if layout == "v2" else 1)
+
+
+def _places(data: bytes) -> str:
+    """/proc/PID/cgroup as conformance compares it: without the numbers of hierarchies and without roots."""
+    _, text = Normaliser({})(("proc", "self", "cgroup"), (None, data.decode("utf-8", "surrogateescape")))
+    return str(text)
 
 
 def _renumbered(call: Call, text: str) -> str:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from errno import EINVAL, errorcode
 from typing import Any
 
+from ..base_files.attach import PID_FILES
 from ..conformance.case import Answer, Case, bytes_data
-from ..conformance.normalise import PID_FILES
 from ..conformance.target import UnsupportedError
 from ..conformance.target_model import Actor, ModelTable, ModelTarget, descriptor
 from ..core.cgroup import Cgroup
 from ..core.cgroup_file import CgroupFile
+from ..core.hierarchy import Hierarchy
 from ..credentials.capability import ALL, NONE, Capability
 from ..credentials.permission import MAY_EXEC
 from ..kernel import PATH_MAX
+from ..kernfs.inode import TopDirectory
 from ..machine import mount_options, options
 from ..machine.learnt import LearntKernel
 from ..machine.personality import Personality, choose
 from ..outside.mount_parameters import FILE_SYSTEMS, MountOptions
+from ..outside.proc_files import cgroup_text
 from . import words
 from .call import Call
 from .trace_file import Head
@@ -27,6 +31,7 @@ from .trace_file import Head
 _DIRECTOR = 1 << 30  # the number of the process that places others; no process of a machine has one as great
 _TRIAL = _DIRECTOR + 1  # that of a child that is made to see whether it can be
 _BEGAN = 1_000_000_000_000_000_000  # ns: when the trace began
+_PROC_CGROUP = re.compile(r"/proc/(self|thread-self|[0-9]{1,9})(?:/task/[0-9]+)?/cgroup")
 _EVENTFD, _WATCHED, _NOT_OPEN = "e", "w", "n"  # names of files
 _REFUSED = "refused"  # the name of a file that was not opened on the recorded kernel
 
@@ -70,7 +75,9 @@ class Stage(ModelTarget):
         personality = kernel.personality(layout) if isinstance(kernel, LearntKernel) else choose(layout, kernel)
         super().__init__(layout, kernel, description=_machine(head.machine, personality))
         self._processes: dict[int, Actor] = {}  # by thread number
-        self._into: dict[int, Cgroup] = {}  # the cgroup that a process has asked for its next child, by its number
+        self._assumed: list[tuple[str, bytes]] = []
+        self._roots: dict[int, list[Cgroup]] = {}  # of a cgroup namespace, by thread
+        self._with_namespace: set[int] = set()  # processes whose next child has a cgroup namespace of its own
         self.start(Case("trace", layout, ()))
         self._director = self.actor
         self._director.umask = 0  # the recorded modes are those after it
@@ -87,6 +94,7 @@ class Stage(ModelTarget):
 
     def note(self, call: Call) -> None:
         """What became of processes."""
+        self.settle_assumed()
         self._pass_until(call.t)
         if max(call.pid, call.tid) >= _DIRECTOR:
             return  # no process has that number
@@ -123,14 +131,15 @@ class Stage(ModelTarget):
         if not isinstance(child, int) or not 2 < child < _DIRECTOR:
             return
         self._end(child, reaped=True)  # its number is in use again
-        parent, into = self._processes.get(call.pid), self._into.pop(call.pid, None)
-        if parent is not None and self._lives(parent):
-            self._bear(parent, child, into=into)
-            return
-        actor = self._bear(self._director, child)
-        cgroups = call.more.get("cgroups")
-        for path in cgroups if isinstance(cgroups, list) else ():
-            self._place(actor, path)
+        parent = self._processes.get(call.pid)
+        if parent is None or not self._lives(parent):
+            parent = self._director
+        actor = self._bear(parent, child, into=self._cgroups(call.more.get("cgroups")))
+        if call.pid in self._with_namespace:
+            self._with_namespace.remove(call.pid)
+            self.actor = actor
+            self._unshare(call)
+            self.actor = self._director
 
     def _vanish(self, path: str) -> None:
         """A fault has removed the cgroup of a file, or of a directory, with all below."""
@@ -143,13 +152,31 @@ class Stage(ModelTarget):
         except OSError:
             pass  # it is not there on this kernel
 
-    def _place(self, actor: Actor, path: object) -> None:
-        """Puts a process into a cgroup; where this kernel has none, it stays where it is."""
-        if isinstance(path, str):
+    def _cgroups(self, told: object) -> list[Cgroup]:
+        """Where a process was forked: its parent may not be its father (CLONE_PARENT).
+
+        Where this kernel has not such a cgroup, nothing is said of its hierarchy.
+        """
+        if not isinstance(told, list):
+            return []
+        found = {hierarchy: hierarchy.root for hierarchy in self.kernel.hierarchies}
+        for path in told:
             try:
-                self.kernel.write(f"{path}/cgroup.procs", str(actor.tid))
+                cgroup = self.kernel.walk(path) if isinstance(path, str) else None
             except OSError:
-                pass
+                hierarchy = self._hierarchy(path)
+                if hierarchy is not None:
+                    found.pop(hierarchy, None)
+                continue
+            if isinstance(cgroup, Cgroup):
+                found[cgroup.hierarchy] = cgroup
+        return list(found.values())
+
+    def _hierarchy(self, path: str) -> Hierarchy | None:
+        """The hierarchy that a path is in, whether it is there or not."""
+        root = self.kernel.root
+        top = root.find(path.partition("/")[0]) if isinstance(root, TopDirectory) else root
+        return top.hierarchy if isinstance(top, Cgroup) else None
 
     def _process(self, tid: int, tgid: int) -> Actor:
         """The process or thread with a number; a new one is made where the leader is, or in the root."""
@@ -159,8 +186,8 @@ class Stage(ModelTarget):
             actor = self._bear(leader, tid, thread=tid != tgid)
         return actor
 
-    def _bear(self, parent: Actor, tid: int, *, thread: bool = False, into: Cgroup | None = None) -> Actor:
-        """A new process or thread where its parent is, or in the cgroup `into`; no limit refuses it."""
+    def _bear(self, parent: Actor, tid: int, *, thread: bool = False, into: Collection[Cgroup] = ()) -> Actor:
+        """A new process or thread in the cgroups `into`, else where its parent is. No limit refuses it."""
         if self.table.find(tid) is None:
             self._recorded.number_next(tid)
             self.kernel.forked(parent.tid, thread=thread, into=into)
@@ -168,6 +195,8 @@ class Stage(ModelTarget):
         self._add(str(tid), tid, thread=True)  # so that all have the same open files, which have a number each
         self.actor = before
         actor = self._processes[tid] = self.actors[str(tid)]
+        if parent.tid in self._roots:
+            self._roots[tid] = self._roots[parent.tid]
         self._recorded.followed.add(tid)
         return actor
 
@@ -183,6 +212,7 @@ class Stage(ModelTarget):
                 self.kernel.task_reaped(tid)
         if self.table.find(tid) is None:
             self._processes.pop(tid, None)
+            self._roots.pop(tid, None)
             self.actors.pop(str(tid), None)
             self.pids.pop(tid, None)
             self._recorded.followed.discard(tid)
@@ -195,8 +225,14 @@ class Stage(ModelTarget):
 
     def play(self, call: Call) -> Answer:
         """The errno that this kernel gives, or None and the value. Raises NotPlayedError."""
+        if call.more.get("assumed"):
+            self._assume(call)
+            return (None, None)
+        self.settle_assumed()
         do = _CALLS.get(call.op)
-        if do is None or (call.path.startswith("/") and call.op != "mount"):
+        if _PROC_CGROUP.fullmatch(call.path):
+            do = Stage._places
+        elif do is None or (call.path.startswith("/") and call.op != "mount"):
             raise NotPlayedError("it is about no file of the tree")
         handle = call.more.get("handle")
         if max(call.pid, call.tid) >= _DIRECTOR:
@@ -224,6 +260,33 @@ class Stage(ModelTarget):
             raise NotPlayedError(f"it has wrong arguments: {error}") from None
         finally:
             self.actor = self._director
+
+    def _assume(self, call: Call) -> None:
+        """Brings the tree to the state in which the trace begins, as far as this kernel has it."""
+        if call.op == "write":
+            self._assumed.append((call.path, call.data or b""))
+            return
+        self.settle_assumed()
+        try:
+            if call.op in _ASSUMED:
+                _CALLS[call.op](self, call)
+        except (OSError, UnsupportedError, ValueError, NotPlayedError):
+            pass
+
+    def settle_assumed(self) -> None:
+        """Writes the settings of that state, again and again, as one may depend on another."""
+        left, self._assumed = self._assumed, []
+        before = len(left) + 1
+        while left and len(left) < before:
+            before = len(left)
+            left = [setting for setting in left if not self._set(*setting)]
+
+    def _set(self, path: str, data: bytes) -> bool:
+        try:
+            self.kernel.write(path, data)
+        except OSError:
+            return False
+        return True
 
     def _expect(self, call: Call) -> None:
         """A process that is moved is there, though it may have made no call."""
@@ -327,19 +390,32 @@ class Stage(ModelTarget):
         except OSError as error:
             return _refused(error)
         self._end(_TRIAL, reaped=True)
-        if call.path and call.errno is None:
-            into = self.kernel.walk(call.path)
-            assert isinstance(into, Cgroup)  # a child was in it
-            self._into[call.pid] = into
+        if "CLONE_NEWCGROUP" in call.text("flags"):
+            self._with_namespace.add(call.pid)
         return (None, None)
 
+    def _places(self, call: Call) -> Answer:
+        """The text of /proc/PID/cgroup."""
+        found = _PROC_CGROUP.fullmatch(call.path)
+        assert found is not None
+        number = int(found[1]) if found[1].isdigit() else call.tid
+        task = self.table.find(number)
+        if call.data is None or call.errno is not None or task is None:
+            raise NotPlayedError("which process that is nobody knows")
+        hierarchies = self.kernel.hierarchies
+        roots = self._roots.get(self.actor.tid) or [one.root for one in hierarchies]
+        return (None, cgroup_text(task, [one.locate(task) for one in hierarchies], roots))
+
     def _unshare(self, call: Call) -> Answer:
+        self._roots[self.actor.tid] = [hierarchy.cgroup_of(self.actor.tid) for hierarchy in self.kernel.hierarchies]
         if any(hierarchy.dfl for hierarchy in self.kernel.hierarchies):
             return self.do(("unshare",))
         return (None, None)
 
     def _mount(self, call: Call) -> Answer:
         """Whether this kernel knows the options; where the mount is to be matters to no kernel."""
+        if call.errno not in (None, "EINVAL"):
+            raise NotPlayedError("what is mounted where is not in the trace")
         kind = os.fsencode(call.text("type"))
         if kind not in FILE_SYSTEMS:
             raise NotPlayedError("it is about no cgroup file system")
@@ -349,6 +425,8 @@ class Stage(ModelTarget):
             return _refused(error)
         return (None, None)
 
+
+_ASSUMED = ("mkdir", "chown", "chmod", "setxattr", "open")
 
 Play = Callable[[Stage, Call], Answer]
 
@@ -397,6 +475,11 @@ _CALLS: Mapping[str, Play] = {
 
 def _refused(error: OSError) -> Answer:
     return (errorcode[error.errno or EINVAL], None)
+
+
+def shows_places(call: Call) -> bool:
+    """Whether a call has opened a /proc/PID/cgroup, whose text is its data."""
+    return _PROC_CGROUP.fullmatch(call.path) is not None and call.data is not None
 
 
 def pid_written(call: Call) -> int:

@@ -33,6 +33,9 @@ _ARGUMENTS = {
     "removexattr": ("name",),
     "copy_file_range": ("offset", "to_handle", "size"),
 }
+MAKES_TEXT = ("open", "openat", "openat2")
+"""Calls whose data is the text of a file that was made for the caller."""
+
 _PATHS = ("to", "name")
 _HIDDEN = ("tid", "handle", "assumed")
 
@@ -49,14 +52,16 @@ def _who(call: Call) -> str:
 
 def _called(call: Call) -> str:
     arguments = [_file(call)]
-    if call.data is not None and call.op not in ("setxattr", "getxattr"):
+    made = call.data is not None and call.op in MAKES_TEXT
+    if call.data is not None and not made and call.op not in ("setxattr", "getxattr"):
         arguments.append(quoted(call.data))
     for key in _ARGUMENTS.get(call.op, tuple(key for key in call.more if key not in _HIDDEN)):
         if key in call.more:
             arguments.append(_value(key, call.more[key]))
     if call.data is not None and call.op in ("setxattr", "getxattr"):
         arguments.insert(2, quoted(call.data))
-    return f"{printable(call.op)}({', '.join(filter(None, arguments))}) = {answer(call)}"
+    text = f" {quoted(call.data)}" if made and call.data is not None else ""
+    return f"{printable(call.op)}({', '.join(filter(None, arguments))}) = {answer(call)}{text}"
 
 
 def answer(call: Call) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..conformance.normalise import PID_FILES
+from ..base_files.attach import PID_FILES
+from ..core.cgroup_file import CgroupFile
+from .assumed import read_text
 from .call import Call, written_data
 from .stage import NotPlayedError, Stage, pid_written
 from .strace_line import printable, quoted
@@ -14,12 +15,6 @@ from .trace_file import Head
 
 _MOST = 100_000  # files, and kinds of refused calls
 _SHOWN = 20  # lines of a part for people
-
-#: Files that count or wait for events: a write changes what no text shows.
-_SHOW_NO_WRITE = re.compile(
-    r".*\.pressure|.*\.(peak|reclaim|kill)|memory\.(.*\.)?(max_usage_in_bytes|failcnt|force_empty)|cpuacct\..*|"
-    r"cgroup\.(event_control|kill)|devices\.(allow|deny)|blkio\.reset_stats|memory\.pressure_level"
-)
 
 
 @dataclass(slots=True)
@@ -90,13 +85,14 @@ class Summary:
 
     def _seen(self, call: Call) -> object:
         """What a write may change; None where that cannot be seen."""
-        if self.stage is None or _SHOW_NO_WRITE.fullmatch(call.file):
+        if self.stage is None:
             return None
         kernel = self.stage.kernel
         try:
-            if call.file not in PID_FILES:
-                return kernel.read(call.path)
-            return kernel.cgroup_of(pid_written(call) or call.pid)
+            if call.file in PID_FILES:
+                return kernel.cgroup_of(pid_written(call) or call.pid)
+            file = kernel.walk(call.path)
+            return read_text(file) if isinstance(file, CgroupFile) and file.row.is_setting else None
         except OSError:
             return None
 

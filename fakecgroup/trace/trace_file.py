@@ -76,10 +76,19 @@ class TraceReader:
         self.number = 0
         """Of the line that was read last, from 1."""
         self._file = file
+        self._begin()
+
+    def _begin(self) -> None:
         first = self._next()
         if first is None or first.op != "trace":
-            raise TraceError(f"{name}: this is no trace: its first line is no head of one (op is not trace)")
+            raise TraceError(f"{self.name}: this is no trace: its first line is no head of one (op is not trace)")
         self.head = self._head(first)
+
+    def rewind(self) -> None:
+        """Begins again, in a file that can be read again."""
+        self._file.seek(0)
+        self.number, self.cut_off = 0, False
+        self._begin()
 
     def __iter__(self) -> Iterator[Call]:
         while (call := self._next()) is not None:

@@ -140,6 +140,7 @@ CLONE = Flags(
         "CLONE_INTO_CGROUP": 1 << 33,
     }
 )
+UMOUNT = Flags({"MNT_FORCE": 1, "MNT_DETACH": 2, "MNT_EXPIRE": 4, "UMOUNT_NOFOLLOW": 8})
 _WHENCE = ("SEEK_SET", "SEEK_CUR", "SEEK_END", "SEEK_DATA", "SEEK_HOLE")
 
 

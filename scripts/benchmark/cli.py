@@ -26,6 +26,7 @@ from . import (
     running,
     simulating,
     starting,
+    tracing,
     waking,
 )
 from .columns import COLUMNS, Bench, Column
@@ -97,6 +98,9 @@ this machine.
 second of CPU time, for phases of 10 s to 40 s, for cycles of work and sleep of 200 ms, and for processes that sleep;
 and the CPU time that a virtual second takes with 10, 100 and 1,000 cgroups.
 
+--trace N measures N calls on a tree that is traced to a file, the writing thread's work included, beside as many on one
+that is not. A ratio is time divided by time in the same round.
+
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
 
@@ -129,6 +133,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result, table = _idle(options), idling.table
         elif options.enforce:
             result, table = _enforce(options), enforcing.table
+        elif options.trace:
+            result, table = _trace(options), tracing.table
         elif options.simulate:
             result, table = _simulate(options), simulating.table
         else:
@@ -158,7 +164,8 @@ def _parser() -> argparse.ArgumentParser:
         "--rounds",
         type=_positive,
         metavar="N",
-        help="rounds (default 41; with --pods, --simulate, --enforce 5, --apply, --procs 3, --run 11, --start 21)",
+        help="rounds (default 41; with --pods, --simulate, --enforce and --trace 5, --apply and --procs 3, --run 11, "
+        "--start 21)",
     )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
@@ -173,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
     other.add_argument("--enforce", type=_positive, metavar="N", help="limits on N real processes instead")
     other.add_argument("--simulate", action="store_true", help="simulated processes on virtual time instead")
+    other.add_argument("--trace", type=_positive, metavar="N", help="N calls on a traced tree instead")
     other.add_argument("--procs", type=_counts, metavar="N,...", help="cgroups with so many processes instead")
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
@@ -282,6 +290,12 @@ def _enforce(options: argparse.Namespace) -> dict[str, Any]:
 def _simulate(options: argparse.Namespace) -> dict[str, Any]:
     _pin(options.cpu)
     return simulating.measure(options.rounds or 5)
+
+
+def _trace(options: argparse.Namespace) -> dict[str, Any]:
+    _pin(options.cpu)
+    with TemporaryDirectory(prefix="fcg-bench-") as directory:
+        return tracing.measure(options.trace, options.rounds or 5, Path(directory))
 
 
 def _procs(options: argparse.Namespace) -> dict[str, Any]:

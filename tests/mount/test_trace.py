@@ -320,3 +320,52 @@ def test_the_daemon_of_a_traced_tree_wakes_only_when_something_is_done(directory
 
     wait_until(is_idle)
     assert run("umount", directory).returncode == 0
+
+
+# -- traces that begin later ----------------------------------------------------------------------
+
+
+def test_a_trace_can_begin_and_end_while_the_tree_is_used(directory: Path, tmp_path: Path) -> None:
+    assert run("mount", directory).returncode == 0
+    shell("echo '+cpu' >cgroup.subtree_control; mkdir a; echo 50000 >a/cpu.max", directory)
+    done = run("ctl", directory, "trace", "start", tmp_path / "t")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    shell("cat a/cpu.max; rmdir a", directory)
+    assert run("ctl", directory, "trace", "stop").returncode == 0
+    shell("mkdir b", directory)
+    lines = [json.loads(line) for line in (tmp_path / "t").read_text().splitlines()]
+    assert lines[-1]["op"] == "end"
+    assert [one["path"] for one in lines if one["op"] in ("mkdir", "rmdir")] == ["a", "a"]
+    assert run("replay", tmp_path / "t").returncode == 0
+    assert run("ctl", directory, "trace", "start", tmp_path / "second").returncode == 0
+    assert run("umount", directory).returncode == 0
+    assert json.loads((tmp_path / "second").read_text().splitlines()[-1])["op"] == "end"
+
+
+def test_what_cannot_be_done_is_said_in_one_line(directory: Path, tmp_path: Path) -> None:
+    assert run("mount", directory, "--trace", tmp_path / "t").returncode == 0
+    again = run("ctl", directory, "trace", "start", tmp_path / "t")
+    assert again.returncode == 1
+    assert again.stderr == (
+        f"fakecgroup ctl: {directory}: a trace is written already, to {tmp_path}/t: end it with trace stop\n"
+    )
+    assert run("ctl", directory, "trace", "stop").returncode == 0
+    assert run("ctl", directory, "trace", "stop").stderr == f"fakecgroup ctl: {directory}: no trace is written\n"
+    own = run("ctl", directory, "trace", "start", directory / "cgroup.procs")
+    assert own.stderr == f"fakecgroup ctl: {directory}: a trace cannot go into the tree that it is of\n"
+    assert run("ctl", directory, "trace", "start", "/no/where").stderr == (
+        "fakecgroup ctl: /no/where: No such file or directory\n"
+    )
+    assert len((tmp_path / "t").read_text()) > 100
+    assert run("umount", directory).returncode == 0
+
+
+def test_a_trace_is_redacted_for_others(directory: Path, tmp_path: Path) -> None:
+    traced(directory, tmp_path / "t", "mkdir acme; sleep 100 & echo $! >acme/cgroup.procs; kill $!; wait; rmdir acme")
+    done = run("trace", "--redact", tmp_path / "t")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "acme" not in done.stdout
+    assert "sleep" not in done.stdout
+    piped = run("trace", "--redact", "-", input=(tmp_path / "t").read_text(), stdin=None)
+    assert piped.stdout == done.stdout
+    assert run("replay", "-", "--kernel", "6.12", input=done.stdout, stdin=None).returncode == 0

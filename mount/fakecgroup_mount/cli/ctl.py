@@ -11,8 +11,10 @@ from fakecgroup_mount.cli.name_options import add_name_options
 from fakecgroup_mount.cli.table import GREEN, YELLOW
 from fakecgroup_mount.control.client import ask
 from fakecgroup_mount.control.errors import CommandError
+from fakecgroup_mount.control.tracing_client import start_trace, stop_trace
 from fakecgroup_mount.enforce.options import LIST_HELP, read_enforced
 from fakecgroup_mount.hints import shown
+from fakecgroup_mount.record.options import add_limit_option
 from fakecgroup_mount.workload_options import read_text
 
 _HEAD = ("NAME", "STATE", "PROCESSES", "CGROUP")
@@ -57,6 +59,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     removing = verbs.add_parser("remove", help="take a rule back")
     removing.add_argument("id", metavar="ID", help="as `fault list` shows it")
     removing.set_defaults(do=lambda options: ask(options.dir, "fault remove", {"id": options.id}))
+    trace = subjects.add_parser("trace", help="record what programs do")
+    verbs = trace.add_subparsers(dest="verb", required=True, metavar="VERB")
+    starting = verbs.add_parser("start", help="record from now on; the state of the tree comes first")
+    starting.add_argument("file", metavar="FILE", help="the file to write; see fakecgroup trace and fakecgroup replay")
+    add_limit_option(starting)
+    starting.set_defaults(do=lambda options: start_trace(options.dir, options.file, options.trace_limit))
+    stopping = verbs.add_parser("stop", help="end the trace; returns once it is written")
+    stopping.set_defaults(do=lambda options: stop_trace(options.dir))
     enforcing = subjects.add_parser("enforce", help="show or change which limits act on real processes")
     enforcing.add_argument("list", nargs="?", metavar="LIST", type=read_enforced, help=LIST_HELP)
     enforcing.set_defaults(do=_enforce)

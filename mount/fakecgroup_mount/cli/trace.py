@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from fakecgroup.trace.call import Call, line_of
 from fakecgroup.trace.chosen import Wanted
+from fakecgroup.trace.redact import Redactor
 from fakecgroup.trace.strace_line import strace_line
 from fakecgroup.trace.summary import Summary, summary_json, summary_lines
-from fakecgroup.trace.trace_file import TraceError, TraceReader
+from fakecgroup.trace.trace_file import Head, TraceError, TraceReader
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 
@@ -28,8 +31,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         choices=("text", "json", "jsonl"),
-        default="text",
-        help="text: as strace shows calls, and a summary (default); json: one object with both; jsonl: a trace again",
+        help="text: as strace shows calls, and a summary (default); json: one object with both; jsonl: a trace again "
+        "(default with --redact)",
+    )
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="replace names of cgroups, commands and attributes, and numbers of processes, the same everywhere",
     )
     group = parser.add_argument_group("which calls")
     group.add_argument("--path", action="append", default=[], metavar="GLOB", help="of files such as '*/memory.*'")
@@ -48,59 +56,90 @@ def run(options: argparse.Namespace) -> int:
         frozenset(one for word in options.op for one in word.split(",")),
         options.errors,
     )
+    output = options.output or ("jsonl" if options.redact else "text")
     try:
-        with open_reader(options.file) as reader:
-            _print(options, reader, wanted)
+        with open_reader(options.file, twice=options.redact) as reader:
+            calls: Iterable[Call] = reader
+            if options.redact:
+                redactor = Redactor()
+                redactor.learn(reader)
+                reader.rewind()
+                calls = redactor.redact(reader)
+            printed = _print_jsonl if output == "jsonl" else _print_json if output == "json" else _print_text
+            printed(reader.head, calls, wanted, options.summary)
+            if reader.cut_off:
+                print(f"fakecgroup trace: {reader.name}: its last line is cut off and left out", file=sys.stderr)
     except TraceError as error:
         print(f"fakecgroup trace: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _print(options: argparse.Namespace, reader: TraceReader, wanted: Wanted) -> None:
-    summary = Summary(reader.head)
-    kept: list[Call] = []
-    if options.output == "jsonl":
-        print(line_of(reader.head.as_call()), end="")
-    for call in reader:
-        if options.output == "jsonl":
-            if call.is_note or wanted.has(call):
-                print(line_of(call), end="")
-            continue
-        summary.feed(call, wanted=wanted.has(call))
-        if options.summary or not wanted.has(call) or call.op in _QUIET_NOTES or call.more.get("assumed"):
-            continue
-        if options.output == "text":
+def _print_jsonl(head: Head, calls: Iterable[Call], wanted: Wanted, short: bool) -> None:
+    print(line_of(head.as_call()), end="")
+    for call in calls:
+        if call.is_note or wanted.has(call):
+            print(line_of(call), end="")
+
+
+def _print_text(head: Head, calls: Iterable[Call], wanted: Wanted, short: bool) -> None:
+    summary = Summary(head)
+    for call in calls:
+        shows = wanted.has(call)
+        summary.feed(call, wanted=shows)
+        if shows and not short and _is_shown(call):
             print(strace_line(call))
-        else:
-            kept.append(call)
-    if reader.cut_off:
-        print(f"fakecgroup trace: {reader.name}: its last line is cut off and left out", file=sys.stderr)
-    if options.output == "json":
-        found = {
-            "version": 1,
-            "trace": reader.head.as_call().result,
-            "calls": [json.loads(line_of(one)) for one in kept],
-        }
-        print(json.dumps({**found, "summary": summary_json(summary)}, indent=2))
-    elif options.output == "text":
-        lines = summary_lines(summary)
-        print("\n".join(lines if options.summary else ["", *lines]))
+    lines = summary_lines(summary)
+    print("\n".join(lines if short else ["", *lines]))
+
+
+def _print_json(head: Head, calls: Iterable[Call], wanted: Wanted, short: bool) -> None:
+    summary = Summary(head)
+    kept: list[Any] = []
+    for call in calls:
+        shows = wanted.has(call)
+        summary.feed(call, wanted=shows)
+        if shows and not short and _is_shown(call):
+            kept.append(json.loads(line_of(call)))
+    found = {"version": 1, "trace": head.as_call().result, "calls": kept, "summary": summary_json(summary)}
+    print(json.dumps(found, indent=2))
+
+
+def _is_shown(call: Call) -> bool:
+    return call.op not in _QUIET_NOTES and not call.more.get("assumed")
 
 
 @contextmanager
-def open_reader(name: str) -> Iterator[TraceReader]:
-    """A trace's file; - is standard input. Raises MountError, TraceError."""
+def open_reader(name: str, *, twice: bool = False) -> Iterator[TraceReader]:
+    """A trace's file; - is standard input. `twice`: it will be read again. Raises MountError, TraceError."""
+    with open_input(name) as file:
+        if twice and not file.seekable():
+            with TemporaryFile() as copy:
+                copyfileobj(file, copy)
+                copy.seek(0)
+                yield TraceReader(copy, called(name))
+        else:
+            yield TraceReader(file, called(name))
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[IO[bytes]]:
+    """A file; - is standard input. Raises MountError."""
     file: IO[bytes]
     try:
         file = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise MountError(f"{shown(name)}: {error.strerror}") from None
     try:
-        yield TraceReader(file, "standard input" if name == "-" else shown(name))
+        yield file
     finally:
         if name != "-":
             file.close()
+
+
+def called(name: str) -> str:
+    """What a file is called in messages."""
+    return "standard input" if name == "-" else shown(name)
 
 
 def _pid(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fakecgroup_mount.control import enforced, faults, snapshots, workloads
+from fakecgroup_mount.control import enforced, faults, snapshots, traces, workloads
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 
 Command = Callable[[ControlledTree, Asked], dict[str, object]]
@@ -30,4 +30,7 @@ COMMANDS: Mapping[str, Command] = {
     "fault remove": faults.remove,
     "enforce": enforced.enforce,
     "snapshot": snapshots.take,
+    "trace start": traces.start,
+    "trace stop": traces.stop,
+    "trace state": traces.state,
 }

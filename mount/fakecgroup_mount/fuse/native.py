@@ -34,7 +34,6 @@ from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Nodes
 from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Handler, Requests
-from fakecgroup_mount.fuse.traced_requests import TracedRequests
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
@@ -45,6 +44,7 @@ from fakecgroup_mount.record.recorder import Recorder
 
 if TYPE_CHECKING:
     from fakecgroup.faults.faults import Firing
+    from fakecgroup_mount.fuse.traced_requests import TracedRequests
 
 log = logging.getLogger(__name__)
 
@@ -201,6 +201,8 @@ class Session:
             self._traced.close()
             self._traced = None
         if recorder is not None:
+            from fakecgroup_mount.fuse.traced_requests import TracedRequests  # takes a while to load
+
             adopt = self._kernel.membership.adopt_forked
 
             def meet(who: Who, told: dict[str, Any]) -> None:
@@ -209,7 +211,13 @@ class Session:
 
             callers = Callers(self._processes.privileges, meet)
             self._traced = TracedRequests(
-                recorder, callers, self._buffer, self._nodes, self._kernel.root, self._processes.find
+                recorder,
+                callers,
+                self._buffer,
+                self._nodes,
+                self._kernel.root,
+                self._processes.find,
+                self._requests.files,
             )
         self._use_handlers()
 

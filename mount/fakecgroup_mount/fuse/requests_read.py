@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from errno import ENOSYS, errorcode
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from fakecgroup.trace import words
 from fakecgroup.trace.call import Call
 from fakecgroup_mount.control.directory import CONTROL_XATTR
 from fakecgroup_mount.fuse import wire
-from fakecgroup_mount.record.callers import Who, text_of
+from fakecgroup_mount.record.callers import Who
 from fakecgroup_mount.record.order import Order, Slot
 
 _OUT = wire.OUT_SIZE
@@ -28,32 +27,61 @@ _WHOLE = Struct("=I")
 _ERROR = Struct("=i")
 _LSEEK = Struct("=QQI")  # fh offset whence
 _COPY = Struct("=QqQQqQ")  # fh_in off_in nodeid_out fh_out off_out len
+_LENGTH_BEFORE = 8  # bytes from its length to the name of a directory's entry
 _NS = 1_000_000_000
 _THREADS = 1000  # with lookups that are held back
 _CAPABILITY = "security.capability"  # the module asks for it by itself
+_TOP = (".", "")
+_OPENS = (wire.OPEN, wire.OPENDIR)
+_RELEASES = (wire.RELEASE, wire.RELEASEDIR)
 _OWN_XATTRS = CONTROL_XATTR.rpartition(".")[0] + "."
 
 
-class _Told(NamedTuple):
-    """What a request says of the call: its name, data, answer, and what else matters."""
-
-    op: str
-    more: dict[str, Any]
-    data: bytes | None = None
-    result: Any = 0
-    name: str | None = None
-    """Of the entry in the node's directory that the call is about; None: about the node itself."""
-    to: str | None = None
-    """Of the entry in the other node's directory."""
+_Told = tuple[str, dict[str, Any], "bytes | None", Any, "str | None", "str | None"]
+"""What a request says of the call: its name, what else matters, data, answer, and two names: of the entry in the node's
+directory that the call is about, or None where it is the node itself, and of the entry in the other node's directory.
+"""
 
 
-class _Lookup(NamedTuple):
+def _told(
+    op: str, more: dict[str, Any], data: bytes | None = None, result: Any = 0, name: str | None = None,
+    to: str | None = None,
+) -> _Told:  # fmt: skip
+    return op, more, data, result, name, to
+
+
+class _Lookup(Slot):
     """A lookup that is held back. `found` is the node, 0 for none."""
 
-    slot: Slot
-    parent: int
-    name: str
-    found: int
+    __slots__ = ("_about", "found", "name", "parent")
+
+    def __init__(self, when: int, parent: int, name: bytes, found: int, about: tuple[Who, bytes, str, int]) -> None:
+        self.when = when
+        self.open = self.kept = True
+        self.parent = parent
+        self.name = name
+        self.found = found
+        self._about = about
+
+    def call(self) -> Call:
+        who, name, path, code = self._about
+        told = _told("lookup" if code else "stat", {}, name=os.fsdecode(self.name))
+        return _call(self.when, who, name, path, "", told, code)
+
+
+class _Listing(Slot):
+    """A list whose parts are read one after another. `number` are the entries so far."""
+
+    __slots__ = ("_first", "number")
+
+    def __init__(self, when: int, first: Call) -> None:
+        super().__init__(when)
+        self.number = first.result
+        self._first = first
+
+    def call(self) -> Call:
+        more = {key: value for key, value in self._first.more.items() if key != "offset"}
+        return self._first._replace(result=self.number, more=more)
 
 
 class RequestsRead:
@@ -61,7 +89,7 @@ class RequestsRead:
 
     def __init__(self) -> None:
         self._lookups: dict[int, list[_Lookup]] = {}  # by thread
-        self._listings: dict[int, Slot] = {}  # by handle, until its end is read
+        self._listings: dict[int, _Listing] = {}  # by handle, until its end is read
         self._openers: dict[int, tuple[Who, bytes]] = {}  # by handle
 
     def read(
@@ -83,16 +111,18 @@ class RequestsRead:
         told = _READERS[opcode](request, b"" if code else reply) if opcode in _READERS else None
         if told is None:
             return
-        self._use(who.tid, node_id, told, request)
-        if opcode in (wire.RELEASE, wire.RELEASEDIR):  # nobody knows who closes a file last
-            who, name = self._openers.pop(told.more["handle"], (who, name))
-            self._close_listing(told.more["handle"])
-        elif opcode in (wire.OPEN, wire.OPENDIR) and not code:
-            self._openers[told.result] = who, name
+        if who.tid in self._lookups:
+            self._use(self._lookups.pop(who.tid), node_id, told, request)
+        if opcode in _RELEASES:  # nobody knows who closes a file last
+            handle = told[1]["handle"]
+            who, name = self._openers.pop(handle, (who, name))
+            self._close_listing(handle)
+        elif opcode in _OPENS and not code:
+            self._openers[told[3]] = who, name
         if not alive:
-            told.more["removed"] = True
+            told[1]["removed"] = True
         if more is not None:
-            told.more.update(more)
+            told[1].update(more)
         call = _call(when, who, name, path, other, told, code)
         if opcode == wire.READDIR and not code:
             self._list(order, when, call)
@@ -103,70 +133,67 @@ class RequestsRead:
         self, order: Order, when: int, who: Who, name: bytes, parent: int, path: str, request: bytes, reply: bytes,
         code: int,
     ) -> None:  # fmt: skip
-        entry = _name(request)
-        told = _Told("lookup" if code else "stat", {}, name=entry)
         found = 0 if code else _NUMBER.unpack_from(reply, _OUT)[0]
-        earlier = [held for held in self._lookups.get(who.tid, ()) if held.slot.open]
+        slot = _Lookup(when, parent, request[:-1], found, (who, name, path, code))
+        order.hold(slot)
+        earlier = self._lookups.get(who.tid)
+        if earlier is None:
+            self._lookups[who.tid] = [slot]
+            if len(self._lookups) > _THREADS:
+                self._lookups = {tid: held for tid, held in self._lookups.items() if held[-1].open}
+            return
         for held in reversed(earlier):  # the path of this one led through it
-            if held.found == parent:
-                held.slot.drop()
+            if held.found == parent and held.open:
+                held.drop()
                 break
-        slot = order.add(when, _call(when, who, name, path, "", told, code), is_open=True)
-        self._lookups[who.tid] = [*earlier, _Lookup(slot, parent, entry, found)]
-        if len(self._lookups) > _THREADS:
-            self._lookups = {tid: held for tid, held in self._lookups.items() if any(one.slot.open for one in held)}
+        earlier[:] = [held for held in earlier if held.open]
+        earlier.append(slot)
 
-    def _use(self, tid: int, node_id: int, told: _Told, request: bytes) -> None:
+    def _use(self, held_back: list[_Lookup], node_id: int, told: _Told, request: bytes) -> None:
         """Drops the lookups that belong to a request. Those before it were calls of their own."""
-        other = _NUMBER.unpack_from(request)[0] if told.to is not None else 0
-        entries = ((node_id, told.name), (other, told.to))
-        for held in self._lookups.pop(tid, ()):
+        name, to = told[4:]
+        other = _NUMBER.unpack_from(request)[0] if to is not None else 0
+        entries = [(at, os.fsencode(entry)) for at, entry in ((node_id, name), (other, to)) if entry]
+        for held in held_back:
             if held.found in (node_id, other or node_id) or (held.parent, held.name) in entries:
-                held.slot.drop()
+                held.drop()
             else:
-                held.slot.open = False
+                held.open = False
 
     def _list(self, order: Order, when: int, call: Call) -> None:
         """One call for all parts of a list."""
         handle, number = call.more["handle"], call.result
-        slot = self._listings.get(handle)
-        if call.more["offset"] == 0 or slot is None or slot.call is None or not slot.open:
+        listing = self._listings.get(handle)
+        if call.more["offset"] == 0 or listing is None or not listing.open:
             self._close_listing(handle)
-            more = {key: value for key, value in call.more.items() if key != "offset"}
-            slot = self._listings[handle] = order.add(when, replace(call, more=more), is_open=True)
+            listing = self._listings[handle] = _Listing(when, call)
+            order.hold(listing)
         else:
-            slot.call = replace(slot.call, result=slot.call.result + number)
+            listing.number += number
         if not number:
             self._close_listing(handle)
 
     def _close_listing(self, handle: int) -> None:
-        slot = self._listings.pop(handle, None)
-        if slot is not None:
-            slot.open = False
+        listing = self._listings.pop(handle, None)
+        if listing is not None:
+            listing.open = False
 
 
 def _call(when: int, who: Who, name: bytes, path: str, other: str, told: _Told, code: int) -> Call:
-    more = {**who.more, **told.more}
-    path = path if told.name is None else _joined(path, told.name)
-    if told.op == "link":
-        path, more["to"] = other, path
-    elif told.to is not None:
-        more["to"] = _joined(other, told.to)
-    return Call(
-        when / _NS,
-        who.tgid,
-        text_of(name),
-        told.op,
-        path,
-        told.data,
-        errorcode.get(code, f"E{code}") if code else None,
-        None if code else told.result,
-        more,
-    )
-
-
-def _joined(directory: str, name: str) -> str:
-    return name if directory in (".", "") else f"{directory}/{name}"
+    op, more, data, result, entry, to = told
+    if who.more:
+        more = {**who.more, **more}
+    if entry is not None:
+        path = entry if path in _TOP else f"{path}/{entry}"
+    if to is not None:
+        to = to if other in _TOP else f"{other}/{to}"
+        if op == "link":
+            path, to = other, path
+        more["to"] = to
+    error = None
+    if code:
+        error, result = errorcode.get(code) or f"E{code}", None
+    return Call(when / _NS, who.tgid, who.text(name), op, path, data, error, result, more)
 
 
 def _name(data: bytes) -> str:
@@ -187,7 +214,7 @@ def _mode(mode: int) -> str:
 
 def _getattr(request: bytes, reply: bytes) -> _Told:
     flags, _, handle = wire.GETATTR_IN.unpack_from(request)
-    return _Told("stat", {"handle": handle} if flags & wire.GETATTR_FH else {})
+    return _told("stat", {"handle": handle} if flags & wire.GETATTR_FH else {})
 
 
 def _setattr(request: bytes, reply: bytes) -> _Told:
@@ -196,60 +223,60 @@ def _setattr(request: bytes, reply: bytes) -> _Told:
     if valid & wire.FATTR_SIZE:
         if valid & wire.FATTR_FH:
             more["handle"] = handle
-        return _Told("truncate", {**more, "size": size})
+        return _told("truncate", {**more, "size": size})
     if valid & (wire.FATTR_UID | wire.FATTR_GID) or not valid & ~wire.FATTR_KILL_SUIDGID:
         more["uid"] = uid if valid & wire.FATTR_UID else -1
         more["gid"] = gid if valid & wire.FATTR_GID else -1
-        return _Told("chown", more)
+        return _told("chown", more)
     if valid & wire.FATTR_MODE:
-        return _Told("chmod", {"mode": _mode(mode)})
-    return _Told("utimens", {
+        return _told("chmod", {"mode": _mode(mode)})
+    return _told("utimens", {
         "atime": "now" if valid & wire.FATTR_ATIME_NOW else atime if valid & wire.FATTR_ATIME else "omit",
         "mtime": "now" if valid & wire.FATTR_MTIME_NOW else mtime if valid & wire.FATTR_MTIME else "omit",
     })  # fmt: skip
 
 
 def _readlink(request: bytes, reply: bytes) -> _Told:
-    return _Told("readlink", {}, reply[_OUT:], len(reply) - _OUT)
+    return _told("readlink", {}, reply[_OUT:], len(reply) - _OUT)
 
 
 def _symlink(request: bytes, reply: bytes) -> _Told:
     name, target = _two_names(request)
-    return _Told("symlink", {}, os.fsencode(target), name=name)
+    return _told("symlink", {}, os.fsencode(target), name=name)
 
 
 def _mknod(request: bytes, reply: bytes) -> _Told:
     mode, device, _, _ = wire.MKNOD_IN.unpack_from(request)
-    return _Told("mknod", {"mode": f"{mode:07o}", "device": device}, name=_name(request[wire.MKNOD_IN.size :]))
+    return _told("mknod", {"mode": f"{mode:07o}", "device": device}, name=_name(request[wire.MKNOD_IN.size :]))
 
 
 def _mkdir(request: bytes, reply: bytes) -> _Told:
     mode, _ = wire.MKDIR_IN.unpack_from(request)
-    return _Told("mkdir", {"mode": _mode(mode)}, name=_name(request[wire.MKDIR_IN.size :]))
+    return _told("mkdir", {"mode": _mode(mode)}, name=_name(request[wire.MKDIR_IN.size :]))
 
 
 def _unlink(request: bytes, reply: bytes) -> _Told:
-    return _Told("unlink", {}, name=_name(request))
+    return _told("unlink", {}, name=_name(request))
 
 
 def _rmdir(request: bytes, reply: bytes) -> _Told:
-    return _Told("rmdir", {}, name=_name(request))
+    return _told("rmdir", {}, name=_name(request))
 
 
 def _rename(request: bytes, reply: bytes) -> _Told:
     name, to = _two_names(request[wire.RENAME_IN.size :])
-    return _Told("rename", {}, name=name, to=to)
+    return _told("rename", {}, name=name, to=to)
 
 
 def _rename2(request: bytes, reply: bytes) -> _Told:
     _, flags, _ = wire.RENAME2_IN.unpack_from(request)
     name, to = _two_names(request[wire.RENAME2_IN.size :])
-    return _Told("rename", {"flags": words.RENAME.text(flags)} if flags else {}, name=name, to=to)
+    return _told("rename", {"flags": words.RENAME.text(flags)} if flags else {}, name=name, to=to)
 
 
 def _link(request: bytes, reply: bytes) -> _Told:
     """The node is the directory; the file that is to get another name is the other one."""
-    return _Told("link", {}, name=_name(request[wire.LINK_IN.size :]), to="")
+    return _told("link", {}, name=_name(request[wire.LINK_IN.size :]), to="")
 
 
 def _open(request: bytes, reply: bytes) -> _Told:
@@ -264,23 +291,23 @@ def _opendir(request: bytes, reply: bytes) -> _Told:
 
 def _opened(flags: int, reply: bytes) -> _Told:
     handle = _NUMBER.unpack_from(reply, _OUT)[0] if reply else None
-    return _Told("open", {"flags": words.OPEN.text(flags)}, result=handle)
+    return _told("open", {"flags": words.OPEN.text(flags)}, result=handle)
 
 
 def _create(request: bytes, reply: bytes) -> _Told:
     flags, mode, _, _ = wire.CREATE_IN.unpack_from(request)
     more = {"flags": words.OPEN.text(flags | os.O_CREAT), "mode": _mode(mode)}
-    return _Told("open", more, result=None, name=_name(request[wire.CREATE_IN.size :]))
+    return _told("open", more, result=None, name=_name(request[wire.CREATE_IN.size :]))
 
 
 def _release(request: bytes, reply: bytes) -> _Told:
-    return _Told("close", {"handle": _NUMBER.unpack_from(request)[0]})
+    return _told("close", {"handle": _NUMBER.unpack_from(request)[0]})
 
 
 def _read(request: bytes, reply: bytes) -> _Told:
     handle, offset, size = _DATA.unpack_from(request)
     data = reply[_OUT:]
-    return _Told("read", {"handle": handle, "size": size, "offset": offset}, data if reply else None, len(data))
+    return _told("read", {"handle": handle, "size": size, "offset": offset}, data if reply else None, len(data))
 
 
 def _write(request: bytes, reply: bytes) -> _Told:
@@ -289,42 +316,42 @@ def _write(request: bytes, reply: bytes) -> _Told:
     more = {"handle": handle}
     if offset:
         more["offset"] = offset
-    return _Told("write", more, data, _WHOLE.unpack_from(reply, _OUT)[0] if reply else None)
+    return _told("write", more, data, _WHOLE.unpack_from(reply, _OUT)[0] if reply else None)
 
 
 def _readdir(request: bytes, reply: bytes) -> _Told:
     handle, offset, _ = _DATA.unpack_from(request)
-    return _Told("listdir", {"handle": handle, "offset": offset}, result=_names(reply))
+    return _told("listdir", {"handle": handle, "offset": offset}, result=_names(reply))
 
 
 def _names(reply: bytes) -> int:
     """The number of entries in a part of a list, without . and .."""
-    at, number = _OUT, 0
-    while at + wire.DIRENT.size <= len(reply):
-        _, _, length, _ = wire.DIRENT.unpack_from(reply, at)
-        start = at + wire.DIRENT.size
-        number += reply[start : start + length] not in (b".", b"..")
-        at = start + (length + 7 & ~7)
+    at, number = _OUT + wire.DIRENT.size, 0  # of a name
+    while at <= len(reply):
+        (length,) = _WHOLE.unpack_from(reply, at - _LENGTH_BEFORE)
+        if length > 2 or reply[at : at + length] not in (b".", b".."):
+            number += 1
+        at += (length + 7 & ~7) + wire.DIRENT.size
     return number
 
 
 def _copy_file_range(request: bytes, reply: bytes) -> _Told:
     handle, offset, _, to_handle, _, size = _COPY.unpack_from(request)
     more = {"handle": handle, "offset": offset, "to_handle": to_handle, "size": size}
-    return _Told("copy_file_range", more, result=_WHOLE.unpack_from(reply, _OUT)[0] if reply else None)
+    return _told("copy_file_range", more, result=_WHOLE.unpack_from(reply, _OUT)[0] if reply else None)
 
 
 def _fsync(request: bytes, reply: bytes) -> _Told:
-    return _Told("fsync", {"handle": _NUMBER.unpack_from(request)[0]})
+    return _told("fsync", {"handle": _NUMBER.unpack_from(request)[0]})
 
 
 def _statfs(request: bytes, reply: bytes) -> _Told:
-    return _Told("statfs", {})
+    return _told("statfs", {})
 
 
 def _access(request: bytes, reply: bytes) -> _Told:
     mask, _ = wire.ACCESS_IN.unpack_from(request)
-    return _Told("access", {"mask": words.ACCESS.text(mask)})
+    return _told("access", {"mask": words.ACCESS.text(mask)})
 
 
 def _setxattr(request: bytes, reply: bytes) -> _Told:
@@ -332,7 +359,7 @@ def _setxattr(request: bytes, reply: bytes) -> _Told:
     more = {"name": _name(request[wire.SETXATTR_IN.size : len(request) - size])}
     if flags:
         more["flags"] = words.XATTR.text(flags)
-    return _Told("setxattr", more, request[len(request) - size :])
+    return _told("setxattr", more, request[len(request) - size :])
 
 
 def _getxattr(request: bytes, reply: bytes) -> _Told | None:
@@ -341,13 +368,13 @@ def _getxattr(request: bytes, reply: bytes) -> _Told | None:
     if name == _CAPABILITY or name.startswith(_OWN_XATTRS):
         return None
     length, data = _sized(reply, size)
-    return _Told("getxattr", {"name": name, "size": size}, data, length)
+    return _told("getxattr", {"name": name, "size": size}, data, length)
 
 
 def _listxattr(request: bytes, reply: bytes) -> _Told:
     size, _ = wire.GETXATTR_IN.unpack_from(request)
     length, data = _sized(reply, size)
-    return _Told("listxattr", {"size": size}, data, length)
+    return _told("listxattr", {"size": size}, data, length)
 
 
 def _sized(reply: bytes, size: int) -> tuple[int | None, bytes | None]:
@@ -360,22 +387,22 @@ def _sized(reply: bytes, size: int) -> tuple[int | None, bytes | None]:
 
 
 def _removexattr(request: bytes, reply: bytes) -> _Told:
-    return _Told("removexattr", {"name": _name(request)})
+    return _told("removexattr", {"name": _name(request)})
 
 
 def _poll(request: bytes, reply: bytes) -> _Told:
     handle, _, _, events = wire.POLL_IN.unpack_from(request)
     ready = _WHOLE.unpack_from(reply, _OUT)[0] & events if reply else 0
-    return _Told("poll", {"handle": handle, "events": words.POLL.text(events)}, result=words.POLL.text(ready))
+    return _told("poll", {"handle": handle, "events": words.POLL.text(events)}, result=words.POLL.text(ready))
 
 
 def _lseek(request: bytes, reply: bytes) -> _Told:
     handle, offset, whence = _LSEEK.unpack_from(request)
-    return _Told("lseek", {"handle": handle, "offset": offset, "whence": words.whence_text(whence)}, result=None)
+    return _told("lseek", {"handle": handle, "offset": offset, "whence": words.whence_text(whence)}, result=None)
 
 
 def _ioctl(request: bytes, reply: bytes) -> _Told:
-    return _Told("ioctl", {"handle": _NUMBER.unpack_from(request)[0]}, result=None)
+    return _told("ioctl", {"handle": _NUMBER.unpack_from(request)[0]}, result=None)
 
 
 _READERS: dict[int, Callable[[bytes, bytes], _Told | None]] = {

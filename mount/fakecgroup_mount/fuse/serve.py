@@ -30,7 +30,7 @@ from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
 from fakecgroup_mount.record.options import TraceFile
-from fakecgroup_mount.record.tracing import traced
+from fakecgroup_mount.record.tracing import Tracing, traced
 from fakecgroup_mount.release.agents import ReleaseAgents
 from fakecgroup_mount.workload_options import NO_WORKLOAD, WorkloadOptions
 
@@ -97,13 +97,14 @@ def _serve_native(
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
     time = simulated_part(session, kernel, joined, workload)
+    device = device_at(path) or ""
     injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests) as enforcement,
-        traced(kernel, session.lock, "fakecgroup mount", [session], trace) as tracing,
+        traced(Tracing(kernel, session.lock, "fakecgroup mount", [session], device), trace) as tracing,
         controlled(
             runtime_directory(),
-            device_at(path) or "",
+            device,
             ControlledTree(kernel, time, injection, enforcement, tracing),
         ) as control,
     ):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import EIO
 from struct import Struct
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from fakecgroup import Caller, EventFd, TaskInfo
-from fakecgroup.conformance.normalise import PID_FILES
+from fakecgroup import Caller, EventFd, OpenFile, TaskInfo
+from fakecgroup.base_files.attach import PID_FILES
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.kernfs.inode import Inode
+from fakecgroup.trace import words
+from fakecgroup.trace.assumed import ASSUMED
 from fakecgroup.trace.call import Call
+from fakecgroup.trace.tree_paths import TreePaths
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.nodes import Nodes
 from fakecgroup_mount.fuse.requests_read import RequestsRead
 from fakecgroup_mount.host.shortage import reply_errno
 from fakecgroup_mount.record.callers import Callers, text_of
 from fakecgroup_mount.record.recorder import Recorder
-from fakecgroup_mount.record.tree_paths import TreePaths
 
 if TYPE_CHECKING:
     from fakecgroup.faults.faults import Firing
@@ -42,6 +45,7 @@ class TracedRequests:
     """Takes the requests of one session. It is used with the model's lock held.
 
     `buffer` has the request that is answered. `top` is the tree's root. `find` gives what is known of a task.
+    `files` are the open files by handle.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class TracedRequests:
         nodes: Nodes,
         top: Inode,
         find: Callable[[int], TaskInfo | None],
+        files: Mapping[int, OpenFile],
     ) -> None:
         self._fired: list[str] = []  # what rules of faults did in the present request
         self._recorder = recorder
@@ -61,6 +66,12 @@ class TracedRequests:
         self._nodes = nodes.by_id
         self._paths = TreePaths(top)
         self._read = RequestsRead().read
+        for handle, file in files.items():
+            if file.inode.alive:
+                more = {"flags": words.OPEN.text(file.flags), **ASSUMED}
+                recorder.note(
+                    Call(0.0, file.opener.pid, "", "open", self._paths.of(file.inode), None, None, handle, more)
+                )
 
     def wrap(self, opcode: int, handler: Handler) -> Handler:
         """The handler of an opcode that also takes what it answers."""
@@ -75,7 +86,8 @@ class TracedRequests:
         def answer(unique: int, node_id: int, caller: Caller, size: int) -> bytes | None:
             if recorder.ended:
                 return handler(unique, node_id, caller, size)
-            who, name, caller = watched(caller)
+            now = monotonic_ns()
+            who, name, caller = watched(caller, now)
             if who.ours:
                 return handler(unique, node_id, caller, size)
             node = nodes.get(node_id)  # RELEASE may come when it is forgotten
@@ -103,7 +115,10 @@ class TracedRequests:
                     more = {**(more or {}), "fault": fired.copy()}
                     fired.clear()
                 request = view[_IN:size].tobytes()
-                take(read, size, opcode, who, name, node_id, path, alive, other, request, code or reply, more)
+                take(
+                    now, read, size,
+                    (opcode, who, name, node_id, path, alive, other, request, code or reply, more),
+                )  # fmt: skip
                 if two:
                     paths.forget()
             return reply

@@ -14,23 +14,31 @@ from fakecgroup_mount.host.shortage import may_keep
 _KEPT = 128  # threads whose names are held open
 _COMM = 64  # bytes of a name and its newline; that of a kernel thread is longer than TASK_COMM_LEN
 _MUCH = 8192  # bytes of a status file
+_SOON = 200_000  # ns in which a thread keeps its name: execve(2) takes longer
 
 
 class Who:
     """A thread that calls. `name` has a newline. `ours` is True for threads of the daemon and for its children, which
-    act for others. `parent` and `groups` are those that it had when it was seen first.
+    act for others. `parent` and `groups` are those that it had when it was seen first. `more` is what a trace says of
+    the thread beside its process.
     """
 
-    __slots__ = ("caller", "fd", "gid", "groups", "name", "ours", "parent", "tgid", "tid", "told", "watched")
+    __slots__ = (
+        *("_named", "_text", "caller", "fd", "gid", "groups", "more", "name", "ours", "parent", "tgid", "tid", "told"),
+        *("uid", "watched"),
+    )
 
     def __init__(self, tid: int) -> None:
         status = _status(tid)
         self.tid = tid
         self.tgid = int(status.get(b"Tgid", tid))
         self.parent = int(status.get(b"PPid", 0))
+        self.uid = int(status.get(b"Uid", b"0 0 0 0").split()[3])
         self.gid = int(status.get(b"Gid", b"0 0 0 0").split()[3])
         self.groups = [int(group) for group in status.get(b"Groups", b"").split()]
         self.name = _name(tid)
+        self._named, self._text = b"", ""
+        self.more = {} if self.tid == self.tgid else {"tid": tid}
         self.ours = os.getpid() in (self.tgid, self.parent)
         self.told: tuple[object, ...] = ()
         self.caller: Caller | None = None
@@ -43,10 +51,12 @@ class Who:
         if not may_keep(self.fd):
             self.close()
 
-    @property
-    def more(self) -> dict[str, int]:
-        """What a trace says of the thread beside its process."""
-        return {} if self.tid == self.tgid else {"tid": self.tid}
+    def text(self, name: bytes) -> str:
+        """A name of the thread as text."""
+        if name != self._named:
+            self._named = name
+            self._text = text_of(name)
+        return self._text
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -66,9 +76,25 @@ class Callers:
         self._privileges = privileges
         self._meet = meet
         self._known: dict[int, Who] = {}
+        self._last_caller: Caller | None = None
+        self._last: tuple[Who, bytes, Caller]
+        self._good_until = 0
 
-    def watched(self, caller: Caller) -> tuple[Who, bytes, Caller]:
-        """The thread of a caller, its name now, and the caller for the model, by which its privileges are seen."""
+    def watched(self, caller: Caller, now: int) -> tuple[Who, bytes, Caller]:
+        """The thread of a caller, its name now, and the caller for the model, by which its privileges are seen.
+
+        `now` is in ns.
+        """
+        if caller is self._last_caller and now < self._good_until:
+            return self._last
+        found = self._watched(caller)
+        if not caller.pid:  # the kernel module's own requests stand between those of programs
+            return found
+        self._last, self._last_caller = found, caller
+        self._good_until = now + _SOON
+        return found
+
+    def _watched(self, caller: Caller) -> tuple[Who, bytes, Caller]:
         who, name = self.of(caller.pid)
         if who.caller is not caller:
             self.note(who, caller.uid, caller.gid)
@@ -83,6 +109,8 @@ class Callers:
         """A thread and its name, which is read each time, as execve(2) changes it."""
         who = self._known.get(tid)
         if who is not None:
+            if not tid:
+                return who, who.name
             try:
                 return who, os.pread(who.fd, _COMM, 0)
             except OSError:  # it has ended, and this is another one; or its name is not held open

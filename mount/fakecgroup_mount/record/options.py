@@ -49,20 +49,25 @@ def open_trace(options: argparse.Namespace) -> TraceFile | None:
     return None if options.trace is None else open_file(options.trace, options.trace_limit)
 
 
-def open_file(name: str, limit: int) -> TraceFile:
-    """Makes the file, or empties the one that is there. Raises MountError."""
+def open_file(name: str, limit: int, called: str = "--trace ") -> TraceFile:
+    """Makes the file, or empties the one that is there. Raises MountError, whose text has what it is `called`."""
     try:
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOCTTY, 0o666)
     except OSError as error:
-        raise MountError(f"--trace {shown(name)}: {error.strerror}") from None
+        raise MountError(f"{called}{shown(name)}: {error.strerror}") from None
     return TraceFile(fd, shown(os.path.abspath(name)), limit)
+
+
+def parse_limit(text: str) -> int:
+    """The bytes of a limit such as 256Mi. Raises ValueError."""
+    size = parse_size(text)
+    if size < _LEAST:
+        raise ValueError(f"{text}: a trace has at least {_LEAST} bytes")
+    return size
 
 
 def _limit(text: str) -> int:
     try:
-        size = parse_size(text)
+        return parse_limit(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    if size < _LEAST:
-        raise argparse.ArgumentTypeError(f"{text}: a trace has at least {_LEAST} bytes")
-    return size

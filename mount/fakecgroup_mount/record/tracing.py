@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -10,12 +11,14 @@ from typing import Protocol
 
 from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.trace.assumed import assumed_calls
 from fakecgroup.trace.call import Call
 from fakecgroup.trace.trace_file import head_of
+from fakecgroup.trace.tree_paths import TreePaths
 from fakecgroup_mount.record.callers import parent_of
 from fakecgroup_mount.record.options import TraceFile
 from fakecgroup_mount.record.recorder import Recorder
-from fakecgroup_mount.record.tree_paths import TreePaths
+from fakecgroup_mount.seccomp.process import identity
 
 _REMEMBERED = 10_000  # tasks
 
@@ -28,50 +31,94 @@ class Observed(Protocol):
 
 
 class AlreadyTracedError(Exception):
-    """A trace of the tree is being written."""
+    """A trace of the tree is being written; the text is its file."""
+
+
+class OwnFileError(Exception):
+    """A trace would go into its own tree, where each line would be a call."""
 
 
 class Tracing:
-    """Whether a tree is traced. `lock` is the model's, `source` is what serves it, such as "fakecgroup mount"."""
+    """Whether a tree is traced. `lock` is the model's, `source` is what serves it, such as "fakecgroup mount".
 
-    def __init__(self, kernel: Kernel, lock: threading.Lock, source: str, parts: Sequence[Observed]) -> None:
-        self._parts = list(parts)
-        self._kernel = kernel
+    `device` is the tree's mount ("0:42").
+    """
+
+    def __init__(
+        self, kernel: Kernel, lock: threading.Lock, source: str, parts: Sequence[Observed], device: str
+    ) -> None:
         self.lock = lock
+        self._kernel = kernel
         self._source = source
+        self._parts = list(parts)
+        self._device = device
         self._recorder: Recorder | None = None
+        self._ending: Recorder | None = None
         self._paths = TreePaths(kernel.root)
         self._told: dict[int, str] = {}  # what was noted of a task last, as each hierarchy tells of it
 
     def start(self, fd: int, name: str, limit: int) -> None:
         """Writes a trace to a descriptor, which is closed at its end. The caller holds the lock.
 
-        Raises AlreadyTracedError, and RuntimeError if no thread can be started; then the descriptor stays open.
+        Raises AlreadyTracedError, OwnFileError, and RuntimeError if no thread can be started; then the descriptor stays
+        open.
         """
         if self._recorder is not None and not self._recorder.ended:
-            raise AlreadyTracedError
+            raise AlreadyTracedError(self._recorder.name)
+        if identity(f"/proc/self/fd/{fd}")[0] == _number(self._device):
+            raise OwnFileError
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        recorder = Recorder(fd, name, limit, head_of(self._kernel, self._source, began))
+        head = head_of(self._kernel, self._source, began)
+        recorder = Recorder(fd, name, limit, [head.as_call(), *assumed_calls(self._kernel)])
         recorder.start()
         self._recorder = recorder
+        self._told.clear()
         self._kernel.membership.on_task = self._note_task
         for part in self._parts:
             part.observe(recorder)
 
-    def stop(self) -> Recorder | None:
-        """Takes no more calls. The caller holds the lock, and then calls `Recorder.stop` without it."""
+    def add(self, part: Observed) -> None:
+        """A further part of the tree. The caller holds the lock."""
+        self._parts.append(part)
+        if self._recorder is not None and not self._recorder.ended:
+            part.observe(self._recorder)
+
+    def stop(self) -> str | None:
+        """Takes no more calls, and writes what it has. The caller holds the lock. Returns the file; None for no trace.
+
+        `state` is "ending" until all is written.
+        """
         recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return None
         self._kernel.membership.on_task = None
         for part in self._parts:
             part.observe(None)
-        return recorder
+        if recorder.ended:
+            return None
+        self._ending = recorder
+        recorder.end()
+        return recorder.name
+
+    @property
+    def state(self) -> str:
+        """ "none", "written" or "ending"."""
+        if self._recorder is not None and not self._recorder.ended:
+            return "written"
+        return "ending" if self._ending is not None and not self._ending.ended else "none"
+
+    @property
+    def name(self) -> str:
+        """The file of the trace that is written, or was written last; empty for none."""
+        recorder = self._recorder or self._ending
+        return "" if recorder is None else recorder.name
 
     def close(self) -> None:
-        """Ends the trace, if there is one. The caller does not hold the lock."""
+        """Ends the trace, if there is one, and waits for its end. The caller does not hold the lock."""
         with self.lock:
-            recorder = self.stop()
-        if recorder is not None:
-            recorder.stop()
+            self.stop()
+        if self._ending is not None:
+            self._ending.wait()
 
     def _note_task(self, what: str, tid: int, tgid: int, places: Sequence[Cgroup]) -> None:
         """`Membership.on_task`."""
@@ -100,14 +147,17 @@ class Tracing:
         return True
 
 
+def _number(device: str) -> int:
+    """st_dev of a mount; -1 for no mount."""
+    major, _, minor = device.partition(":")
+    return os.makedev(int(major), int(minor)) if minor else -1
+
+
 @contextmanager
-def traced(
-    kernel: Kernel, lock: threading.Lock, source: str, parts: Sequence[Observed], file: TraceFile | None
-) -> Iterator[Tracing]:
+def traced(tracing: Tracing, file: TraceFile | None) -> Iterator[Tracing]:
     """Writes a trace to a file from the beginning on, if there is one. Raises RuntimeError without a thread for it."""
-    tracing = Tracing(kernel, lock, source, parts)
     if file is not None:
-        with lock:
+        with tracing.lock:
             tracing.start(*file)
     try:
         yield tracing

@@ -62,6 +62,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
 
     Listener._turn                     held by the one thread that takes the next trapped call
      |- Listener._lock                 counts of threads, for a moment
+     |- TracedCalls._lock              who makes trapped calls, for a moment
      '- Session.lock                   tried, never waited for: all trapped calls would wait too
 
     FsmountCalls._lock                 mounts under construction; its holder uses the tree and other file systems
@@ -79,6 +80,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     Session.lock                       the model and the processes (`MountedTree.lock` is the same)
      |- DelayedNotifier._changed       a condition on Session.lock itself
      |- PassingTime._changed           likewise
+     |- TracedCalls._lock              as above
      |- LateReplies._changed           replies that wait for their time, for a moment
      |- Enforcement._changed           wakes the thread that enforces limits, for a moment
      '- MemoryLimits._looking          one look at a cgroup's processes, a precise one takes 8 ms for each GiB

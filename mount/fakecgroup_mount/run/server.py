@@ -22,6 +22,7 @@ from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, trapped
+from fakecgroup_mount.calls.traced_calls import TracedCalls
 from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.control.server import controlled
@@ -37,7 +38,7 @@ from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
 from fakecgroup_mount.record.options import TraceFile
-from fakecgroup_mount.record.tracing import traced
+from fakecgroup_mount.record.tracing import Tracing, traced
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
@@ -138,7 +139,7 @@ def serve(
     injection = injected(session, kernel, faults)
     with (
         enforced(enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
-        traced(kernel, session.lock, "fakecgroup run", [session], trace) as tracing,
+        traced(Tracing(kernel, session.lock, "fakecgroup run", [session], tree.device), trace) as tracing,
         controlled(sockets, tree.device, ControlledTree(kernel, time, injection, enforcement, tracing)) as control,
     ):
         session.tell_control_socket(control)
@@ -150,6 +151,8 @@ def serve(
         served = (files.fuse, files.root, files.device)
         mounted, let_go = MountedTree(session, kernel, tree.device, covers), enforcement.let_go_for_debugger
         answers = handlers(mounted, processes, first, home, served, (joined, time), parts, let_go)
+        with session.lock:
+            tracing.add(TracedCalls(answers, mounted, processes))
         Listener(descriptors[0], answers).start()
         code = program(trapped(parts), REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
@@ -174,18 +177,20 @@ def _await_end(connection: int) -> None:
     """Waits for the end of the front, which closes the connection.
 
     The thread that waits is the only one with the connection in its descriptor table. So it is closed when this process
-    is killed, even if another thread then waits for ever for an answer of the process (`calls.fuse_opener`).
+    is killed, even if another thread then waits for ever for an answer of the process (`calls.fuse_opener`). It stays
+    until the process has ended: then the front kills what is left.
     """
-    alone = threading.Event()
+    alone, over = threading.Event(), threading.Event()
 
     def wait() -> None:
         syscalls.unshare(syscalls.CLONE_FILES)
         alone.set()
         with contextlib.suppress(ConnectionError):
             os.read(connection, 1)  # returns at the end of the connection
+        over.set()
+        threading.Event().wait()
 
-    thread = threading.Thread(target=wait)
-    thread.start()
+    threading.Thread(target=wait, daemon=True).start()
     alone.wait()
     os.close(connection)
-    thread.join()
+    over.wait()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -12,6 +13,8 @@ from fakecgroup import Kill, Workload
 from fakecgroup.simulation.clock import to_ns
 from fakecgroup_mount.control.client import ask_at
 from fakecgroup_mount.control.directory import CONTROL_XATTR
+from fakecgroup_mount.control.tracing_client import start_trace, stop_trace
+from fakecgroup_mount.record.options import DEFAULT_LIMIT, parse_limit
 
 
 class CgroupTree(PosixPath):
@@ -52,6 +55,19 @@ class CgroupTree(PosixPath):
         """The simulated processes that were killed so far, in order."""
         rows = self._ask("workload kills")["kills"]
         return tuple(Kill(time, pid, name, tuple(cgroups)) for time, pid, name, cgroups in rows)
+
+    @contextmanager
+    def trace(self, file: str | Path, *, limit: int | str = DEFAULT_LIMIT) -> Iterator[None]:
+        """Records meanwhile what is done to the tree, as `fakecgroup ctl TREE trace start FILE` does.
+
+        `fakecgroup.trace.files.replay_file` makes the calls again on other kernels. Raises ValueError for a limit that
+        is no size.
+        """
+        start_trace(str(self), str(file), parse_limit(str(limit)))
+        try:
+            yield
+        finally:
+            stop_trace(str(self))
 
     def _below(self, path: str | Path) -> str:
         return path if isinstance(path, str) else str(path.relative_to(self))

@@ -48,7 +48,7 @@ def tree() -> ControlledTree:
     processes = JoinedProcesses(ProcessTable())
     kernel = Kernel(processes=processes)
     time = PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0)
-    tracing = Tracing(kernel, time.lock, "a test", [])
+    tracing = Tracing(kernel, time.lock, "a test", [], "")
     return ControlledTree(kernel, time, Unused(), NothingEnforced(), tracing)
 
 

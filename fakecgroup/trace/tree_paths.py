@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fakecgroup.core.cgroup import Cgroup
-from fakecgroup.core.cgroup_file import CgroupFile
-from fakecgroup.kernfs.inode import Inode, TopDirectory
+from ..core.cgroup import Cgroup
+from ..core.cgroup_file import CgroupFile
+from ..kernfs.inode import Inode, TopDirectory
 
 _KEPT = 20_000  # paths
 
