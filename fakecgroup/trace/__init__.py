@@ -3,6 +3,5 @@
 `call` is one line of a trace, `words` the names of flags in it, `trace_file` reads and writes whole traces. For people,
 `strace_line` shows a call, `chosen` leaves some out, `summary` says who wrote what, `redact` takes names away. `replay`
 plays the calls on a `stage`, a model with the recorded processes, for each kernel; `matrix` shows where they differ.
-`strace` makes a trace of what strace(1) printed on a real node. `assumed` brings a tree to the state in which a trace
-begins. `files.replay_file` is for tests in Python.
+`assumed` brings a tree to the state in which a trace begins. `files.replay_file` is for tests in Python.
 """

@@ -74,7 +74,7 @@ class Call(NamedTuple):
 def line_of(call: Call) -> str:
     """A call as a line of JSON, with its newline."""
     t, pid, comm, op, path, data, errno, result, more = call
-    rest = "".join([f', {_quoted(key)}: {_json(value)}' for key, value in more.items()]) if more else ""
+    rest = "".join([f", {_quoted(key)}: {_json(value)}" for key, value in more.items()]) if more else ""
     return (
         f'{{"t": {t:.6f}, "pid": {pid}, "comm": {_quoted(comm)}, "op": {_quoted(op)}, "path": {_quoted(path)}, '
         f'"data": {"null" if data is None else _json(written_data(data))}, '

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakecgroup.trace.call import Call, line_of
 from fakecgroup.trace.redact import Redactor
-from fakecgroup.trace.replay import Replay
 from fakecgroup.trace.trace_file import TraceReader
 
 from .calls import calls
@@ -83,13 +81,10 @@ def test_processes_keep_their_order_as_kernels_sort_by_it() -> None:
     assert redacted(script).replay("6.1").unreproduced() == []
 
 
+@settings(deadline=None)
 @given(st.lists(calls, max_size=10))
 def test_any_trace_becomes_one_that_can_be_read(made: list[Call]) -> None:
     redactor = Redactor()
     redactor.learn(made)
-    head = Script().head
-    text = "".join(map(line_of, [head.as_call(), *redactor.redact(made)]))
-    reader = TraceReader(io.BytesIO(text.encode()), "t")
-    assert len(list(reader)) == len(made)
-    json.loads(text.splitlines()[0])
-    assert Replay(head, ["v2"], ["6.12"]).played
+    text = "".join(map(line_of, [Script().head.as_call(), *redactor.redact(made)]))
+    assert len(list(TraceReader(io.BytesIO(text.encode()), "t"))) == len(made)
