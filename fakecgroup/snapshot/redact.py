@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..base_files.attach import PID_FILES
 from .content import NO_XATTRS, Attributes, SeenCgroup, SeenFile, SeenHierarchy, SeenProcess, Snapshot
-from .task_lists import PID_FILES
 
 #: Words that names keep: they say what something is, not whose.
 KNOWN = frozenset(
