@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from cgroup_engine.errors import EngineError
@@ -31,6 +30,7 @@ from .child import answer, started
 from .columns import mounting, scripts_environment
 from .errors import BenchmarkError, UnavailableError
 from .planning import pod_list
+from .spread import spread
 
 _OWN = "/sys/fs/cgroup"
 _MOST_CONTAINERS = 2  # of a pod
@@ -151,17 +151,13 @@ def _figures(rounds: Sequence[dict[str, Any]], calls: dict[str, int] | None) -> 
     for phase, beside in _BESIDE.items():
         pairs = [(each["seconds"][phase], each["seconds"][beside]) for each in rounds]
         result[phase] = {
-            "seconds": _spread([ours for ours, _ in pairs]),
-            "bare_seconds": _spread([bare for _, bare in pairs]),
-            "ratio": _spread([ours / bare for ours, bare in pairs]),
+            "seconds": spread([ours for ours, _ in pairs]),
+            "bare_seconds": spread([bare for _, bare in pairs]),
+            "ratio": spread([ours / bare for ours, bare in pairs]),
             "calls": None if calls is None else {"apply": calls[phase], "bare": calls[beside],
                                                  "ratio": round(calls[phase] / calls[beside], 3)},
         }  # fmt: skip
     return result
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
 
 
 def table(result: dict[str, Any]) -> str:

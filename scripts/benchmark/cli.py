@@ -13,26 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import (
-    applying,
-    enforcing,
-    idling,
-    interruption,
-    memory,
-    operations,
-    planning,
-    procs,
-    report,
-    running,
-    simulating,
-    starting,
-    tracing,
-    waking,
-)
+from . import interruption, operations, report
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
+from .measurements import MEASUREMENTS, Measurement, positive
 from .operations import OPERATIONS, Workload
 
+_OTHERS = "\n\n".join(one.text for one in MEASUREMENTS)
 _EPILOG = f"""\
 Columns, as far as this machine has what they need:
   null    a FUSE file system in C (libfuse 3, low-level, one thread) that does nothing: the others are compared with it
@@ -58,48 +45,7 @@ better than a few long ones: judge by the median, and by how it repeats, as one 
    "operations": {{OPERATION: {{COLUMN: {{"us", "per_second", "ratio"}}}}}}}}
 ratio is null without the null column; client_us is the client's empty loop.
 
---pods N,... measures something else: cgroup-engine plan -o json of so many pods in one call, beside only parsing the
-same file with PyYAML's C loader. A ratio is CPU time divided by that of parsing in the same round.
-
---memory N,... measures the peak memory of cgroup-engine plan, status and explain, with so many pods as kubectl get pods
--A -o json and -o yaml write them. A ratio is that memory divided by that of json.load of the JSON file, both without
-what Python takes to start.
-
---apply N measures cgroup-engine apply of N pods, from looking at the root to the last value read back: the first time,
-beside a bare loop of the mkdirs and of open, write and close that are needed; and a second time, which changes nothing,
-beside the listing of the same directories and open, read and close of the same files. On the fake, v1 and v2, and as
-root on this machine's own v1. A ratio is CPU time (with the daemon's) or system calls (with strace) divided by those of
-the loop.
-
---start measures the start of commands: cgroup-engine --help, a plan of three pods, and fakecgroup --help, beside Python
-that imports PyYAML and argparse. A ratio is CPU time divided by that of the latter in the same round.
-
---wakes N measures from the kill of a cgroup's last process until poll(2) on cgroup.events, or inotify(7), tells of it:
-on the fake, and as root in this machine's own cgroup2. A ratio is the median time divided by the machine's.
-
---run measures fakecgroup run: until `true` has run under it, beside a bare user and mount namespace and a kernel that
-scripts/oracle boots; and the time by the clock of a compile job under it, without the
-start, beside the same job without it.
-
---idle N measures what the daemon spends in ten seconds (or --seconds) in which nothing happens: with no process in its
-cgroups, and with N that sleep. The ratio is its CPU time divided by that of a bare loop that reads their clocks once a
-second.
-
---enforce N measures limits on N real processes: the CPU time of a daemon that enforces them, in ten seconds (or
---seconds) in which the processes sleep and in which they are busy, beside a daemon that enforces nothing; and a compile
-job in a limited cgroup under fakecgroup run, beside the same job where nothing is enforced (not with --seconds).
-
---procs N,... measures a cgroup with so many processes: a read of cgroup.procs, from open to close, beside one of
-cgroup.stat (a ratio is how many of the first are done while one of the second is); and 5,000 forks (50 times --ops),
-one after the other, in a cgroup and outside (a ratio is time inside divided by time outside). The same in a cgroup of
-this machine.
-
---simulate measures how fast virtual time passes for the simulated processes of 110 pods: seconds of virtual time in a
-second of CPU time, for phases of 10 s to 40 s, for cycles of work and sleep of 200 ms, and for processes that sleep;
-and the CPU time that a virtual second takes with 10, 100 and 1,000 cgroups.
-
---trace N measures N calls on a tree that is traced to a file, the writing thread's work included, beside as many on one
-that is not. A ratio is time divided by time in the same round.
+{_OTHERS}
 
 Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left behind.
 """
@@ -117,28 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     interruption.watch()
     try:
-        if options.apply:
-            result, table = _apply(options), applying.table
-        elif options.wakes:
-            result, table = _wakes(options), waking.table
-        elif options.run:
-            result, table = _run(options), running.table
-        elif options.start:
-            result, table = _start(options), starting.table
-        elif options.procs:
-            result, table = _procs(options), procs.table
-        elif options.memory:
-            result, table = _memory(options), memory.table
-        elif options.idle:
-            result, table = _idle(options), idling.table
-        elif options.enforce:
-            result, table = _enforce(options), enforcing.table
-        elif options.trace:
-            result, table = _trace(options), tracing.table
-        elif options.simulate:
-            result, table = _simulate(options), simulating.table
-        else:
-            result, table = (_bench(options), report.table) if not options.pods else (_plan(options), planning.table)
+        other = next((one for one in MEASUREMENTS if one.asked(options)), None)
+        result = _bench(options) if other is None else _measured(other, options)
+        table = report.table if other is None else other.table
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -158,43 +85,26 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--ops", type=_positive, default=100, metavar="N", help="operations in one go (default 100)")
+    parser.add_argument("--ops", type=positive, default=100, metavar="N", help="operations in one go (default 100)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
         "--rounds",
-        type=_positive,
+        type=positive,
         metavar="N",
-        help="rounds (default 41; with --pods, --simulate, --enforce and --trace 5, --apply and --procs 3, --run 11, "
-        "--start 21)",
+        help=f"rounds (default 41; {', '.join(f'--{one.name} {one.rounds}' for one in MEASUREMENTS if one.rounds)})",
     )
     length.add_argument("--seconds", type=float, metavar="S", help="as many rounds as begin in S seconds, at least one")
     parser.add_argument("--only", type=_names(OPERATIONS), default=list(OPERATIONS), metavar="OPERATION,...")
     parser.add_argument("--columns", type=_names(COLUMNS), default=list(COLUMNS), metavar="COLUMN,...")
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--pods", type=_counts, metavar="N,...", help="cgroup-engine plan of so many pods instead")
-    other.add_argument("--memory", type=_counts, metavar="N,...", help="the engine's peak memory for N pods instead")
-    other.add_argument("--apply", type=_positive, metavar="N", help="cgroup-engine apply of N pods instead")
-    other.add_argument("--wakes", type=_positive, metavar="N", help="N wakes by the end of a process instead")
-    other.add_argument("--run", action="store_true", help="fakecgroup run: its start, and a job under it, instead")
-    other.add_argument("--start", action="store_true", help="the start of commands instead")
-    other.add_argument("--idle", type=_positive, metavar="N", help="the daemon with N sleeping processes instead")
-    other.add_argument("--enforce", type=_positive, metavar="N", help="limits on N real processes instead")
-    other.add_argument("--simulate", action="store_true", help="simulated processes on virtual time instead")
-    other.add_argument("--trace", type=_positive, metavar="N", help="N calls on a traced tree instead")
-    other.add_argument("--procs", type=_counts, metavar="N,...", help="cgroups with so many processes instead")
+    for one in MEASUREMENTS:
+        if one.takes is None:
+            other.add_argument(f"--{one.name}", action="store_true", help=one.help)
+        else:
+            other.add_argument(f"--{one.name}", type=one.takes, metavar=one.metavar, help=one.help)
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
-    return int(text)
-
-
-def _counts(text: str) -> list[int]:
-    return [_positive(word) for word in text.split(",")]
 
 
 class _names:  # noqa: N801
@@ -241,66 +151,11 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
     )
 
 
-def _plan(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
+def _measured(one: Measurement, options: argparse.Namespace) -> dict[str, Any]:
+    if one.pinned:
+        _pin(options.cpu)
     with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return planning.measure(options.pods, options.rounds or 5, Path(directory))
-
-
-def _memory(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return memory.measure(options.memory, Path(directory))
-
-
-def _apply(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return applying.measure(options.apply, options.rounds or 3, Path(directory))
-
-
-def _wakes(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return waking.measure(options.wakes, Path(directory))
-
-
-def _run(options: argparse.Namespace) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return running.measure(options.rounds or 11, Path(directory))
-
-
-def _start(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return starting.measure(options.rounds or 21, Path(directory))
-
-
-def _idle(options: argparse.Namespace) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return idling.measure(options.idle, options.seconds or 10, Path(directory))
-
-
-def _enforce(options: argparse.Namespace) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        rounds = 0 if options.seconds else options.rounds or 5
-        return enforcing.measure(options.enforce, options.seconds or 10, rounds, Path(directory))
-
-
-def _simulate(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    return simulating.measure(options.rounds or 5)
-
-
-def _trace(options: argparse.Namespace) -> dict[str, Any]:
-    _pin(options.cpu)
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return tracing.measure(options.trace, options.rounds or 5, Path(directory))
-
-
-def _procs(options: argparse.Namespace) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="fcg-bench-") as directory:
-        return procs.measure(options.procs, options.rounds or 3, options.ops, Path(directory))
+        return one.measure(options, options.rounds or one.rounds, Path(directory))
 
 
 def _pin(cpu: int | None) -> int:

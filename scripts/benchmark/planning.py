@@ -11,11 +11,11 @@ import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from . import interruption
 from .errors import BenchmarkError
+from .spread import spread
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
 _PLAN = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -39,9 +39,9 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
             interruption.check()
         result[str(count)] = {
             "bytes": file.stat().st_size,
-            "parse_seconds": _spread([parse for parse, _ in times]),
-            "plan_seconds": _spread([plan for _, plan in times]),
-            "ratio": _spread([plan / parse for parse, plan in times]),
+            "parse_seconds": spread([parse for parse, _ in times]),
+            "plan_seconds": spread([plan for _, plan in times]),
+            "ratio": spread([plan / parse for parse, plan in times]),
         }
     return {"run": {"rounds": rounds}, "pods": result}
 
@@ -70,10 +70,6 @@ def table(result: dict[str, Any]) -> str:
         )
     lines += ["", f"{result['run']['rounds']} rounds; CPU time of whole processes"]
     return "\n".join(lines)
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
 
 
 def _cpu_seconds(program: str, arguments: Sequence[str]) -> float:

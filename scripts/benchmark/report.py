@@ -8,6 +8,7 @@ from typing import Any
 
 from .columns import NULL
 from .operations import NOTHING, OPERATIONS, Times
+from .spread import spread
 
 
 def document(
@@ -20,7 +21,7 @@ def document(
     return {
         "run": run,
         "columns": {
-            name: {"what": what, "entries": entries, "client_us": _spread(times[NOTHING, name])}
+            name: {"what": what, "entries": entries, "client_us": spread(times[NOTHING, name], 2)}
             for name, (what, entries) in columns.items()
         },
         "missing": missing,
@@ -32,16 +33,8 @@ def document(
 
 def _figures(times: Times, operation: str, name: str) -> dict[str, Any]:
     here, null = times[operation, name], times.get((operation, NULL))
-    ratios = None if null is None else _spread([there / mine for there, mine in zip(null, here, strict=True)], 3)
-    return {"us": _spread(here), "per_second": round(1e6 / median(here)), "ratio": ratios}
-
-
-def _spread(values: Sequence[float], digits: int = 2) -> dict[str, float]:
-    return {
-        "min": round(min(values), digits),
-        "median": round(median(values), digits),
-        "max": round(max(values), digits),
-    }
+    ratios = None if null is None else spread([there / mine for there, mine in zip(null, here, strict=True)], 3)
+    return {"us": spread(here, 2), "per_second": round(1e6 / median(here)), "ratio": ratios}
 
 
 def table(result: dict[str, Any]) -> str:

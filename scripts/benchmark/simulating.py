@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 from fakecgroup import Kernel, Workload
 
 from . import interruption
+from .spread import spread
 
 _PODS = 110
 _CPUS = 64
@@ -86,10 +86,6 @@ def _seconds(kernel: Kernel, virtual: float) -> float:
     return max(1e-6, time.process_time() - begin)
 
 
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"min": round(min(values), 1), "median": round(median(values), 1), "max": round(max(values), 1)}
-
-
 def measure(rounds: int) -> dict[str, Any]:
     """For each shape the ratio of virtual to CPU time, and µs of CPU time per virtual second for trees that grow."""
     kernels = {name: _node(_PODS, workload, cpus) for name, (workload, cpus, _) in SHAPES.items()}
@@ -109,8 +105,8 @@ def measure(rounds: int) -> dict[str, Any]:
             costs[cgroups].append(_seconds(kernel, 100) / 100 * 1e6)
     return {
         "run": {"rounds": rounds, "pods": _PODS, "cgroups": 3 * _PODS + 3, "processes": 2 * _PODS},
-        "ratio": {name: {"cpus": SHAPES[name][1], **_spread(values)} for name, values in ratios.items()},
-        "us_per_second": {str(cgroups): _spread(values) for cgroups, values in costs.items()},
+        "ratio": {name: {"cpus": SHAPES[name][1], **spread(values, 1)} for name, values in ratios.items()},
+        "us_per_second": {str(cgroups): spread(values, 1) for cgroups, values in costs.items()},
     }
 
 

@@ -9,12 +9,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from . import interruption
 from .errors import BenchmarkError
 from .planning import NODE, empty_root, pod_list
+from .spread import spread
 
 BARE = "python -c 'import yaml, argparse'"
 _PODS = 3
@@ -47,8 +47,8 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         "run": {"rounds": rounds},
         "starts": {
             name: {
-                "cpu_ms": _spread(found),
-                "ratio": _spread([here / bare for here, bare in zip(found, times[BARE], strict=True)]),
+                "cpu_ms": spread(found),
+                "ratio": spread([here / bare for here, bare in zip(found, times[BARE], strict=True)]),
             }
             for name, found in times.items()
         },
@@ -66,10 +66,6 @@ def table(result: dict[str, Any]) -> str:
             f"({ratio['min']:.2f}–{ratio['max']:.2f})"
         )
     return "\n".join([*lines, "", f"{result['run']['rounds']} rounds; CPU time of whole processes"])
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
 
 
 def _cpu_ms(command: Sequence[str]) -> float:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from . import interruption, measured_cgroup
 from .columns import Bench, Column, mounting
 from .errors import BenchmarkError
 from .operations import OPERATIONS
+from .spread import spread
 
 _OPTIONS = (
     *("--layout", measured_cgroup.LAYOUT, "--kernel", measured_cgroup.KERNEL),
@@ -69,14 +69,10 @@ def _tree(bench: Bench, name: str, options: tuple[str, ...]) -> Iterator[Column]
 
 def _figures(found: list[tuple[float, float]]) -> dict[str, Any]:
     return {
-        "plain_us": _spread([plain for plain, _ in found]),
-        "traced_us": _spread([traced for _, traced in found]),
-        "ratio": _spread([traced / plain for plain, traced in found]),
+        "plain_us": spread([plain for plain, _ in found]),
+        "traced_us": spread([traced for _, traced in found]),
+        "ratio": spread([traced / plain for plain, traced in found]),
     }
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
 
 
 def table(result: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 from . import interruption
 from .columns import host_root, native
 from .errors import BenchmarkError, UnavailableError
+from .spread import spread
 
 WAYS = ("poll", "inotify")
 _REST = 0.015  # seconds
@@ -112,12 +113,8 @@ def measure(count: int, directory: Path) -> dict[str, Any]:
     for name, figures in trees.items():
         for way in WAYS:
             ratio = median(times[name, way]) / median(times["host", way]) if "host" in trees else None
-            figures[way] = {"ms": _spread(times[name, way]), "ratio": None if ratio is None else round(ratio, 3)}
+            figures[way] = {"ms": spread(times[name, way]), "ratio": None if ratio is None else round(ratio, 3)}
     return {"run": {"wakes": count}, "trees": trees, "missing": missing}
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"min": round(min(values), 3), "median": round(median(values), 3), "max": round(max(values), 3)}
 
 
 def table(result: dict[str, Any]) -> str:

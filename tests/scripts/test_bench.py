@@ -171,3 +171,13 @@ def test_virtual_time_is_measured_beside_the_cpu_time_that_it_takes(tmp_path: Pa
     assert list(result["ratio"]) == ["phases", "phases, crowded", "cycles", "cycles, crowded", "idle"]
     assert list(result["us_per_second"]) == ["10", "100", "1000"]
     assert all(figures["median"] > 0 for figures in result["ratio"].values())
+
+
+def test_a_cluster_is_looked_at_beside_reading_its_dump(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--fleet", "2", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert (result["run"]["nodes"], result["run"]["pods"]) == (2, 60)
+    assert list(result["ways"]) == ["json.load", "--workers 1", "--workers 2"]
+    assert result["ways"]["json.load"]["ratio"]["median"] == 1
+    assert all(way["pods_per_second"] > 0 < way["peak_mib"] for way in result["ways"].values())
