@@ -527,10 +527,14 @@ class Kernel:
             return
         for tid in known.tids():
             if known.of(tid).stranded(self.cpus.online):
-                known.set(tid, affinities.rescued(known.of(tid), self._cpuset_of(tid), self.cpus))
+                known.set(tid, affinities.rescued(known.of(tid), self.cpuset_of(tid), self.cpus))
 
-    def _cpuset_of(self, tid: int) -> Cpuset | None:
-        found = (hierarchy.cgroup_of(tid).effective_css("cpuset") for hierarchy in self.hierarchies)
+    def cpuset_of(self, tid: int) -> Cpuset | None:
+        """The cpuset of a task; None if there is no such task, or no cpuset controller."""
+        task = self.processes.find(tid)
+        if task is None:
+            return None
+        found = (hierarchy.place_of(tid, task.tgid).effective_css("cpuset") for hierarchy in self.hierarchies)
         return next((css for css in found if isinstance(css, Cpuset)), None)
 
     def affinity(self, tid: int) -> int:
@@ -554,7 +558,7 @@ class Kernel:
         affinities.require_right(task, self.processes.privileges(tid), caller)
         known = self.membership.affinities
         if known is not None:
-            asked = affinities.asked(known.of(tid), mask, self._cpuset_of(tid), self.cpus, self.personality)
+            asked = affinities.asked(known.of(tid), mask, self.cpuset_of(tid), self.cpus, self.personality)
             known.set(tid, asked)
 
     # -- time ---------------------------------------------------------------------------------------

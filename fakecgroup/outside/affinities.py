@@ -64,23 +64,19 @@ def rescued(now: Affinity, cpuset: Cpuset | None, cpus: OnlineCpus) -> Affinity:
     return Affinity(cpus.possible)
 
 
-def wanted(mask: int, allowed: int, online: int) -> int:
-    """What sched_setaffinity(2) keeps of a mask, for a task whose cpuset has the CPUs `allowed`. Raises EINVAL."""
-    if not mask & allowed & online:
-        raise refuse(EINVAL)
-    return mask & online
+def stand_ins(cpus: int, real: Sequence[int], *, same_machine: bool) -> list[int]:
+    """The CPU of the machine below that each CPU of a machine with so many runs on.
+
+    CPU n is the n-th of `real`, counted around. If the two are the `same_machine` a CPU stands for itself if it can.
+    """
+    return [cpu if same_machine and cpu in real else real[cpu % len(real)] for cpu in range(cpus)]
 
 
-def shown(told: int | None, allowed: int) -> int:
-    """The CPUs that a task may use, which has asked for `told`; None: it has asked for none."""
-    return (told or 0) & allowed or allowed
+def mapped(mask: int, below: Sequence[int]) -> frozenset[int]:
+    """The CPUs of the machine below for those of a mask; `below` is of `stand_ins`."""
+    return frozenset(below[cpu] for cpu in numbers_of(mask))
 
 
-def mapped(mask: int, real: Sequence[int]) -> set[int]:
-    """The CPUs of the machine below, which has `real`, for those of a mask. CPU n is the n-th of them, modulo all."""
-    return {real[cpu % len(real)] for cpu in numbers_of(mask)}
-
-
-def mapped_back(found: Collection[int], real: Sequence[int], cpus: int) -> int:
-    """The CPUs of a machine with so many that lead to the CPUs `found` of the machine below."""
-    return sum(1 << cpu for cpu in range(cpus) if real[cpu % len(real)] in found)
+def mapped_back(found: Collection[int], below: Sequence[int]) -> int:
+    """The CPUs that run on the CPUs `found` of the machine below."""
+    return sum(1 << cpu for cpu, real in enumerate(below) if real in found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..machine.machine import MAX_NUMNODES, Machine
+from ..machine.online_cpus import OnlineCpus
 from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, node_of_cpu, numbers_of
 
 _CPU_LINE = re.compile(rb"cpu(\d+) (.*)")
@@ -17,21 +18,22 @@ _TICKS = 100  # of /proc/stat, in a second (USER_HZ)
 _FIELD = re.compile(rb"^([^\t:]+)(\t*: ?)(.*)$")
 
 
-def cpuinfo(real: bytes, machine: Machine) -> bytes:
-    """/proc/cpuinfo: a block for each CPU. Each NUMA node is a package, whose cores have one thread."""
+def cpuinfo(real: bytes, machine: Machine, online: OnlineCpus) -> bytes:
+    """/proc/cpuinfo: a block for each CPU that is online. Each NUMA node is a package, whose cores have one thread."""
     first, *others = real.split(b"\n\n")
     tail = others[-1] if others and not others[-1].startswith(b"processor") else b""
     lines = [_FIELD.match(line) for line in first.splitlines()]
+    packages = [cpus_of_node(machine, node) for node in range(machine.numa_nodes)]
+    counts = [sum(cpu in online for cpu in package) for package in packages]
     blocks = []
-    for cpu in range(machine.cpus):
+    for cpu in numbers_of(online.online):
         node = node_of_cpu(machine, cpu)
-        cpus = cpus_of_node(machine, node)
         numbers = {
             b"processor": cpu,
             b"physical id": node,
-            b"siblings": len(cpus),
-            b"core id": cpu - cpus.start,
-            b"cpu cores": len(cpus),
+            b"siblings": counts[node],
+            b"core id": cpu - packages[node].start,
+            b"cpu cores": counts[node],
             b"apicid": cpu,
             b"initial apicid": cpu,
         }
@@ -42,8 +44,8 @@ def cpuinfo(real: bytes, machine: Machine) -> bytes:
     return b"".join(blocks) + tail
 
 
-def stat(real: bytes, machine: Machine, uptime: float) -> bytes:
-    """/proc/stat: the times of each CPU, and their sum. `uptime` is seconds since the boot."""
+def stat(real: bytes, machine: Machine, online: OnlineCpus, uptime: float) -> bytes:
+    """/proc/stat: the sum of all CPUs' times, and those of each that is online. `uptime` is seconds since the boot."""
     lines = real.splitlines(keepends=True)
     found = {int(match[1]): list(map(int, match[2].split())) for match in map(_CPU_LINE.match, lines) if match}
     width = len(next(iter(found.values()), [0] * 10))
@@ -51,7 +53,8 @@ def stat(real: bytes, machine: Machine, uptime: float) -> bytes:
     always_idle[_IDLE] = int(uptime * _TICKS)
     times = [found.get(cpu, always_idle) for cpu in range(machine.cpus)]
     total = [sum(column) for column in zip(*times, strict=True)]
-    made = [b"cpu  " + _numbers(total)] + [b"cpu%d " % cpu + _numbers(of) for cpu, of in enumerate(times)]
+    made = [b"cpu  " + _numbers(total)]
+    made += [b"cpu%d " % cpu + _numbers(times[cpu]) for cpu in numbers_of(online.online)]
     return b"".join(made + [line for line in lines if not line.startswith(b"cpu")])
 
 

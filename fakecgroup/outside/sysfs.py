@@ -7,18 +7,20 @@ programs read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..machine.machine import Machine
+from ..machine.online_cpus import OnlineCpus
 from ..machine.personality import Personality
-from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, memory_of_node, node_of_cpu
+from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, memory_of_node, numbers_of
 from .memory_fields import node_meminfo_fields
 
 _KIB = 1024
 _HUGE_PAGE = 2 << 20  # the size that meminfo counts
 _NEAR, _FAR = 10, 20  # distances between NUMA nodes (LOCAL_DISTANCE, REMOTE_DISTANCE)
 _OF_FIRST_CPU, _OF_FIRST_NODE = "cpu0/", "node0/"
+_OF_ONLINE = re.compile(r"(topology|cache)/|cpu_capacity$")  # what a CPU has only while it is online
 _LINKS = re.compile(r"(node|cpu|memory)\d+|firmware_node|subsystem|driver")
 
 
@@ -39,66 +41,90 @@ Directory = Mapping[str, File | Link]
 """What a directory and those in it hold, by paths such as "cpu0/online"."""
 
 
-def cpu_directory(real: Directory, machine: Machine, personality: Personality) -> dict[str, File | Link]:
+class _Sharing(NamedTuple):
+    """Some CPUs as a list and as a mask."""
+
+    list: str
+    map: str
+
+    @classmethod
+    def of(cls, machine: Machine, cpus: Sequence[int]) -> _Sharing:
+        return cls(cpu_list(list(cpus)) + "\n", _mask(machine, cpus) + "\n")
+
+
+def cpu_directory(
+    real: Directory, machine: Machine, personality: Personality, cpus: OnlineCpus
+) -> dict[str, File | Link]:
     """/sys/devices/system/cpu (drivers/base/cpu.c, topology.c, cacheinfo.c)."""
-    every = cpu_list(range(machine.cpus))
+    every, online, offline = (cpu_list(numbers_of(mask)) for mask in (cpus.possible, cpus.online, cpus.offline))
     made = {path: entry for path, entry in real.items() if not re.match(r"cpu\d+/", path)}
     kernel_max = max(255 if personality.has("NR_CPUS_256") else 8191, machine.cpus - 1)
-    lists = {"online": every, "present": every, "possible": every, "offline": "", "isolated": "", "nohz_full": ""}
+    lists = {"online": online, "present": every, "possible": every, "offline": offline}
+    lists |= {"isolated": "", "nohz_full": ""}
     for name, text in {**lists, "kernel_max": str(kernel_max), "smt/active": "0"}.items():
         if name in made or name in ("online", "present", "possible"):
             made[name] = File(text + "\n")
     of_first = {path.removeprefix(_OF_FIRST_CPU): entry for path, entry in real.items() if path.startswith("cpu0/")}
     same = {path: entry for path, entry in of_first.items() if not _LINKS.match(path)}
-    for cpu in range(machine.cpus):
-        node = node_of_cpu(machine, cpu)
-        for path, entry in same.items():
-            made[f"cpu{cpu}/{path}"] = entry
-        if cpu:  # the first CPU cannot be taken offline
-            made[f"cpu{cpu}/online"] = File("1\n", 0o644)
-        for path, text in _topology(machine, cpu, node):
-            if path in same or path in ("topology/core_id", "topology/physical_package_id"):
-                made[f"cpu{cpu}/{path}"] = File(text + "\n")
-        for path in same:
-            if re.fullmatch(r"cache/index\d+/shared_cpu_(map|list)", path):
-                made[f"cpu{cpu}/{path}"] = _shared(same, path, machine, cpu, node)
-        made[f"cpu{cpu}/node{node}"] = Link(f"../../node/node{node}")
-        made[f"cpu{cpu}/subsystem"] = Link("../../../../bus/cpu")
+    left_offline = {path: entry for path, entry in same.items() if not _OF_ONLINE.match(path)}
+    for node in range(machine.numa_nodes):
+        package = cpus_of_node(machine, node)
+        together = _Sharing.of(machine, [cpu for cpu in package if cpu in cpus])
+        for cpu in package:
+            for path, entry in (same if cpu in cpus else left_offline).items():
+                made[f"cpu{cpu}/{path}"] = entry
+            if cpu:  # the first CPU cannot be taken offline
+                made[f"cpu{cpu}/online"] = File(f"{int(cpu in cpus)}\n", 0o644)
+            if cpu in cpus:
+                ids = {"core_id": cpu - package.start, "physical_package_id": node, "die_id": 0, "cluster_id": cpu}
+                for path, text in _of_package(same, ids, _Sharing.of(machine, [cpu]), together):
+                    made[f"cpu{cpu}/{path}"] = File(text)
+            made[f"cpu{cpu}/node{node}"] = Link(f"../../node/node{node}")
+            made[f"cpu{cpu}/subsystem"] = Link("../../../../bus/cpu")
     return made
 
 
-def _topology(machine: Machine, cpu: int, node: int) -> Iterator[tuple[str, str]]:
-    """The files below cpuN/topology: each NUMA node is a package, whose cores have one thread."""
-    cpus = cpus_of_node(machine, node)
-    for name, number in (("core_id", cpu - cpus.start), ("physical_package_id", node), ("die_id", 0)):
-        yield f"topology/{name}", str(number)
-    yield "topology/cluster_id", str(cpu)
-    for names, sharing in (
-        (("core_cpus", "thread_siblings", "cluster_cpus"), range(cpu, cpu + 1)),
-        (("core_siblings", "die_cpus", "package_cpus"), cpus),
-    ):
+_ALONE = ("core_cpus", "thread_siblings", "cluster_cpus")
+_TOGETHER = ("core_siblings", "die_cpus", "package_cpus")
+
+
+def _of_package(
+    same: Directory, ids: Mapping[str, int], alone: _Sharing, together: _Sharing
+) -> Iterator[tuple[str, str]]:
+    """The files below cpuN/topology and cpuN/cache that tell CPUs apart, of those that the first one has.
+
+    Each NUMA node is a package, whose cores have one thread. A cache is shared by a package if the first CPU's is
+    shared at all.
+    """
+    for name, number in ids.items():
+        if f"topology/{name}" in same or name in ("core_id", "physical_package_id"):
+            yield f"topology/{name}", f"{number}\n"
+    for names, sharing in ((_ALONE, alone), (_TOGETHER, together)):
         for name in names:
-            yield f"topology/{name}", _mask(machine, sharing)
-            yield f"topology/{name}_list", cpu_list(sharing)
+            if f"topology/{name}" in same:
+                yield f"topology/{name}", sharing.map
+            if f"topology/{name}_list" in same:
+                yield f"topology/{name}_list", sharing.list
+    for path, theirs in same.items():
+        if re.fullmatch(r"cache/index\d+/shared_cpu_list", path) and isinstance(theirs, File):
+            sharing = alone if theirs.text.strip().isdigit() else together
+            yield path, sharing.list
+            if path.removesuffix("list") + "map" in same:
+                yield path.removesuffix("list") + "map", sharing.map
 
 
-def _shared(same: Directory, path: str, machine: Machine, cpu: int, node: int) -> File:
-    """The CPUs that share a cache: those of a package if the first CPU's is shared, else it alone."""
-    theirs = same[path.rpartition("/")[0] + "/shared_cpu_list"]
-    is_shared = isinstance(theirs, File) and not theirs.text.strip().isdigit()
-    cpus = cpus_of_node(machine, node) if is_shared else range(cpu, cpu + 1)
-    return File((cpu_list(cpus) if path.endswith("list") else _mask(machine, cpus)) + "\n")
-
-
-def _mask(machine: Machine, cpus: range) -> str:
+def _mask(machine: Machine, cpus: Sequence[int]) -> str:
     return cpu_mask(sum(1 << cpu for cpu in cpus), machine.cpus)
 
 
-def node_directory(real: Directory, machine: Machine, personality: Personality) -> dict[str, File | Link]:
-    """/sys/devices/system/node (drivers/base/node.c)."""
+def node_directory(
+    real: Directory, machine: Machine, personality: Personality, cpus: OnlineCpus
+) -> dict[str, File | Link]:
+    """/sys/devices/system/node (drivers/base/node.c). Lists have the CPUs that are online, links are for all."""
     nodes = range(machine.numa_nodes)
+    online = {node: [cpu for cpu in cpus_of_node(machine, node) if cpu in cpus] for node in nodes}
     made = {path: entry for path, entry in real.items() if not re.match(r"node\d+/", path)}
-    with_cpus = [node for node in nodes if cpus_of_node(machine, node)]
+    with_cpus = [node for node in nodes if online[node]]
     for name in ("online", "possible", "has_memory", "has_normal_memory"):
         made[name] = File(cpu_list(nodes) + "\n")
     made["has_cpu"] = File(cpu_list(with_cpus) + "\n")
@@ -106,11 +132,10 @@ def node_directory(real: Directory, machine: Machine, personality: Personality) 
     same = {path: entry for path, entry in of_first.items() if not _LINKS.match(path)}
     same = {path: entry for path, entry in same.items() if not path.startswith("hugepages/")}
     for node in nodes:
-        cpus = cpus_of_node(machine, node)
         for path, entry in same.items():
             made[f"node{node}/{path}"] = _without_counts(path, entry)
-        made[f"node{node}/cpulist"] = File(cpu_list(cpus) + "\n")
-        made[f"node{node}/cpumap"] = File(_mask(machine, cpus) + "\n")
+        made[f"node{node}/cpulist"] = File(cpu_list(online[node]) + "\n")
+        made[f"node{node}/cpumap"] = File(_mask(machine, online[node]) + "\n")
         made[f"node{node}/distance"] = File(" ".join(str(_NEAR if node == to else _FAR) for to in nodes) + "\n")
         made[f"node{node}/meminfo"] = File(_meminfo(node_meminfo_fields(personality), machine, node))
         for size in machine.huge_pages:
@@ -118,7 +143,7 @@ def node_directory(real: Directory, machine: Machine, personality: Personality) 
             for name, number in (("nr", share), ("free", share), ("surplus", 0)):
                 mode = 0o644 if name == "nr" else 0o444
                 made[f"node{node}/hugepages/{_label(size)}/{name}_hugepages"] = File(f"{number}\n", mode)
-        for cpu in cpus:
+        for cpu in cpus_of_node(machine, node):
             made[f"node{node}/cpu{cpu}"] = Link(f"../../cpu/cpu{cpu}")
     return made
 

@@ -46,6 +46,9 @@ class Affinity(NamedTuple):
 class Affinities(Protocol):
     """Keeps the affinity of each task."""
 
+    whole_root: bool
+    """Whether all tasks of the root are told of a change there; else those alone whose affinity was set."""
+
     def tids(self) -> Collection[int]:
         """The tasks whose affinity was set."""
 
@@ -59,6 +62,7 @@ class Affinities(Protocol):
 class AffinityTable:
     """The affinities of tasks that exist in a table only. A task that was never told of has the CPUs `all_cpus`."""
 
+    whole_root = True
     _known: dict[Tid, Affinity]
 
     def __init__(self, all_cpus: int) -> None:

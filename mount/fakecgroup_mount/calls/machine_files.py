@@ -33,14 +33,14 @@ class MachineFiles:
         self._personality = tree.kernel.personality
         self._used = used
         self._affinities = affinities
+        self._cpus = tree.kernel.cpus
         self._real_cpus = real_cpus
         self.texts: dict[bytes, Callable[[], bytes]] = {}
         """What makes the text of each file, by its name in /proc, that programs keep open and read again."""
         self.once: dict[bytes, Callable[[], bytes]] = {}
         """The same for files whose text stays as it is."""
         if "cpus" in parts:
-            self.texts |= {b"stat": self._stat, b"uptime": self._uptime}
-            self.once |= {b"cpuinfo": self._cpuinfo}
+            self.texts |= {b"stat": self._stat, b"uptime": self._uptime, b"cpuinfo": self._cpuinfo}
         if "memory" in parts:
             self.texts |= {b"meminfo": self._meminfo, b"vmstat": self._vmstat}
             self.once |= {b"swaps": self._swaps}
@@ -53,14 +53,14 @@ class MachineFiles:
 
     def status(self, pid: int, real: bytes) -> bytes:
         """/proc/PID/status; `real` is the machine's text. Raises OSError."""
-        return cpu_texts.status(real, self._machine, self._affinities.shown(pid), self._affinities.mems(pid))
+        return cpu_texts.status(real, self._machine, self._affinities.affinity(pid).mask, self._affinities.mems(pid))
 
     def _cpuinfo(self) -> bytes:
-        return cpu_texts.cpuinfo((_PROC / "cpuinfo").read_bytes(), self._machine)
+        return cpu_texts.cpuinfo((_PROC / "cpuinfo").read_bytes(), self._machine, self._cpus)
 
     def _stat(self) -> bytes:
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        return cpu_texts.stat((_PROC / "stat").read_bytes(), self._machine, since)
+        return cpu_texts.stat((_PROC / "stat").read_bytes(), self._machine, self._cpus, since)
 
     def _uptime(self) -> bytes:
         return cpu_texts.uptime((_PROC / "uptime").read_bytes(), self._machine, self._real_cpus)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from errno import EACCES, ENOENT, ENOTDIR
 
 from fakecgroup.outside.sysfs import Directory
@@ -70,12 +70,12 @@ def _mask(mount: Mount, directory: int, file: int) -> None:
         os.close(place)
 
 
-def masked(device: str, table: Sequence[Mount]) -> set[int]:
+def masked(devices: Collection[str], table: Sequence[Mount]) -> set[int]:
     """The numbers of the masks in a table of mounts, and of the mounts that they hide.
 
-    `device` is that of the masks' file system ("0:42").
+    `devices` are those of the masks' file systems ("0:42").
     """
-    masks = {mount.number for mount in table if mount.device == device}
+    masks = {mount.number for mount in table if mount.device in devices}
     below = {(mount.parent, mount.point) for mount in table if mount.number in masks}
     more = found = {mount.number for mount in table if (mount.number, mount.point) in below}
     while more:

@@ -19,9 +19,11 @@ Places = tuple[Cgroup, ...]
 
 
 class MountedTree:
-    """`device` is that of the tree's mount ("0:42"), `masks` that of the masks over the machine's own cgroups."""
+    """`device` is that of the tree's mount ("0:42"), `masks` are those of what covers the machine's own cgroups and
+    parts of sysfs.
+    """
 
-    def __init__(self, session: Session, kernel: Kernel, device: str, masks: str) -> None:
+    def __init__(self, session: Session, kernel: Kernel, device: str, masks: frozenset[str]) -> None:
         self.kernel = kernel
         self.masks = masks
         self.device = device.encode()

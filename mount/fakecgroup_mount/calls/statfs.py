@@ -24,7 +24,7 @@ class StatfsCalls:
         self._tree = tree
         self._vfs = vfs
         self._mounts = mounts
-        self._covers = os.makedev(*map(int, tree.masks.split(":"))) if tree.masks else -1
+        self._covers = {os.makedev(*map(int, device.split(":"))) for device in tree.masks}
 
     def statfs(self, call: Call) -> Answer:
         """The kernel itself answers for files of other file systems, and where there is no file."""
@@ -68,7 +68,7 @@ class StatfsCalls:
 
     def _is_cover(self, path: str) -> bool:
         """Whether what is at a path of the daemon's is a cover over a part of sysfs. Raises OSError."""
-        return identity(path)[0] == self._covers and not os.readlink(path).startswith(CGROUP_ROOT)
+        return identity(path)[0] in self._covers and not os.readlink(path).startswith(CGROUP_ROOT)
 
     def _type(self, path: str) -> int:
         """The type of the file system that the tree's kernel has at a path of the daemon's (f_type)."""

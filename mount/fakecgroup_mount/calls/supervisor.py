@@ -35,8 +35,8 @@ from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.stat import StatCalls
 from fakecgroup_mount.calls.statfs import StatfsCalls
 from fakecgroup_mount.calls.sysinfo import SysinfoCall
-from fakecgroup_mount.calls.told_affinities import ToldAffinities, real_cpus
 from fakecgroup_mount.calls.unshare import UnshareCall
+from fakecgroup_mount.host.affinities import HostAffinities
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.seccomp.listener import Handler, later
@@ -51,20 +51,20 @@ def handlers(
     files: tuple[int, int, str],
     simulated: tuple[JoinedProcesses, PassingTime],
     parts: frozenset[str],
+    known: HostAffinities,
     let_go_for_debugger: Callable[[int], None],
 ) -> dict[int, Handler]:
     """The handler of each trapped system call, by its number on this processor.
 
     `first` is the process that becomes the command, `home` its mount namespace. `files` are the first arguments of
-    `MountinfoFiles`, `simulated` has the tree's simulated processes and their time. `parts` of the stated machine
-    differ from the real one. `let_go_for_debugger` lets a process go on that is held for a limit.
+    `MountinfoFiles`, `simulated` has the tree's simulated processes and their time. `parts` of the stated machine are
+    shown; the affinities of threads are `known`. `let_go_for_debugger` lets a process go on that is held for a limit.
     """
     namespaces = CgroupNamespaces(tree, first)
     tree.use_namespaces(namespaces.root_to_delegate)
     limits = PrlimitCalls(tree, processes, first)
     proc = ProcFiles(tree, namespaces, limits)
-    told = ToldAffinities(real_cpus(tree.kernel.machine, parts), tree.kernel.machine.cpus)
-    affinities = SchedAffinityCalls(tree, told)
+    affinities = SchedAffinityCalls(tree, processes, known)
     simulated_files = SimulatedFiles(tree, *simulated, first)
     stats = StatCalls(simulated_files, first)
     access = AccessCalls(simulated_files)
@@ -83,7 +83,7 @@ def handlers(
     statfs = StatfsCalls(tree, tree.kernel.vfs, mountinfo)
     child_marks = ChildMarks(tree, processes)
     forks = ForkCalls(tree, namespaces, processes, child_marks)
-    exits = ExitCalls(tree, processes, told.hand_down)
+    exits = ExitCalls(tree, processes, known.hand_down)
     mounts = MountCalls(tree, namespaces, copy_mount_namespace(home))
     fsmounts = FsmountCalls(mounts)
     decides_at_once: dict[str, Handler] = {

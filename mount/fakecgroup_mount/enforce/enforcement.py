@@ -155,10 +155,13 @@ class Enforcement:
 
     def _begin(self, name: str) -> _Limits:
         from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
+        from fakecgroup_mount.enforce.cpuset_limits import CpusetLimits
         from fakecgroup_mount.enforce.memory_limits import MemoryLimits
 
         if name == "memory":
             return MemoryLimits(self._kernel, self._processes, self._lock, self._spared)
+        if name == "cpuset":
+            return CpusetLimits(self._kernel, self._processes, self._lock, self._spared)
         self._cpu = CpuLimits(self._kernel, self._processes, self._lock, self._spared)
         return self._cpu
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-ENFORCEABLE = ("memory", "cpu")
+ENFORCEABLE = ("memory", "cpu", "cpuset")
 """The controllers whose limits can act on real processes."""
 LIST_HELP = f"all, none, or of {', '.join(ENFORCEABLE)} with commas between them"
 
@@ -18,7 +18,8 @@ def add_enforce_option(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help=f"limits that act on real processes: all, none (default), or of {', '.join(ENFORCEABLE)}; memory: over "
         "memory.max the OOM killer's choice gets SIGKILL; cpu: over cpu.max processes wait for the next period, and "
-        "busy groups share the CPUs by cpu.weight",
+        "busy groups share the CPUs by cpu.weight; "
+        "cpuset: processes run on the CPUs of their cpuset",
     )
 
 

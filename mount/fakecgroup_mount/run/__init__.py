@@ -46,6 +46,7 @@ Of the server alone:
     fuse_opener._serve         opens those two files, with a table of files of its own
     detached_mounts._made_in   enters a mount namespace for one call
     server._await_end          waits for the end of the front
+    server.serve               `SysfsDirectory.serve`: answers the FUSE requests for the stated CPUs and nodes in sysfs
 
 Of the daemon behind a mount alone:
 
@@ -72,7 +73,6 @@ A thread may take a lock only while it holds no other, or one above it in the sa
     ForkCalls._counting                one count of the tasks at a time
      '- Session.lock
 
-    ToldAffinities._lock               what threads asked for, for a moment
     BpfCall._lock                      device programs; its holder uses the tree
     FuseOpener._turn                   its holder waits for MountinfoFiles.serve, which takes CgroupNamespaces._lock
     ChildMarks._changed                children that are waited for; a waiter holds no lock
@@ -83,6 +83,7 @@ A thread may take a lock only while it holds no other, or one above it in the sa
      |- TracedCalls._lock              as above
      |- LateReplies._changed           replies that wait for their time, for a moment
      |- Enforcement._changed           wakes the thread that enforces limits, for a moment
+     |- HostAffinities._lock           what threads may use, for a moment
      '- MemoryLimits._looking          one look at a cgroup's processes, a precise one takes 8 ms for each GiB
 
 Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a thread with `Session.lock` must not

@@ -11,14 +11,14 @@ from fakecgroup import Kernel
 from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
-from fakecgroup_mount.calls.told_affinities import real_cpus
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
+from fakecgroup_mount.host.affinities import real_cpus
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.record.options import add_trace_options, open_trace
 from fakecgroup_mount.run import front
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
-from fakecgroup_mount.run.shown_machine import directories, shown_machine
+from fakecgroup_mount.run.shown_machine import SeenMachine, directories, shown_machine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
@@ -62,13 +62,13 @@ def run(options: argparse.Namespace) -> int:
     os.environ[VARIABLE] = options.layout
     parts = shown.parts | {WORKLOAD} if workload.scenario is not None or kernel.lives else shown.parts
     hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
-    cpus = frozenset(real_cpus(kernel.machine, shown.parts))
-    covers = directories(shown, kernel.machine, kernel.personality)
+    cpus = frozenset(real_cpus(kernel.machine.cpus, pinned=shown.cpus))
+    sysfs = directories(shown, kernel.machine, kernel.personality)
     return front.run(
-        lambda mask: Sandbox(hierarchies, code, command, mask, covers, cpus),
+        lambda mask: Sandbox(hierarchies, code, command, mask, sysfs.fixed, tuple(sysfs.live), cpus),
         lambda processes: make_kernel(options, processes),
         workload,
-        parts,
+        SeenMachine(parts, sysfs.live),
         options.enforce,
         faults,
         open_trace(options),

@@ -21,6 +21,7 @@ from fakecgroup_mount.run import server
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
 from fakecgroup_mount.run.sandbox import LISTENER, Sandbox, enter
+from fakecgroup_mount.run.shown_machine import THIS_MACHINE, SeenMachine
 from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
@@ -40,15 +41,15 @@ def run(
     make_sandbox: Callable[[frozenset[int]], Sandbox],
     make_kernel: Callable[[Processes], Kernel],
     workload: WorkloadOptions,
-    parts: frozenset[str] = frozenset(),
+    seen: SeenMachine = THIS_MACHINE,
     enforce: frozenset[str] = frozenset(),
     faults: FaultOptions = NO_FAULTS,
     trace: TraceFile | None = None,
 ) -> int:
     """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
-    Processes that the command has left running are killed. `enforce` are controllers whose limits act on processes,
-    `faults` are rules that make requests fail, `trace` is a file for what is done.
+    The command sees the machine `seen`. Processes that it has left running are killed. `enforce` are controllers whose
+    limits act on processes, `faults` are rules that make requests fail, `trace` is a file for what is done.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -63,7 +64,7 @@ def run(
                     front=front_pid,
                     frozen=frozen,
                     workload=workload,
-                    parts=parts,
+                    seen=seen,
                     enforce=enforce,
                     faults=faults,
                     trace=trace,

@@ -10,6 +10,7 @@ import fcntl
 import os
 import shlex
 import stat
+from collections.abc import Collection
 from typing import NoReturn
 
 from fakecgroup_mount.calls.masked_cgroups import masked
@@ -22,10 +23,10 @@ _LEADS_ON = ("[fanotify]", "[fscontext]", "[io_uring]")  # anonymous inodes thro
 _KEPT = os.O_PATH | os.O_DIRECTORY | os.O_NONBLOCK  # flags that a directory keeps
 
 
-def check(covers: str) -> None:
+def check(covers: Collection[str]) -> None:
     """Opens inherited directories again. Raises MountError for a file that leads to the machine's cgroups.
 
-    `covers` is the device of the covers over them.
+    `covers` are the devices of the covers over them.
     """
     _check_directory(covers)
     for fd in sorted(map(int, os.listdir("/proc/self/fd"))):
@@ -37,7 +38,7 @@ def check(covers: str) -> None:
             _check_file(fd)
 
 
-def _check_directory(covers: str) -> None:
+def _check_directory(covers: Collection[str]) -> None:
     here = os.open(".", os.O_PATH | os.O_CLOEXEC)
     try:
         table = list(mounts())

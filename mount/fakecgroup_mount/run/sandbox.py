@@ -28,7 +28,7 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
-MOUNTED = Struct("=I16s")  # the message with /dev/fuse and a root directory: our pid, the device ("0:42")
+MOUNTED = Struct("=16s")  # the message with /dev/fuse and a root directory: the device ("0:42")
 OUTER = Struct("=I")  # the message with the outer namespaces: our pid
 LISTENER = b"l"  # the message with the listener and our namespaces
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as in shells
@@ -59,6 +59,8 @@ class Sandbox(NamedTuple):
     """The signals that the command starts with blocked."""
     covers: Mapping[str, Directory] = {}
     """What the command sees at these paths instead of what is there."""
+    served: tuple[str, ...] = ()
+    """Directories that the server serves, instead of what is there."""
     cpus: frozenset[int] = frozenset()
     """The CPUs that the command runs on; empty for those that the front has."""
 
@@ -72,7 +74,8 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
         from front  its ids are mapped
         to server   OUTER with the outer namespaces: there are inner ones
         from server the ids of the inner user namespace are mapped
-        to server   MOUNTED with /dev/fuse and the root, for each file system; the tree's is the last
+        to server   MOUNTED with /dev/fuse and the root, for each file system: those of `served` directories, at last
+                    the tree's
         to server   "+" with the listener
         to front    LISTENER with the listener and the inner namespaces
         from server the command may start
@@ -110,9 +113,12 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     try:
         syscalls.mount(None, "/", None, _MS_REC | _MS_SLAVE)
         mask(CGROUP_ROOT, sandbox.covers)
+        served = [_make_fuse(path, os.geteuid(), os.getegid(), "default_permissions") for path in sandbox.served]
         _go_below(server)
+        for made in served:
+            _hand_over(made, server)
         _end_with(parent)
-        inherited_files.check(device_at(CGROUP_ROOT) or "")
+        inherited_files.check({device_at(CGROUP_ROOT) or "", *(made.device for made in served)})
         _mount(sandbox.hierarchies, server)
     except OSError as error:
         if isinstance(error, ConnectionError) or explained(error):
@@ -207,15 +213,32 @@ def _mount_files(server: socket.socket) -> None:
     syscalls.unmount(CGROUP_ROOT)
 
 
-def _mount_fuse(path: str, server: socket.socket) -> None:
-    """Mounts a FUSE file system at `path` and sends the server its /dev/fuse and its root."""
+class _Fuse(NamedTuple):
+    """A FUSE file system that is mounted: /dev/fuse, its root, its device ("0:42")."""
+
+    fuse: int
+    root: int
+    device: str
+
+
+def _make_fuse(path: str, uid: int, gid: int, *options: str) -> _Fuse:
+    """Mounts a FUSE file system at `path`, for an owner by the ids of the user namespace that we are in."""
     fuse = open_device()
-    syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
-    root = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    message = MOUNTED.pack(os.getpid(), (device_at(path) or "").encode())
-    socket.send_fds(server, [message], [fuse, root])
-    os.close(fuse)
-    os.close(root)
+    whole = ",".join((f"fd={fuse}", "rootmode=40000", f"user_id={uid}", f"group_id={gid}", "allow_other", *options))
+    syscalls.mount(SOURCE, path, FSTYPE, _FLAGS, whole)
+    return _Fuse(fuse, os.open(path, os.O_PATH | os.O_CLOEXEC), device_at(path) or "")
+
+
+def _hand_over(made: _Fuse, server: socket.socket) -> None:
+    """Sends the server a file system, and closes it here."""
+    socket.send_fds(server, [MOUNTED.pack(made.device.encode())], [made.fuse, made.root])
+    os.close(made.fuse)
+    os.close(made.root)
+
+
+def _mount_fuse(path: str, server: socket.socket) -> None:
+    """Mounts a FUSE file system at `path` and sends it to the server."""
+    _hand_over(_make_fuse(path, 0, 0), server)
 
 
 def _execute(command: list[str]) -> int:

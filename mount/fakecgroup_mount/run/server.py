@@ -21,6 +21,7 @@ from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
+from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
 from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.calls.traced_calls import TracedCalls
 from fakecgroup_mount.control.controlled_tree import ControlledTree
@@ -32,6 +33,7 @@ from fakecgroup_mount.fuse.fault_injection import injected
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.fuse.simulated_part import simulated_part
+from fakecgroup_mount.host.affinities import HostAffinities, cpus_below
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
@@ -43,6 +45,7 @@ from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
 from fakecgroup_mount.run.sandbox import MOUNTED, OUTER
+from fakecgroup_mount.run.shown_machine import SeenMachine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.seccomp.listener import Listener
@@ -51,15 +54,14 @@ from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 from fakecgroup_mount.workload_options import WorkloadOptions
 
-_THREADS = 12  # threads that it starts with, and some more
+_THREADS = 14  # threads that it starts with, and some more
 
 
 class _Mounted(NamedTuple):
-    """A FUSE file system of the sandbox: /dev/fuse, its root, the pid that mounted it, its device ("0:42")."""
+    """A FUSE file system of the sandbox: /dev/fuse, its root, its device ("0:42")."""
 
     fuse: int
     root: int
-    first: int
     device: str
 
 
@@ -68,22 +70,25 @@ def _mounted(sandbox: socket.socket) -> _Mounted | None:
     said, descriptors, _, _ = socket.recv_fds(sandbox, MOUNTED.size, 2)
     if not descriptors:
         return None
-    first, device = MOUNTED.unpack(said)
+    (device,) = MOUNTED.unpack(said)
     fuse, root = descriptors
-    return _Mounted(fuse, root, first, device.rstrip(b"\0").decode())
+    return _Mounted(fuse, root, device.rstrip(b"\0").decode())
 
 
-def _joined(sandbox: socket.socket) -> bool:
-    """Enters the outer namespaces and maps the ids of the inner ones. Returns False if the sandbox has failed."""
+def _joined(sandbox: socket.socket) -> int | None:
+    """Enters the outer namespaces and maps the ids of the inner ones. Returns the pid of the process that becomes the
+    command; None if the sandbox has failed.
+    """
     said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
     if not descriptors:
-        return False
+        return None
     outer = UserAndMountNamespaces.from_descriptors(*descriptors)
     outer.enter()
     outer.close()
-    write_inner_maps(*OUTER.unpack(said))
+    (first,) = OUTER.unpack(said)
+    write_inner_maps(first)
     sandbox.sendall(b"+")
-    return True
+    return int(first)
 
 
 def serve(
@@ -94,7 +99,7 @@ def serve(
     front: int,
     frozen: FrozenCommand,
     workload: WorkloadOptions,
-    parts: frozenset[str],
+    seen: SeenMachine,
     enforce: frozenset[str] = frozenset(),
     faults: FaultOptions = NO_FAULTS,
     trace: TraceFile | None = None,
@@ -102,7 +107,7 @@ def serve(
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
-    `parts` of the stated machine differ from the real one.
+    The command sees the machine `seen`.
     `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail, `trace` is
     a file for what programs do.
     """
@@ -110,13 +115,12 @@ def serve(
     require_threads(_THREADS)
     ready()
     sockets = runtime_directory()  # with the user's own uid
-    if not _joined(sandbox):
+    first = _joined(sandbox)
+    if first is None:  # the sandbox has failed and reported it to the front
         return
-    covers = device_at(CGROUP_ROOT) or ""
-    files, tree = _mounted(sandbox), _mounted(sandbox)
-    if files is None or tree is None:  # the sandbox has failed and reported it to the front
-        return
-    first = tree.first
+    owner = os.geteuid(), os.getegid()  # in the outer user namespace
+    for path in seen.directories:
+        syscalls.unmount(path)  # here alone: we would wait for ourselves
     try:
         namespace = namespace_of(first)
         home = os.open(f"/proc/{first}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
@@ -133,8 +137,26 @@ def serve(
     kernel = make_kernel(joined)
     if kernel.machine.huge_pages:
         processes.count_huge_pages()
+    masks, live = {device_at(CGROUP_ROOT) or ""}, list[SysfsDirectory]()
+    for make in seen.directories.values():
+        mounted = _mounted(sandbox)
+        if mounted is None:
+            return
+        masks.add(mounted.device)
+        os.close(mounted.root)
+        live.append(SysfsDirectory(mounted.fuse, kernel, make, owner))
+        threading.Thread(target=live[-1].serve, daemon=True).start()
+    files, tree = _mounted(sandbox), _mounted(sandbox)
+    if files is None or tree is None:
+        return
     session = Session(tree.fuse, f"/proc/self/fd/{tree.root}", kernel, ids, processes, device=tree.device)
+    for directory in live:
+        directory.lock = session.lock
     spared = frozenset({front})
+    below = cpus_below(kernel.machine, pinned="cpus" in seen.parts)
+    affinities = HostAffinities(kernel.cpus, below, spared, inside)
+    if "cpus" in seen.parts:
+        kernel.membership.affinities = affinities
     time = simulated_part(session, kernel, joined, workload)
     injection = injected(session, kernel, faults)
     with (
@@ -149,12 +171,13 @@ def serve(
         if not descriptors:
             return
         served = (files.fuse, files.root, files.device)
-        mounted, let_go = MountedTree(session, kernel, tree.device, covers), enforcement.let_go_for_debugger
-        answers = handlers(mounted, processes, first, home, served, (joined, time), parts, let_go)
+        handled = MountedTree(session, kernel, tree.device, frozenset(masks))
+        let_go = enforcement.let_go_for_debugger
+        answers = handlers(handled, processes, first, home, served, (joined, time), seen.parts, affinities, let_go)
         with session.lock:
-            tracing.add(TracedCalls(answers, mounted, processes))
+            tracing.add(TracedCalls(answers, handled, processes))
         Listener(descriptors[0], answers).start()
-        code = program(trapped(parts), REFUSED)
+        code = program(trapped(seen.parts), REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
         kernel.on_release = ReleaseAgents(view_of(first), agents).run
         try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fakecgroup.machine.machine import Machine
+from fakecgroup.machine.online_cpus import OnlineCpus
 from fakecgroup.machine.personality import Personality
 from fakecgroup.outside.sysfs import (
     Directory,
@@ -19,12 +21,14 @@ from fakecgroup.outside.sysfs import (
     node_directory,
 )
 
+T = TypeVar("T")
 _SYSTEM = Path("/sys/devices/system")
 _HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
 
 
 class ShownMachine(NamedTuple):
-    """`cpus`: the command sees the stated CPUs and NUMA nodes. `memory`: it sees the stated memory, swap, huge pages.
+    """`cpus`: the command sees the stated CPUs and NUMA nodes, which it may take offline. `memory`: it sees the stated
+    memory, swap, huge pages.
 
     Without either, nothing is trapped or mounted for it, and the command sees the machine below.
     """
@@ -39,7 +43,7 @@ class ShownMachine(NamedTuple):
 
 
 def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine:
-    """What the given options ask for, where it is not what this machine has.
+    """What the given options ask for: CPUs where they are named, memory where it is not what this machine has.
 
     Raises ValueError if the machine has less memory than huge pages.
     """
@@ -49,7 +53,7 @@ def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine
             "state more memory or fewer pages"
         )
     given: set[str] = getattr(options, "given", set())
-    cpus = "cpus" in given and machine.cpus != os.cpu_count()
+    cpus = "cpus" in given or "cpuset" in getattr(options, "enforce", ())
     nodes = "numa_nodes" in given and machine.numa_nodes != _count_nodes()
     memory = "memory" in given and machine.memory != os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     swap = "swap" in given and machine.swap != _swap()
@@ -76,19 +80,48 @@ def _count_nodes() -> int:
     return len([name for name in _names(_SYSTEM / "node") if name.startswith("node") and name[4:].isdigit()]) or 1
 
 
-def directories(shown: ShownMachine, machine: Machine, personality: Personality) -> dict[str, Directory]:
-    """The directories of sysfs that tell of the stated machine, by their paths."""
-    made: dict[str, Directory] = {}
+class Directories(NamedTuple):
+    """The directories of sysfs that tell of the stated machine, by their paths.
+
+    Those in `live` change when CPUs come and go; they are made for the CPUs that are online.
+    """
+
+    fixed: Mapping[str, Directory] = {}
+    live: Mapping[str, Callable[[OnlineCpus], Directory]] = {}
+
+
+class SeenMachine(NamedTuple):
+    """What the server needs for the machine that the command sees: its parts, and `Directories.live`."""
+
+    parts: frozenset[str] = frozenset()
+    directories: Mapping[str, Callable[[OnlineCpus], Directory]] = {}
+
+
+THIS_MACHINE = SeenMachine()
+
+
+def directories(shown: ShownMachine, machine: Machine, personality: Personality) -> Directories:
+    """What the command sees in place of what is there."""
+    fixed: dict[str, Directory] = {}
+    live: dict[str, Callable[[OnlineCpus], Directory]] = {}
     if shown.cpus:
-        cpus = cpu_directory(_read(_SYSTEM / "cpu", "cpu"), machine, personality)
-        made = {str(_SYSTEM / "cpu"): cpus, "/sys/bus/cpu/devices": bus_directory("cpu", machine.cpus)}
+        cpus, nodes = _read(_SYSTEM / "cpu", "cpu"), _read(_SYSTEM / "node", "node")
+        live[str(_SYSTEM / "cpu")] = lambda online: cpu_directory(cpus, machine, personality, online)
+        live[str(_SYSTEM / "node")] = lambda online: node_directory(nodes, machine, personality, online)
+        fixed["/sys/bus/cpu/devices"] = bus_directory("cpu", machine.cpus)
+    elif shown.memory:
+        every = OnlineCpus(machine.cpus)
+        fixed[str(_SYSTEM / "node")] = node_directory(_read(_SYSTEM / "node", "node"), machine, personality, every)
     if shown.cpus or shown.memory:
-        nodes = node_directory(_read(_SYSTEM / "node", "node"), machine, personality)
-        made[str(_SYSTEM / "node")] = nodes
-        made["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
+        fixed["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
     if shown.memory:
-        made[str(_HUGE_PAGES)] = huge_page_directory(machine)
-    return {path: directory for path, directory in made.items() if os.path.isdir(path)}
+        fixed[str(_HUGE_PAGES)] = huge_page_directory(machine)
+    return Directories(_there(fixed), _there(live))
+
+
+def _there(found: Mapping[str, T]) -> dict[str, T]:
+    """What covers a directory of this machine."""
+    return {path: made for path, made in found.items() if os.path.isdir(path)}
 
 
 def _read(top: Path, kind: str) -> Directory:

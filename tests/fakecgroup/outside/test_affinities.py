@@ -6,7 +6,10 @@ from errno import EINVAL
 
 import pytest
 
+from fakecgroup import Kernel
+from fakecgroup.controllers.cpuset.css import Cpuset
 from fakecgroup.outside import affinities
+from fakecgroup.tasks.affinity import Affinity
 
 
 @pytest.mark.parametrize(("cpus", "given", "written"), [(4, 8, 8), (64, 128, 8), (65, 16, 16), (65, 4096, 16)])
@@ -21,23 +24,22 @@ def test_too_few_bytes_or_half_a_long_are_refused(cpus: int, given: int) -> None
     assert refused.value.errno == EINVAL
 
 
-def test_a_mask_without_a_cpu_of_the_cpuset_is_refused() -> None:
-    with pytest.raises(OSError) as refused:
-        affinities.wanted(0b1100, 0b0011, 0b1111)
-    assert refused.value.errno == EINVAL
+def test_a_cpu_runs_on_the_one_below_that_is_counted_around() -> None:
+    below = affinities.stand_ins(6, [4, 6, 7], same_machine=False)
+    assert affinities.mapped(0b100010, below) == {6, 7}
+    assert affinities.mapped_back({6}, below) == 0b010010
 
 
-def test_cpus_that_are_not_there_are_dropped() -> None:
-    assert affinities.wanted(0b110001, 0b1111, 0b1111) == 0b0001
+def test_a_cpu_of_the_same_machine_runs_on_itself_if_it_may() -> None:
+    assert affinities.stand_ins(8, [3, 5], same_machine=True) == [3, 5, 3, 3, 3, 5, 3, 5]
 
 
-@pytest.mark.parametrize(
-    ("told", "allowed", "shown"), [(None, 0b110, 0b110), (0b011, 0b110, 0b010), (0b001, 0b110, 0b110)]
-)
-def test_a_task_has_what_it_asked_for_of_its_cpuset_or_all_of_it(told: int | None, allowed: int, shown: int) -> None:
-    assert affinities.shown(told, allowed) == shown
-
-
-def test_cpus_are_mapped_around_and_back() -> None:
-    assert affinities.mapped(0b100010, [4, 6, 7]) == {6, 7}
-    assert affinities.mapped_back({6}, [4, 6, 7], 6) == 0b010010
+def test_a_task_whose_last_cpu_has_gone_may_use_those_of_its_cpuset_or_all() -> None:
+    kernel = Kernel(cpus=4)
+    kernel.write("/cgroup.subtree_control", "+cpuset")
+    kernel.mkdir("/a")
+    kernel.write("/a/cpuset.cpus", "1-2")
+    css = next(hierarchy.root.children["a"].csses["cpuset"] for hierarchy in kernel.hierarchies)
+    assert isinstance(css, Cpuset)
+    assert affinities.rescued(Affinity(0b1000), css, kernel.cpus) == Affinity(0b0110)
+    assert affinities.rescued(Affinity(0b1000), None, kernel.cpus) == Affinity(0b1111)

@@ -24,8 +24,17 @@ softirq 3 1 2
 STATUS = b"Name:\tsh\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\nMems_allowed:\t1\nMems_allowed_list:\t0\nlast:\t1\n"
 
 
+def cpuinfo(real: bytes, kernel: Kernel) -> bytes:
+    return cpu_texts.cpuinfo(real, kernel.machine, kernel.cpus)
+
+
+def stat(kernel: Kernel) -> bytes:
+    """The text 10.5 s after the boot."""
+    return cpu_texts.stat(STAT, kernel.machine, kernel.cpus, 10.5)
+
+
 def test_cpuinfo_has_a_block_for_each_cpu_and_a_package_for_each_node() -> None:
-    text = cpu_texts.cpuinfo(CPUINFO, Kernel(cpus=6, numa_nodes=2).machine)
+    text = cpuinfo(CPUINFO, Kernel(cpus=6, numa_nodes=2))
     blocks = text.decode().split("\n\n")[:-1]
     assert len(blocks) == 6
     assert blocks[4].splitlines() == [
@@ -41,12 +50,12 @@ def test_cpuinfo_has_a_block_for_each_cpu_and_a_package_for_each_node() -> None:
 
 
 def test_cpuinfo_keeps_what_follows_the_blocks() -> None:
-    text = cpu_texts.cpuinfo(b"processor\t: 0\nBogoMIPS\t: 1\n\nSerial\t: 7\n", Kernel(cpus=2).machine)
+    text = cpuinfo(b"processor\t: 0\nBogoMIPS\t: 1\n\nSerial\t: 7\n", Kernel(cpus=2))
     assert text == b"processor\t: 0\nBogoMIPS\t: 1\n\nprocessor\t: 1\nBogoMIPS\t: 1\n\nSerial\t: 7\n"
 
 
 def test_stat_has_idle_cpus_where_the_machine_below_has_none() -> None:
-    lines = cpu_texts.stat(STAT, Kernel(cpus=3).machine, 10.5).decode().splitlines()
+    lines = stat(Kernel(cpus=3)).decode().splitlines()
     assert lines[:4] == [
         *("cpu  30 3 12 2550 6 0 0 0 0 0", "cpu0 10 1 4 700 2 0 0 0 0 0", "cpu1 20 2 8 800 4 0 0 0 0 0"),
         "cpu2 0 0 0 1050 0 0 0 0 0 0",
@@ -55,7 +64,7 @@ def test_stat_has_idle_cpus_where_the_machine_below_has_none() -> None:
 
 
 def test_stat_of_a_smaller_machine_has_its_first_cpus() -> None:
-    lines = cpu_texts.stat(STAT, Kernel(cpus=1).machine, 10.5).decode().splitlines()
+    lines = stat(Kernel(cpus=1)).decode().splitlines()
     assert lines[:3] == ["cpu  10 1 4 700 2 0 0 0 0 0", "cpu0 10 1 4 700 2 0 0 0 0 0", "intr 77 0 1"]
 
 
@@ -70,4 +79,15 @@ def test_status_tells_which_cpus_and_nodes_a_task_may_use() -> None:
     assert text.splitlines() == [
         *("Name:\tsh", "Cpus_allowed:\t80,00000001", "Cpus_allowed_list:\t0,39"),
         *(f"Mems_allowed:\t{nodes}", "Mems_allowed_list:\t0-1", "last:\t1"),
+    ]
+
+
+def test_a_cpu_that_is_offline_has_no_block_and_no_line_but_counts_in_the_sum() -> None:
+    kernel = Kernel(cpus=3)
+    kernel.set_cpu_online(1, False)
+    assert [line for line in cpuinfo(CPUINFO, kernel).decode().splitlines() if line[:4] in ("proc", "sibl")] == [
+        *("processor\t: 0", "siblings\t: 2", "processor\t: 2", "siblings\t: 2"),
+    ]
+    assert stat(kernel).decode().splitlines()[:3] == [
+        *("cpu  30 3 12 2550 6 0 0 0 0 0", "cpu0 10 1 4 700 2 0 0 0 0 0", "cpu2 0 0 0 1050 0 0 0 0 0 0"),
     ]

@@ -26,7 +26,7 @@ def parts(*arguments: str) -> set[str]:
     ("arguments", "shown"),
     [
         ([], set()),
-        (["--cpus", str(os.cpu_count())], set()),
+        (["--cpus", str(os.cpu_count())], {"cpus"}),
         (["--layout", "v1", "--block-devices", "8:0"], set()),
         (["--cpus", MORE], {"cpus"}),
         (["--memory", str(2 * MEMORY)], {"memory"}),
