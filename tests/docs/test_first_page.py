@@ -44,7 +44,8 @@ def test_the_parity_table_has_the_sums_of_the_parity_page() -> None:
 
 @pytest.mark.usefixtures("fuse", "state_home")
 @pytest.mark.parametrize(
-    ("page", "passed"), [("README.md", 4), ("docs/guides/tests.md", 7), ("docs/guides/simulate.md", 1)]
+    ("page", "passed"),
+    [("README.md", 4), ("docs/guides/tests.md", 7), ("docs/guides/simulate.md", 1), ("docs/guides/faults.md", 2)],
 )
 def test_the_tests_that_a_page_shows_pass(page: str, passed: int, tmp_path: Path) -> None:
     shown = re.findall(r"^```python\n(.*?)^```$", (REPOSITORY / page).read_text(), re.MULTILINE | re.DOTALL)

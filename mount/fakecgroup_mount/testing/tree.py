@@ -13,8 +13,10 @@ from fakecgroup import Kill, Workload
 from fakecgroup.simulation.clock import to_ns
 from fakecgroup_mount.control.client import ask_at
 from fakecgroup_mount.control.directory import CONTROL_XATTR
+from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.control.tracing_client import start_trace, stop_trace
 from fakecgroup_mount.record.options import DEFAULT_LIMIT, parse_limit
+from fakecgroup_mount.testing.tree_fault import TreeFault
 
 
 class CgroupTree(PosixPath):
@@ -68,6 +70,20 @@ class CgroupTree(PosixPath):
             yield
         finally:
             stop_trace(str(self))
+
+    def fault(self, rule: str, *, any_errno: bool = False) -> TreeFault:
+        """Adds a rule such as "write */memory.max = 1*error(EBUSY)->off", for files that are opened from now on.
+
+        It is in force until the tree is gone, `remove`, or the end of a `with`. Raises FaultError, a ValueError, for a
+        rule that is wrong, impossible on this kernel (but for `any_errno`) or can never match.
+        """
+        from fakecgroup.faults import FaultError  # takes a while to load
+
+        try:
+            told = self._ask("fault add", text=rule, any_errno="yes" if any_errno else "")
+        except CommandError as error:
+            raise FaultError(str(error)) from None
+        return TreeFault(told["id"], rule, self._ask)
 
     def _below(self, path: str | Path) -> str:
         return path if isinstance(path, str) else str(path.relative_to(self))

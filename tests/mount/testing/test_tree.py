@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakecgroup import Kernel, Workload
+from fakecgroup.faults import FaultError
 from fakecgroup_mount.testing.factory import CgroupfsFactory
 from fakecgroup_mount.testing.tree import CgroupTree
 
@@ -174,3 +175,46 @@ def test_the_model_and_the_mounted_tree_say_the_same(cgroupfs: CgroupTree, group
         place.advance(5)
     for name in ("cpu.stat", "cpu.pressure", "memory.current"):
         assert (group / name).read_text() == cgroup_kernel.read(f"/app/{name}")
+
+
+# -- faults -----------------------------------------------------------------------------------------
+
+
+def test_a_fault_fails_once_and_tells_of_it(cgroupfs: CgroupTree, group: Path) -> None:
+    fault = cgroupfs.fault("write */memory.max = 1*error(ENOMEM)->off")
+    with pytest.raises(OSError):
+        (group / "memory.max").write_text("64M")
+    (group / "memory.max").write_text("64M")
+    assert (group / "memory.max").read_text() == "67108864\n"
+    assert fault.fired == 1
+    assert [(one.op, one.path, one.what, one.pid) for one in fault.firings] == [
+        ("write", "app/memory.max", "error ENOMEM", os.getpid())
+    ]
+
+
+def test_a_fault_ends_with_its_block(cgroupfs: CgroupTree, group: Path) -> None:
+    with cgroupfs.fault("mkdir app/* = error(ENOMEM)") as fault, pytest.raises(OSError):
+        (group / "below").mkdir()
+    (group / "below").mkdir()
+    assert fault.fired == 1
+    fault.remove()
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("write */memory.max", "="),
+        ("write */no.file = error(EBUSY)", "never match"),
+        ("write */pids.max = error(EBUSY)", "EBUSY"),
+    ],
+)
+def test_a_rule_that_the_kernel_cannot_have_is_refused(cgroupfs: CgroupTree, rule: str, why: str) -> None:
+    with pytest.raises(FaultError, match=why):
+        cgroupfs.fault(rule)
+
+
+def test_any_errno_takes_what_the_kernel_does_not_give(cgroupfs: CgroupTree, group: Path) -> None:
+    cgroupfs.fault("write */pids.max = error(EBUSY)", any_errno=True)
+    with pytest.raises(OSError) as refused:
+        (group / "pids.max").write_text("7")
+    assert refused.value.errno == EBUSY
