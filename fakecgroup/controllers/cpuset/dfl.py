@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from errno import EINVAL
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,9 @@ from .files import (
     write_cpus,
     write_mems,
 )
+from .state import Partition
+
+_INVALID = re.compile(r"(root|isolated) invalid(?: \(([\w .,-]{1,100})\))?\n", re.ASCII)
 
 if TYPE_CHECKING:
     from ...core.file_context import FileContext
@@ -46,6 +51,21 @@ def write_partition(css: Cpuset, text: str, of: FileContext, writer: Caller) -> 
     rules_of(css, writer.capable(Capability.SYS_ADMIN)).set_partition(css, kind)
 
 
+def _partition_again(text: str) -> Iterator[str]:
+    """The kind, without whether it is invalid."""
+    yield text.partition(" ")[0]
+
+
+def _recall_partition(css: Cpuset, text: str) -> None:
+    """Have an invalid partition. Its reason may follow from what was written before, in what order."""
+    found = _INVALID.fullmatch(text)
+    if found is None:
+        raise ValueError("no invalid partition")
+    if css.partition.valid:
+        rules_of(css).set_partition(css, "member")
+    css.partition, css.reason = Partition(found[1], valid=False), found[2] or ""
+
+
 def show_exclusive(css: Cpuset) -> str:
     return format_bitlist(css.exclusive) + "\n"
 
@@ -61,6 +81,14 @@ def show_exclusive_effective(css: Cpuset) -> str:
     return format_bitlist(css.exclusive_effective) + "\n"
 
 
+def _recall_exclusive_effective(css: Cpuset, text: str) -> None:
+    """Have these CPUs: an invalid partition of 6.12 can still show some."""
+    try:
+        css.exclusive_effective = parse_cpus(css, text)
+    except OSError:
+        raise ValueError("no list of CPUs") from None
+
+
 def show_isolated(css: Cpuset) -> str:
     return format_bitlist(css.isolated) + "\n"
 
@@ -70,7 +98,14 @@ DFL = (
     CFType("cpuset.mems", Where.CHILD, max_write=MEMS_MAX_WRITE, show=show_mems, write=write_mems),
     CFType("cpuset.cpus.effective", show=show_effective_cpus),
     CFType("cpuset.mems.effective", show=show_effective_mems),
-    CFType("cpuset.cpus.partition", Where.CHILD, show=show_partition, write_of=write_partition),
+    CFType(
+        "cpuset.cpus.partition",
+        Where.CHILD,
+        show=show_partition,
+        write_of=write_partition,
+        again=_partition_again,
+        recall=_recall_partition,
+    ),
     CFType(
         "cpuset.cpus.exclusive",
         Where.CHILD,
@@ -79,6 +114,12 @@ DFL = (
         show=show_exclusive,
         write_of=write_exclusive,
     ),
-    CFType("cpuset.cpus.exclusive.effective", Where.CHILD, since=(6, 12), show=show_exclusive_effective),
+    CFType(
+        "cpuset.cpus.exclusive.effective",
+        Where.CHILD,
+        since=(6, 12),
+        show=show_exclusive_effective,
+        recall=_recall_exclusive_effective,
+    ),
     CFType("cpuset.cpus.isolated", Where.ROOT, since=(6, 12), show=show_isolated),
 )

@@ -203,3 +203,22 @@ def test_a_kernel_writes_a_file_that_a_kernel_is_restored_from(tmp_path: Path) -
 def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"none\.cgs: No such file or directory$"):
         Kernel.restore(tmp_path / "none.cgs")
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
+def test_an_invalid_partition_is_one_with_its_reason(version: str) -> None:
+    node = Kernel("v2", version, cpus=4)
+    node.write("/cgroup.subtree_control", "+cpuset")
+    for name, cpus in (("empty", ""), ("lost", "0-1"), ("valid", "2")):
+        node.mkdir(f"/{name}")
+        node.write(f"/{name}/cpuset.cpus", cpus)
+        node.write(f"/{name}/cpuset.cpus.partition", "root")
+    node.write("/lost/cpuset.cpus", "0-3")  # with which it is not exclusive
+    texts = [node.read(f"/{name}/cpuset.cpus.partition") for name in ("empty", "lost", "valid")]
+    assert "invalid (" in texts[0]
+    restored = restore(seen_on_a_node(node))
+    assert restored.differs == ()
+    assert [restored.read(f"/{name}/cpuset.cpus.partition") for name in ("empty", "lost", "valid")] == texts
+    for kernel in (node, restored):
+        kernel.write("/empty/cpuset.cpus", "3")
+    assert restored.read("/empty/cpuset.cpus.partition") == node.read("/empty/cpuset.cpus.partition")
