@@ -38,9 +38,12 @@ def note_reclaim(css: Memory, scanned: int, reclaimed: int, rounds: int = 1) -> 
 
     `scanned` and `reclaimed` are pages in so many rounds.
     """
-    for number in range(rounds):
-        css.scanned += _part(scanned, number, rounds)
-        css.reclaimed_of_scanned += _part(reclaimed, number, rounds)
+    while rounds:
+        some = min(rounds, max(1, -(-(WINDOW - css.scanned) * rounds // max(1, scanned))))  # until a window is full
+        now, taken = scanned * some // rounds, reclaimed * some // rounds
+        scanned, reclaimed, rounds = scanned - now, reclaimed - taken, rounds - some
+        css.scanned += now
+        css.reclaimed_of_scanned += taken
         if css.scanned >= WINDOW:
             level = level_of(css.scanned, css.reclaimed_of_scanned)
             css.scanned = css.reclaimed_of_scanned = 0
@@ -51,11 +54,6 @@ def note_failed_reclaim(css: Memory, rounds: int) -> None:
     """Tell listeners that so many rounds of reclaim found nothing, however hard they looked (vmpressure_prio)."""
     looks = rounds * HARD_LOOKS
     note_reclaim(css, WINDOW * looks, 0, looks)
-
-
-def _part(whole: int, number: int, parts: int) -> int:
-    """One of the parts of a whole, in full numbers."""
-    return whole * (number + 1) // parts - whole * number // parts
 
 
 def _tell_all(css: Memory, level: int) -> None:

@@ -77,7 +77,7 @@ _TITLES = {
     "high": "memory.high",
     "hugetlb": "huge pages",
     "idle": "idle groups",
-    "io": "io.max",
+    "io": "io.max and io.weight",
     "memory": "memory that is held",
     "nice": "nice",
     "oom": "the OOM killer",

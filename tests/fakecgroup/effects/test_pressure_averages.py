@@ -19,7 +19,7 @@ _INTERVAL = interval(250)
 _JIFFY = 4_000_000
 
 
-@pytest.mark.parametrize("kernel", ["5.10", "6.12", "7.2"])
+@pytest.mark.parametrize("kernel", ["5.10", "6.1", "6.12", "7.2"])
 def test_averages_are_those_of_the_kernel(kernel: str) -> None:
     lines = Path(__file__).with_name(f"pressure-{kernel}.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
