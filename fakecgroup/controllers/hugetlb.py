@@ -200,7 +200,14 @@ def _legacy_limit(name: str, key: str, size: int) -> CFType:
             raise refuse(EINVAL)
         css.set_limit(key, pages)
 
-    return CFType(name, read_u64=read, write=write)
+    def recall(css: Hugetlb, text: str) -> None:
+        """Have a limit that no write sets: that of a root which was made before its kernel knew huge pages.
+
+        No boot option names their sizes then, and its limit is not a multiple of them (hugetlb_cgroup_init).
+        """
+        css.limits = {**(css.limits or {}), key: shown_number(text) // PAGE_SIZE}
+
+    return CFType(name, read_u64=read, write=write, recall=recall)
 
 
 def _dfl_rows(label: str, size: int) -> tuple[CFType, ...]:

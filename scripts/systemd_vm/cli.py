@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fakecgroup_mount.vm.errors import MachineError
-from fakecgroup_mount.vm.kernels import number_and_architecture
+from fakecgroup_mount.vm.kernels import Kernel, number_and_architecture
 from vm import kernels, programs, root
 
-from . import machine
+from . import machine, snapshots
 
 #: Kernel series whose Debian suite has a Python that the engine runs on.
 SERIES = ("6.1", "6.12", "7.2", "6.12/arm64")
@@ -41,17 +41,29 @@ def _parser() -> argparse.ArgumentParser:
     fetch.add_argument("kernels", nargs="*", metavar="KERNEL", help="|".join(SERIES) + " (default: 6.1)")
     fetch.set_defaults(run=_fetch)
     run = commands.add_parser("run", help="boot, run a bash script with cgroup-engine on its PATH, print its output")
-    run.add_argument("--kernel", choices=SERIES, default="6.1", help="and the systemd of its Debian (default: 6.1)")
-    run.add_argument("--layout", choices=machine.LAYOUTS, default="v2", help="default: v2")
-    run.add_argument(
-        "--seconds",
-        type=float,
-        default=machine.SECONDS,
-        help=f"after so many the machine is given up (default: {machine.SECONDS:.0f})",
-    )
+    _add_machine(run, machine.SECONDS)
     run.add_argument("script", metavar="FILE|-")
     run.set_defaults(run=_run)
+    snapshot = commands.add_parser(
+        "snapshot", help="boot, let services, a user's session and pods work, take snapshots of the node's cgroups"
+    )
+    _add_machine(snapshot, 2 * machine.SECONDS)
+    snapshot.add_argument(
+        "-o", dest="directory", metavar="DIR", type=Path, default=snapshots.NODES, help="default: that of the tests"
+    )
+    snapshot.set_defaults(run=_snapshot)
     return parser
+
+
+def _add_machine(parser: argparse.ArgumentParser, seconds: float) -> None:
+    parser.add_argument("--kernel", choices=SERIES, default="6.1", help="and the systemd of its Debian (default: 6.1)")
+    parser.add_argument("--layout", choices=machine.LAYOUTS, default="v2", help="default: v2")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=seconds,
+        help=f"after so many the machine is given up (default: {seconds:.0f})",
+    )
 
 
 def _fetch(options: argparse.Namespace) -> int:
@@ -65,10 +77,21 @@ def _fetch(options: argparse.Namespace) -> int:
     return 0
 
 
+def _kernel(options: argparse.Namespace) -> Kernel:
+    programs.provide("systemd", number_and_architecture(options.kernel)[1])
+    return kernels.needed(options.kernel, _report)
+
+
+def _snapshot(options: argparse.Namespace) -> int:
+    taken = snapshots.take(_kernel(options), options.layout, options.directory, _report, seconds=options.seconds)
+    for file, said in taken:
+        print(f"{file}\n{said}", flush=True)
+    return 0
+
+
 def _run(options: argparse.Namespace) -> int:
     script = sys.stdin.read() if options.script == "-" else Path(options.script).read_text()
-    programs.provide("systemd", number_and_architecture(options.kernel)[1])
-    kernel = kernels.needed(options.kernel, _report)
+    kernel = _kernel(options)
     printed, code = machine.run(kernel, options.layout, script, _report, seconds=options.seconds)
     print(printed, end="")
     return code

@@ -13,10 +13,12 @@ from vm.script_machine import boot
 
 #: After so many seconds a machine that is still on is given up.
 SECONDS = 300.0
-# legacy: systemd on cgroup v1; since 256 it must also be told that this is meant
+# v1: legacy; since 256 systemd must also be told that this is meant. hybrid: with an empty v2 beside it
 _LAYOUT = {
     "v2": "systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
     "v1": "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=1 "
+    "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",
+    "hybrid": "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=0 "
     "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",
 }
 LAYOUTS = tuple(_LAYOUT)
