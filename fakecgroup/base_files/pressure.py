@@ -51,9 +51,10 @@ def show_cpu_pressure(cgroup: Cgroup) -> str:
 
 def _stalls(cgroup: Cgroup, resource: str) -> Stalls | None:
     """How long tasks stalled until now; None if they never did."""
-    simulated = cgroup.hierarchy.membership.simulated
-    if simulated is not None:
-        simulated.count_stalls()
+    membership = cgroup.hierarchy.membership
+    for counting in (membership.simulated, membership.enforcer):
+        if counting is not None:
+            counting.count_stalls()
     return cgroup.stalls.get(resource)
 
 
@@ -87,7 +88,7 @@ def _set_trigger(cgroup: Cgroup, resource: str, text: str, of: FileContext) -> N
     """Set a trigger `some|full THRESHOLD WINDOW`, both in µs and cut to 32 bits (psi_trigger_create).
 
     Raises EBUSY for a second trigger on one open file, EINVAL for anything else. A trigger fires for simulated
-    processes alone: real ones do not stall.
+    processes, and for real ones whose limits are enforced: others do not stall.
     """
     if of.trigger:
         raise refuse(EBUSY)

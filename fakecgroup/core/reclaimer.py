@@ -30,5 +30,8 @@ class Enforcer(Protocol):
         It is called before a file tells of it.
         """
 
+    def count_stalls(self) -> None:
+        """Count how long real processes have stalled for memory until now, before a file tells of it."""
+
     def moves(self, tgid: int) -> None:
         """Note what a process has, which is about to be in another cgroup."""

@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -174,3 +175,17 @@ def test_limits_that_act_no_more_let_everybody_go_on_and_act_again(tree: Path) -
                 wait_until(lambda expected=expected: state(busy.pid) == expected)  # type: ignore[misc]
         finally:
             busy.kill()
+
+
+def test_limits_on_memory_that_act_no_more_kill_nobody_who_reads(tree: Path) -> None:
+    (tree / "cgroup.subtree_control").write_text("+memory")
+    (tree / "a").mkdir()
+    (tree / "a" / "memory.max").write_text("1M")
+    for words in ("memory", "none"):
+        run("ctl", tree, "enforce", words)
+    program = f"open({str(tree / 'a' / 'cgroup.procs')!r}, 'w').write('0'); x = bytearray(64 << 20); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as grown:
+        assert grown.stdin is not None
+        wait_until(lambda: int((tree / "a" / "memory.current").read_text()) > 32 << 20)
+        grown.stdin.close()
+        assert grown.wait() == 1  # EOFError

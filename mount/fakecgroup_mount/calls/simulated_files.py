@@ -16,6 +16,7 @@ from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.path_lookup import lookup
 from fakecgroup_mount.calls.pressure_files import RESOURCES, PressureFile
+from fakecgroup_mount.enforce.enforcement import Enforcement
 from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, credentials, statfs_type
 
@@ -28,14 +29,22 @@ WRITABLE = b"oom_score_adj"
 
 class SimulatedFiles:
     """Makes the texts of these files, for the sandbox of process `first`. There are none before there was a simulated
-    process.
+    process, but those of pressure that limits on real processes make (`enforcement`).
     """
 
-    def __init__(self, tree: MountedTree, processes: JoinedProcesses, passing_time: PassingTime, first: int) -> None:
+    def __init__(
+        self,
+        tree: MountedTree,
+        processes: JoinedProcesses,
+        passing_time: PassingTime,
+        first: int,
+        enforcement: Enforcement,
+    ) -> None:
         self._tree = tree
         self._first = first
         self._processes = processes
         self._time = passing_time
+        self._enforcement = enforcement
         self._booted = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
     @property
@@ -45,8 +54,7 @@ class SimulatedFiles:
 
     def may_be_opened(self, path: bytes) -> bool:
         """Whether a path ends as that of a simulated process's directory or file, or of a file of pressure, does."""
-        of_pressure = path.rpartition(b"/")[2] in RESOURCES and self.has_pressure
-        return self.begun and (of_pressure or self.may_be_of_task(path))
+        return self.has_pressure(path.rpartition(b"/")[2]) or (self.begun and self.may_be_of_task(path))
 
     @staticmethod
     def may_be_of_task(path: bytes) -> bool:
@@ -94,10 +102,13 @@ class SimulatedFiles:
             return True
         return not (real_ids and user) and is_capable(tid, Capability.DAC_OVERRIDE, self._first)
 
-    @property
-    def has_pressure(self) -> bool:
-        """Whether /proc/pressure is the simulated machine's: there is a unified hierarchy, which has the files."""
-        return self.begun and self._tree.kernel.hierarchies[-1].dfl
+    def has_pressure(self, resource: bytes) -> bool:
+        """Whether /proc/pressure/RESOURCE tells of the tree: its unified hierarchy has the file, and its processes are
+        simulated or wait for a limit.
+        """
+        if resource not in RESOURCES:
+            return False
+        return (self.begun or resource.decode() in self._enforcement.names) and self._tree.kernel.hierarchies[-1].dfl
 
     def open_pressure(self, resource: bytes, tid: int) -> PressureFile:
         """An open /proc/pressure/RESOURCE of a thread."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses
 from fakecgroup.outside.simulated_tasks import FILES
@@ -36,6 +35,7 @@ from fakecgroup_mount.calls.stat import StatCalls
 from fakecgroup_mount.calls.statfs import StatfsCalls
 from fakecgroup_mount.calls.sysinfo import SysinfoCall
 from fakecgroup_mount.calls.unshare import UnshareCall
+from fakecgroup_mount.enforce.enforcement import Enforcement
 from fakecgroup_mount.host.affinities import HostAffinities
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.live.passing_time import PassingTime
@@ -52,20 +52,21 @@ def handlers(
     simulated: tuple[JoinedProcesses, PassingTime],
     parts: frozenset[str],
     known: HostAffinities,
-    let_go_for_debugger: Callable[[int], None],
+    enforcement: Enforcement,
 ) -> dict[int, Handler]:
     """The handler of each trapped system call, by its number on this processor.
 
     `first` is the process that becomes the command, `home` its mount namespace. `files` are the first arguments of
     `MountinfoFiles`, `simulated` has the tree's simulated processes and their time. `parts` of the stated machine are
-    shown; the affinities of threads are `known`. `let_go_for_debugger` lets a process go on that is held for a limit.
+    shown; the affinities of threads are `known`. `enforcement` makes limits act on real
+    processes.
     """
     namespaces = CgroupNamespaces(tree, first)
     tree.use_namespaces(namespaces.root_to_delegate)
     limits = PrlimitCalls(tree, processes, first)
     proc = ProcFiles(tree, namespaces, limits)
     affinities = SchedAffinityCalls(tree, processes, known)
-    simulated_files = SimulatedFiles(tree, *simulated, first)
+    simulated_files = SimulatedFiles(tree, *simulated, first, enforcement)
     stats = StatCalls(simulated_files, first)
     access = AccessCalls(simulated_files)
     machine = MachineFiles(tree, parts, simulated_files.memory_used, affinities, len(os.sched_getaffinity(0)))
@@ -115,7 +116,7 @@ def handlers(
         "tgkill": kills.tgkill,
         "pidfd_open": pidfds.pidfd_open,
         "pidfd_send_signal": pidfds.pidfd_send_signal,
-        "ptrace": PtraceCall(let_go_for_debugger).ptrace,
+        "ptrace": PtraceCall(enforcement.let_go_for_debugger).ptrace,
         "prlimit64": limits.prlimit64,
         "setrlimit": limits.setrlimit,
         "getrlimit": limits.getrlimit,

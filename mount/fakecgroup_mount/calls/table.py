@@ -17,7 +17,13 @@ from fakecgroup_mount.seccomp.filter import Condition, Refusal, When
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, MNT_FORCE
 
 WRITES_OR_DIRECTORY = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_DIRECTORY
-"""Flags of open(2) by which a file is none of those of /proc that are answered."""
+"""Flags of open(2) by which a file is none of those of /proc that are answered, but for those of /proc/pressure."""
+
+
+def _opens(argument: int) -> tuple[When, ...]:
+    """Flags of files that are read, or may be those of /proc/pressure, which take triggers."""
+    return When(argument, 0, WRITES_OR_DIRECTORY), When(argument, os.O_RDWR, WRITES_OR_DIRECTORY)
+
 
 _FROM_EMPTY_PATH = 0x04  # MOVE_MOUNT_F_EMPTY_PATH: the mount is given by its descriptor
 _EVERY_PROCESS = -1 & 0xFFFFFFFF  # the pid of kill(2)
@@ -64,8 +70,8 @@ class RefusedCall(NamedTuple):
 
 TRAPPED_CALLS = {
     # files of cgroups and of /proc
-    "open": TrappedCall("open", _PROC, When(1, 0, WRITES_OR_DIRECTORY), always_with=WORKLOAD),  # not on arm64
-    "openat": TrappedCall("open", _PROC, When(2, 0, WRITES_OR_DIRECTORY), always_with=WORKLOAD),
+    "open": TrappedCall("open", _PROC, _opens(1), always_with=WORKLOAD),  # not on arm64
+    "openat": TrappedCall("open", _PROC, _opens(2), always_with=WORKLOAD),
     "openat2": TrappedCall("open", _PROC),
     "getdents64": TrappedCall(
         "getdents64",

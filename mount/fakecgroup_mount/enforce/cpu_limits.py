@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import nullcontext
 from time import clock_gettime_ns
 
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.competition import Competition
 from fakecgroup_mount.enforce.cpu_groups import CpuGroups, account
 from fakecgroup_mount.enforce.cpu_pressure import count_stalls
-from fakecgroup_mount.enforce.holds import Holds, SignalHolds
+from fakecgroup_mount.enforce.holds import Holding
 from fakecgroup_mount.enforce.runner import Limited, Runner
-from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.traced_holds import TracedHolds, may_trace
 
 _SECOND = 1_000_000_000
 _SOON, _SELDOM, _RARELY = 20_000_000, 40_000_000, 100_000_000  # ns between two looks at all, the longer nobody runs
@@ -23,7 +20,7 @@ _LONG = 2_000_000_000  # ns that nobody has run
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
 _SPARING = 200  # times the duration of a look at all until the next
 _AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held; then twice that
-_FOR_DEBUGGER = 1_000_000_000  # ns for a debugger to begin
+_WHY = "cpu"
 _RAN = 5_000_000  # ns that nobody runs on after he was stopped: somebody has sent SIGCONT, or another thread runs
 
 
@@ -31,18 +28,15 @@ class CpuLimits:
     """Looks at the processes of `kernel`'s cgroups. `lock` is the model's. `spared` pids are never held."""
 
     def __init__(
-        self, kernel: Kernel, processes: HostProcesses, lock: threading.Lock, spared: frozenset[int] = frozenset()
+        self, kernel: Kernel, holding: Holding, lock: threading.Lock, spared: frozenset[int] = frozenset()
     ) -> None:
-        traces = may_trace()
-        self._holds: Holds = TracedHolds() if traces else SignalHolds(processes)
-        self._guard = nullcontext() if traces else lock  # for `_holds`; seizing a thread may wait for its execve(2)
+        self._holding = holding
         self._lock = lock
         self._groups = CpuGroups(kernel, len(os.sched_getaffinity(0)), spared)
         self._competition = Competition()
         unified = kernel.hierarchies[-1]  # v1's cgroups have no pressure files
         self._pressure = unified if unified.dfl else None
         self._evading: dict[Runner, int] = {}  # they are to be held and did not run: when they are looked at again
-        self._debugged: dict[int, int] = {}  # who is about to be traced, and until when (ns)
         self._changed: dict[Runner, None] = {}  # they may have to be held, or let go
         self._all_due = 0
         self._ran = 0  # somebody
@@ -93,7 +87,7 @@ class CpuLimits:
         if competes or measures:
             self._changed.update((one, None) for one in competition.members if one.waits != bool(one.held))
         self._hold_and_let_go(now)
-        settled = self._holds.settle()
+        settled = self._holding.settle()
         times = [one.due for one in self._groups.limited.values() if one.due is not None]
         times += [self._all_due if settled else now + _AGAIN, competition.measure_due, *self._evading.values()]
         if competition.due is not None:
@@ -182,22 +176,11 @@ class CpuLimits:
 
     # -- holding -------------------------------------------------------------------------------------------
 
-    def spare(self, tgid: int) -> bool:
-        """Lets a process go on that is about to be traced by another. Returns whether it does; if not, ask again."""
-        now = time.monotonic_ns()
-        self._debugged = {one: until for one, until in self._debugged.items() if until > now}
-        self._debugged[tgid] = now + _FOR_DEBUGGER
-        runner = self._groups.runners.get(tgid)
-        if runner is not None:
-            with self._guard:
-                self._let_go(runner)
-        return self._holds.settle()
-
     def _hold_and_let_go(self, now: int) -> None:
         changed, self._changed = self._changed, {}
         if not changed:
             return
-        with self._guard:
+        with self._holding.guard:
             for runner in changed:
                 if runner.waits:
                     self._hold(runner, now)
@@ -207,9 +190,9 @@ class CpuLimits:
             one.quota.hold(sum(runner.held for runner in one.runners))
 
     def _hold(self, runner: Runner, now: int) -> None:
-        if runner.contestant.spared or self._debugged.get(runner.tgid, 0) > now:
+        if runner.contestant.spared:
             return
-        runner.now_held(self._holds.hold(runner.tgid, runner.start), now)
+        runner.now_held(self._holding.hold(runner.tgid, runner.start, _WHY), now)
         runner.evades = 0 if runner.held else min(max(_AGAIN, 2 * runner.evades), _SOON)
         if runner.evades:
             self._evading[runner] = now + runner.evades
@@ -217,4 +200,4 @@ class CpuLimits:
     def _let_go(self, runner: Runner) -> None:
         if runner.held:
             runner.now_held(0, time.monotonic_ns())
-            self._holds.let_go(runner.tgid)
+            self._holding.let_go(runner.tgid, _WHY)

@@ -16,7 +16,8 @@ from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.tasks import newest_pid
 
 if TYPE_CHECKING:
-    from fakecgroup_mount.enforce.cpu_limits import CpuLimits
+    from fakecgroup_mount.enforce.holds import Holding
+    from fakecgroup_mount.enforce.stall_triggers import StallTriggers
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,8 @@ class Enforcement:
         self._listen = listen
         self._spared = spared
         self._limits: dict[str, _Limits] = {}  # those that the thread has begun to enforce
-        self._cpu: CpuLimits | None = None
+        self._holding: Holding | None = None
+        self._triggers: StallTriggers | None = None
         self._debugged: list[tuple[int, threading.Event]] = []  # who is to be let go for a debugger
         self._stirred = True
         self._changed = threading.Condition()
@@ -92,7 +94,7 @@ class Enforcement:
         """
         done = threading.Event()
         with self._changed:
-            if self._cpu is None:
+            if self._holding is None:
                 return
             self._debugged.append((tgid, done))
             self._changed.notify()
@@ -122,9 +124,12 @@ class Enforcement:
                     earliest = now + took + max(SHORTEST, _SPARING * took)
                 self._let_debugged_go()
                 left = min((limits.look() for limits in self._limits.values()), default=_AGAIN)
+                left = min(left, self._look_at_triggers())
             except Exception:
                 log.exception("limits are not enforced for a moment")
                 self._release(self._limits.values())
+                earliest = time.monotonic() + _AGAIN
+                self.stir()
             with self._changed:
                 if not (self._ending or self._debugged or self.names != self._limits.keys()):
                     self._changed.wait(self._pause(left, earliest))
@@ -149,31 +154,44 @@ class Enforcement:
         for name in names - self._limits.keys():
             self._limits[name] = self._begin(name)
         ended = [self._limits.pop(name) for name in self._limits.keys() - names]
-        if "cpu" not in names:
-            self._cpu = None
         self._release(ended)
 
     def _begin(self, name: str) -> _Limits:
         from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
         from fakecgroup_mount.enforce.cpuset_limits import CpusetLimits
+        from fakecgroup_mount.enforce.holds import Holding
         from fakecgroup_mount.enforce.memory_limits import MemoryLimits
+        from fakecgroup_mount.enforce.stall_triggers import StallTriggers
 
+        self._triggers = self._triggers or StallTriggers(self._kernel)
+        self._holding = self._holding or Holding(self._processes, self._lock)
         if name == "memory":
-            return MemoryLimits(self._kernel, self._processes, self._lock, self._spared)
+            return MemoryLimits(self._kernel, self._processes, self._holding, self._lock, self._spared)
         if name == "cpuset":
             return CpusetLimits(self._kernel, self._processes, self._lock, self._spared)
-        self._cpu = CpuLimits(self._kernel, self._processes, self._lock, self._spared)
-        return self._cpu
+        return CpuLimits(self._kernel, self._holding, self._lock, self._spared)
 
     def _let_debugged_go(self) -> None:
         with self._changed:
             debugged, self._debugged = self._debugged, []
-        for tgid, done in debugged:
-            if self._cpu is None or self._cpu.spare(tgid):
+        if self._holding is None or not debugged:
+            return
+        with self._holding.guard:
+            for tgid, _ in debugged:
+                self._holding.spare(tgid)
+        if self._holding.settle():
+            for _, done in debugged:
                 done.set()
-            else:  # it has not stopped yet
-                with self._changed:
-                    self._debugged.append((tgid, done))
+        else:  # some have not stopped yet
+            with self._changed:
+                self._debugged += debugged
+
+    def _look_at_triggers(self) -> float:
+        """Wakes who polls for stalls. Returns the seconds until it has to look again."""
+        if self._triggers is None or self._triggers.none:
+            return _AGAIN
+        with self._lock:
+            return self._triggers.look()
 
     @property
     def _idle(self) -> bool:

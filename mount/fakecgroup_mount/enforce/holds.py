@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from fakecgroup_mount.host import tasks
 from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.traced_holds import TracedHolds, may_trace
+
+_FOR_DEBUGGER = 1.0  # seconds for a debugger to begin
 
 
 class Holds(Protocol):
@@ -52,3 +58,51 @@ class SignalHolds:
     def settle(self) -> bool:
         """`Holds.settle`."""
         return True
+
+
+class Holding:
+    """Who is held, and why: a process goes on when no reason is left. All calls are made by the thread that enforces.
+
+    They are made within the `guard`, which is the model's lock where processes are stopped by SIGSTOP. Where they are
+    traced it is none, as seizing a thread may wait for its execve(2).
+    """
+
+    def __init__(self, processes: HostProcesses, lock: threading.Lock) -> None:
+        traces = may_trace()
+        self._holds: Holds = TracedHolds() if traces else SignalHolds(processes)
+        self.guard: AbstractContextManager[object] = nullcontext() if traces else lock
+        self._reasons: dict[int, set[str]] = {}  # by tgid
+        self._debugged: dict[int, float] = {}  # who is about to be traced by another, and until when
+
+    def hold(self, tgid: int, start: str, why: str) -> int:
+        """`Holds.hold`, for a reason. Nobody is held who is about to be traced by another."""
+        if self._debugged.get(tgid, 0.0) > time.monotonic():
+            return 0
+        threads = self._holds.hold(tgid, start)
+        if threads:
+            self._reasons.setdefault(tgid, set()).add(why)
+        return threads
+
+    def let_go(self, tgid: int, why: str) -> None:
+        """Takes a reason back."""
+        reasons = self._reasons.get(tgid)
+        if reasons is not None:
+            reasons.discard(why)
+            if not reasons:
+                self._let_go(tgid)
+
+    def spare(self, tgid: int) -> None:
+        """Lets a process go on, whatever the reasons, that is about to be traced by another."""
+        now = time.monotonic()
+        self._debugged = {one: until for one, until in self._debugged.items() if until > now}
+        self._debugged[tgid] = now + _FOR_DEBUGGER
+        if tgid in self._reasons:
+            self._let_go(tgid)
+
+    def settle(self) -> bool:
+        """`Holds.settle`. It needs no guard."""
+        return self._holds.settle()
+
+    def _let_go(self, tgid: int) -> None:
+        del self._reasons[tgid]
+        self._holds.let_go(tgid)

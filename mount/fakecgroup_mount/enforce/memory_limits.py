@@ -26,6 +26,7 @@ from fakecgroup.effects.high_delay import overage, sleep
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.footprint import Footprint
+from fakecgroup_mount.enforce.holds import Holding
 from fakecgroup_mount.enforce.ledger import Ledger
 from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_above
 from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SHORTEST, SPARING, UNSEEN, margin, next_look
@@ -39,8 +40,10 @@ from fakecgroup_mount.host.shared_memory import shares_memory
 log = logging.getLogger(__name__)
 
 _HZ = 250
+_WHY = "memory"
 _SPARING = 3  # times the duration of a quick look until the next
 _MUCH, _SMALL = 1 << 20, 16 << 20  # bytes
+_HOLDING = 0.01  # seconds until a process that waits is held again, if it was asleep
 _PAGING = 0.01  # seconds between two reclaims of a cgroup that grows
 
 
@@ -52,9 +55,15 @@ class MemoryLimits:
     """
 
     def __init__(
-        self, kernel: Kernel, processes: HostProcesses, lock: threading.Lock, spared: frozenset[int] = frozenset()
+        self,
+        kernel: Kernel,
+        processes: HostProcesses,
+        holding: Holding,
+        lock: threading.Lock,
+        spared: frozenset[int] = frozenset(),
     ) -> None:
-        self._processes = processes
+        self._holding = holding
+        self._held: dict[int, str] = {}  # who waits, and the start time in /proc/PID/stat
         self._lock = lock
         self._looking = threading.Lock()  # taken after the model's, by who looks
         self._ledger = Ledger()
@@ -74,13 +83,12 @@ class MemoryLimits:
         if self._hierarchy is not None:
             self._paging = Paging(self._hierarchy, processes, processes.taken)
             self._batch = charge_batch(self._hierarchy.personality.version)
-            self._hierarchy.membership.enforcer = self
-            self._join()
 
     def _join(self) -> None:
         """Becomes the reclaimer of all processes. That of simulated ones may have come meanwhile."""
         assert self._hierarchy is not None
         membership = self._hierarchy.membership
+        membership.enforcer = self
         if membership.reclaimer is not self:
             self._simulated, membership.reclaimer = membership.reclaimer, self
 
@@ -148,13 +156,11 @@ class MemoryLimits:
         self._ledger.place(tgid, lineage, stayed, anon, exact=exact)
 
     def _let_go(self, one: LimitedCgroup, tgid: int) -> None:
-        """Lets a process go on. The lock is held."""
+        """Lets a process go on (`_hold_and_let_go`). The lock is held."""
         if tgid in one.held:
             self._paging.give(tgid)
         one.held.discard(tgid)
         one.asleep.pop(tgid, None)
-        for why in (one, (one, "high")):
-            self._processes.let_go(tgid, why)
         one.css.waiting = tuple(one.held)
         if not any(tgid in other.held or tgid in other.asleep for other in self._limited):
             self._stalled.end(tgid)
@@ -165,6 +171,12 @@ class MemoryLimits:
             for one in self._limited:
                 for tgid in one.held | one.asleep.keys():
                     self._let_go(one, tgid)
+        for tgid in self._held:
+            self._holding.let_go(tgid, _WHY)
+        self._held = {}
+        membership = None if self._hierarchy is None else self._hierarchy.membership
+        if membership is not None and membership.enforcer is self:
+            membership.enforcer, membership.reclaimer = None, self._simulated
 
     # -- what the files ask, with the lock held ------------------------------------------------------------
 
@@ -178,6 +190,10 @@ class MemoryLimits:
         with self._acts():
             for one in self._near.get(cgroup, ()):
                 self._settle(one)
+
+    def count_stalls(self) -> None:
+        """`Enforcer.count_stalls`."""
+        self._stalled.settle()
 
     def moves(self, tgid: int) -> None:
         """`Enforcer.moves`."""
@@ -247,8 +263,9 @@ class MemoryLimits:
                 with self._lock, self._looking, self._acts():
                     if one.looks == looks:  # nobody has looked, and acted, meanwhile
                         self._act(one)
+        left = self._hold_and_let_go()
         soonest = min((one.due for one in self._limited), default=None)
-        return LONGEST if soonest is None else max(0.0, soonest - time.monotonic())
+        return left if soonest is None else max(0.0, min(left, soonest - time.monotonic()))
 
     def _judge(self, one: LimitedCgroup, *, thorough: bool = False) -> bool:
         """Looks at a cgroup. Returns whether there is something to do. `_looking` is held.
@@ -323,6 +340,24 @@ class MemoryLimits:
         one.enough = one.most + max(0, room)
         one.precise = now + max(next_look(room), SPARING * (now - began))
 
+    def _hold_and_let_go(self) -> float:
+        """Holds who waits, again if they have begun to run, and lets the others go on. Returns the seconds until the
+        next time.
+        """
+        waiting = {tgid for one in self._limited for tgid in (*one.held, *one.asleep)}
+        if not waiting and not self._held:
+            return LONGEST
+        with self._holding.guard:
+            for tgid in self._held.keys() - waiting:
+                del self._held[tgid]
+                self._holding.let_go(tgid, _WHY)
+            for tgid in waiting:
+                start = self._held.get(tgid) or self._victims.start_of(tgid)
+                if start is not None:
+                    self._held[tgid] = start
+                    self._holding.hold(tgid, start, _WHY)
+        return _HOLDING if self._holding.settle() else SHORTEST
+
     # -- what follows, with both locks held ----------------------------------------------------------------
 
     def _act(self, one: LimitedCgroup) -> None:
@@ -389,7 +424,6 @@ class MemoryLimits:
         for tgid in {tgid for tgid, more in one.grown.items() if more > 0} - one.held:
             if self._victims.candidate(tgid) is not None:
                 one.held.add(tgid)
-                self._processes.hold(tgid, one)
                 self._stalled.begin(tgid)
                 self._paging.refuse(tgid, css)
                 css.note_event("max", MAX_BEFORE_KILL)
@@ -405,7 +439,6 @@ class MemoryLimits:
         usage = one.most - one.surplus - css.last_used.swap
         for tgid in [tgid for tgid, until in one.asleep.items() if until <= now]:
             one.asleep.pop(tgid)
-            self._processes.let_go(tgid, (one, "high"))
             self._stalled.end(tgid)
         for tgid, more in one.grown.items():
             over = min(more + one.uncounted.get(tgid, 0), usage - one.high)
@@ -421,7 +454,6 @@ class MemoryLimits:
                 jiffies += some
             if jiffies and self._victims.candidate(tgid) is not None:
                 one.asleep[tgid] = max(now, one.asleep.get(tgid, 0.0)) + jiffies / _HZ
-                self._processes.hold(tgid, (one, "high"))
                 self._stalled.begin(tgid)
 
 

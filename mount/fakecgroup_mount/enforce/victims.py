@@ -12,8 +12,9 @@ from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.simulation.oom_killer import UNKILLABLE, Candidate, OomKiller
 from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.mrelease import release_memory
+from fakecgroup_mount.host import tasks
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.usage import parent_of
+from fakecgroup_mount.host.usage import parent_of, stat_of
 
 _DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
 
@@ -42,6 +43,11 @@ class Victims:
         except OSError:
             return None
         return footprint.candidate(tgid)
+
+    def start_of(self, tgid: int) -> str | None:
+        """When a process started, by /proc/PID/stat; None for one that may not be touched (`candidate`)."""
+        stat = stat_of(tgid)
+        return stat[tasks.START] if stat and self.candidate(tgid) is not None else None
 
     def kill(self, tgid: int) -> None:
         """Kills a process of `choose`."""

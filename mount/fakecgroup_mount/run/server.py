@@ -172,8 +172,7 @@ def serve(
             return
         served = (files.fuse, files.root, files.device)
         handled = MountedTree(session, kernel, tree.device, frozenset(masks))
-        let_go = enforcement.let_go_for_debugger
-        answers = handlers(handled, processes, first, home, served, (joined, time), seen.parts, affinities, let_go)
+        answers = handlers(handled, processes, first, home, served, (joined, time), seen.parts, affinities, enforcement)
         with session.lock:
             tracing.add(TracedCalls(answers, handled, processes))
         Listener(descriptors[0], answers).start()

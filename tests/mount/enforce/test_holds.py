@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from fakecgroup_mount.enforce.holds import SignalHolds
+from fakecgroup_mount.enforce.holds import Holding, SignalHolds
 from fakecgroup_mount.host import tasks
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
@@ -56,3 +57,30 @@ def test_one_that_sleeps_is_let_be(processes: HostProcesses) -> None:
 def test_one_that_is_traced_is_let_be(processes: HostProcesses, busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "tracer_of", lambda tgid: 1)
     assert SignalHolds(processes).hold(busy, start(busy)) == 0
+
+
+@pytest.fixture
+def holding(processes: HostProcesses) -> Holding:
+    return Holding(processes, threading.Lock())
+
+
+def held(pid: int) -> bool:
+    return tasks.state(pid) in ("t", "T")
+
+
+def test_a_process_that_is_held_for_two_reasons_goes_on_when_none_is_left(holding: Holding, busy: int) -> None:
+    for why in ("cpu", "memory"):
+        wait_until(lambda why=why: holding.hold(busy, start(busy), why) == 1)  # type: ignore[misc]
+    wait_until(lambda: held(busy))
+    holding.let_go(busy, "cpu")
+    wait_until(holding.settle)
+    assert held(busy)
+    holding.let_go(busy, "memory")
+    wait_until(lambda: holding.settle() and tasks.state(busy) == "R")
+
+
+def test_one_that_is_about_to_be_traced_by_another_goes_on_whatever_the_reasons(holding: Holding, busy: int) -> None:
+    wait_until(lambda: holding.hold(busy, start(busy), "memory") == 1)
+    holding.spare(busy)
+    wait_until(lambda: holding.settle() and tasks.state(busy) == "R")
+    assert holding.hold(busy, start(busy), "cpu") == 0

@@ -53,6 +53,19 @@ def test_a_process_that_has_used_its_quota_is_stopped_and_counted(sandboxed: San
     assert said(sandboxed(script, enforce="cpu")) == "counted\n"
 
 
+POLL = """
+import os, select
+for path in ("a/cpu.pressure", "/proc/pressure/cpu"):
+    file = os.open(path, os.O_RDWR); os.write(file, b"some 150000 1000000\\0")
+    poll = select.poll(); poll.register(file, select.POLLPRI); print([mask for _, mask in poll.poll(60000)])
+"""
+
+
+def test_who_polls_for_pressure_is_woken_while_it_waits(sandboxed: Sandboxed) -> None:
+    script = f"{BEGIN} '{sys.executable}' -S -E -c '{POLL}'; kill -9 $busy"
+    assert said(sandboxed(script, enforce="cpu")) == "[2]\n[2]\n"
+
+
 def test_without_a_quota_it_goes_on(sandboxed: Sandboxed) -> None:
     script = f"{BEGIN} echo max >a/cpu.max; is R; kill -9 $busy"
     assert said(sandboxed(script, enforce="cpu")) == ""

@@ -125,10 +125,37 @@ def test_over_memory_high_a_process_sleeps_and_lives(sandboxed: Sandboxed) -> No
     script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high; mkfifo /tmp/$$.ready
         sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
         process=$!; exec 9</tmp/$$.ready
-        until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo asleep
+        until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done; echo asleep
         echo max >a/memory.high; head -c 5 <&9; echo; rm /tmp/$$.ready; kill -9 $process
         grep -c 'high [1-9]' a/memory.events; grep oom_kill a/memory.events"""
     assert told(sandboxed(script, enforce="memory")) == ["asleep", "ready", "1", "oom_kill 0"]
+
+
+WAITS_FOR_STOPS = """
+import os, signal, time
+child = os.fork()
+if not child:
+    open("a/cgroup.procs", "w").write("0")
+    x = bytearray(200 << 20)
+    time.sleep(60)
+state = lambda: open(f"/proc/{child}/stat").read().rpartition(")")[2].split()[0]
+until = time.monotonic() + 60
+while state() != "t" and time.monotonic() < until: time.sleep(0.001)
+time.sleep(0.1)
+print(os.waitpid(child, os.WUNTRACED | os.WNOHANG))
+os.kill(child, signal.SIGSTOP)
+time.sleep(0.1)
+print(os.waitpid(child, os.WUNTRACED | os.WNOHANG))
+open("a/memory.high", "w").write("max")
+print(os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]))
+os.kill(child, signal.SIGKILL)
+print(os.WIFSIGNALED(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_parent_sees_no_stop_of_a_process_that_sleeps_for_memory_high(sandboxed: Sandboxed) -> None:
+    script = f"{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high; {PYTHON} '{WAITS_FOR_STOPS}'"
+    assert told(sandboxed(script, enforce="memory")) == ["(0, 0)", "(0, 0)", "True", "True"]
 
 
 def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -> None:
@@ -137,11 +164,12 @@ def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -
         sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
         process=$!; exec 9</tmp/$$.ready
         until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
-        until [ $(cut -d' ' -f3 /proc/$process/stat) = T ]; do sleep 0.01; done; echo T $(cat a/memory.usage_in_bytes)
+        until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done
+        echo held $(cat a/memory.usage_in_bytes)
         echo 300M >a/memory.limit_in_bytes; head -c 5 <&9; echo; rm /tmp/$$.ready; tail -2 a/memory.oom_control
         kill -9 $process"""
     assert told(sandboxed(script, enforce="memory", layout="v1")) == [
-        f"T {64 << 20}",
+        f"held {64 << 20}",
         "ready",
         "under_oom 0",
         "oom_kill 0",
@@ -217,6 +245,24 @@ def test_time_that_a_process_is_stopped_for_memory_is_pressure(sandboxed: Sandbo
         until [ $(total full a) -gt 100000 ]; do sleep 0.01; done; echo full
         some=$(total some a); [ $some -le $(total some .) ] && echo above; kill -9 $process"""
     assert told(sandboxed(script, enforce="memory")) == ["full", "above"]
+
+
+POLL = """
+import os, select, subprocess, sys
+files = [os.open(path, os.O_RDWR) for path in ("a/memory.pressure", "/proc/pressure/memory")]
+for file in files: os.write(file, b"some 100000 1000000\\0")
+grown = subprocess.Popen(["sh", "-c", "echo $$ >a/cgroup.procs; exec \\"$@\\"", "sh", *sys.argv[1:]])
+for file in files:
+    poll = select.poll(); poll.register(file, select.POLLPRI); print([mask for _, mask in poll.poll(60000)])
+    print(os.read(file, 4096).split()[4] != b"total=0")
+grown.kill()
+"""
+
+
+def test_who_polls_for_pressure_is_woken_when_a_process_is_stopped_for_memory(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high
+        {PYTHON} '{POLL}' {PYTHON} 'x = bytearray(200 << 20)'"""
+    assert told(sandboxed(script, enforce="memory")) == ["[2]", "True"] * 2
 
 
 def test_v1_refuses_a_limit_that_cannot_be_met(sandboxed: Sandboxed) -> None:
