@@ -19,7 +19,7 @@ The kernels ran in QEMU without hardware virtualisation. On one CPU time was cou
 that what else the host did changed nothing: 8 ns each, or 1 ns where it matters how much a process does in a slice,
 as with the OOM killer. Two CPUs run in turns of a few ms then, so that figures on two CPUs spread more than on one
 that has them. 5.10 and 6.1 hang in such a machine. What depends on CPUs that run beside each other was played on two
-CPUs in the time of the host, on all kernels.
+CPUs in the time of the host, which has to have time for them.
 
 | rule | the model agrees if its number |
 |---|---|
