@@ -57,6 +57,7 @@ class Recorder:
         self._lost = 0
         self._taken = self._written = 0  # bytes of data, of the queue's two ends
         self._put = 0  # bytes that the file has taken
+        self._putting = False  # whether the file is to take some now
         self._order = Order()
         self._last = 0  # ns at which the last one was done
         self._lines: list[str] = []
@@ -72,13 +73,12 @@ class Recorder:
         In the writing thread `make(order, ns, *what)` puts its calls in order.
         """
         queue = self._queue
-        waiting = len(queue)
-        if waiting >= MOST_WAITING or self._taken - self._written > MOST_BYTES or self.ended:
+        if len(queue) >= MOST_WAITING or self._taken - self._written > MOST_BYTES or self.ended:
             self._lost += 1
             return
         self._taken += size
         queue.append((when, make, size, what))
-        if not waiting:
+        if not self._some.is_set():  # the thread clears it before it empties the queue
             self._some.set()
 
     def note(self, call: Call) -> None:
@@ -92,7 +92,7 @@ class Recorder:
     def wait(self) -> None:
         """Waits until all is written, but not for a file that takes nothing more."""
         put = -1
-        while put != self._put and self._thread.is_alive():
+        while self._thread.is_alive() and not (self._putting and put == self._put):
             put = self._put
             self._thread.join(_PATIENCE)
         if self._thread.is_alive():
@@ -178,10 +178,12 @@ class Recorder:
         """Writes the lines. Raises OSError."""
         data = memoryview("".join(self._lines).encode())
         self._lines.clear()
+        self._putting = True
         while data:
             put = os.write(self._fd, data[:_CHUNK])
             self._put += put
             data = data[put:]
+        self._putting = False
 
 
 def _ready(order: Order, when: int, call: Call) -> None:
