@@ -12,16 +12,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..base_files.attach import PID_FILES
-from ..conformance.explain.cftypes import handlers_of
 from ..controllers import CONTROLLERS
 from ..machine.mount_options import SINCE
-from ..machine.mounts import SYSTEMD_MOUNTS, UNIFIED
+from ..machine.mounts import SYSTEMD_MOUNTS
 from .call import Call
 from .stage import shows_places
+from .tree_names import HIERARCHIES, is_file
 
 _FIRST_PID = 1001
 _SUFFIXES = (".slice", ".scope", ".service", ".mount", ".socket", ".swap", ".partition")  # they say what it is
-_HIERARCHIES = frozenset(name for mount in SYSTEMD_MOUNTS for name in (mount.directory, *mount.links)) | {UNIFIED}
 _WORD = re.compile(r"[A-Za-z_][\w.@:/\\-]*|/[^\s,]*")
 _NAMED_FILES = re.compile(r"release_agent|net_prio\.ifpriomap|(rdma|dmem)\..*")
 _LIST = re.compile(rb"[\s0-9\0]*")  # of processes
@@ -30,7 +29,7 @@ _PROC = re.compile(r"/proc/([0-9]+)(/.*)?")
 #: Words that files take, or that kernels and mounts have.
 _WORDS = frozenset(
     [name for one in CONTROLLERS for name in (one.name, one.legacy_name) if name]
-    + [*_HIERARCHIES, *SINCE, *(option for mount in SYSTEMD_MOUNTS for option in mount.directory.split(","))]
+    + [*HIERARCHIES, *SINCE, *(option for mount in SYSTEMD_MOUNTS for option in mount.directory.split(","))]
     + (
         "max min default none all root member isolated threaded domain invalid FROZEN THAWED some full low "
         "medium critical rbps wbps riops wiops rwm r w m rw rm wm a b c hca_handle hca_object swappiness "
@@ -97,7 +96,7 @@ class Redactor:
             return path if path.startswith("/proc/") else "/" + self._name("path", path)
         parts = path.split("/")
         for index, part in enumerate(parts):
-            if part in ("", ".", "..") or (index == 0 and part in _HIERARCHIES) or _is_file(part):
+            if part in ("", ".", "..") or (index == 0 and part in HIERARCHIES) or is_file(part):
                 continue
             suffix = next((suffix for suffix in _SUFFIXES if part.endswith(suffix)), "")
             parts[index] = self._name("cgroup", part) + suffix
@@ -198,11 +197,6 @@ def _numbers(call: Call) -> Iterator[int]:
     found = _PROC.fullmatch(call.path)
     if found is not None:
         yield int(found[1][:10])
-
-
-def _is_file(name: str) -> bool:
-    """Whether some kernel has an interface file of this name."""
-    return handlers_of(name, dfl=True) is not None or handlers_of(name, dfl=False) is not None
 
 
 def _is_known(word: str) -> bool:

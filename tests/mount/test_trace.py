@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,8 @@ def test_refusals_have_the_errno(directory: Path, tmp_path: Path) -> None:
 def test_attributes_and_modes_are_there(directory: Path, tmp_path: Path) -> None:
     script = """mkdir -m 700 a; chmod 750 a; chown 12:13 a; /usr/bin/python3 -c "
 import os
+import shlex
+import shutil
 os.setxattr('a', 'user.x', b'\\xff')
 os.getxattr('a', 'user.x')
 os.utime('a', (1, 2))
@@ -113,6 +117,8 @@ def test_processes_are_followed_to_their_end(directory: Path, tmp_path: Path) ->
 def test_who_calls_is_said_once_and_again_when_it_has_other_ids(directory: Path, tmp_path: Path) -> None:
     script = """/usr/bin/python3 -c "
 import os
+import shlex
+import shutil
 os.mkdir('a')
 os.setresuid(1000, 1000, 1000)
 try:
@@ -369,3 +375,33 @@ def test_a_trace_is_redacted_for_others(directory: Path, tmp_path: Path) -> None
     piped = run("trace", "--redact", "-", input=(tmp_path / "t").read_text(), stdin=None)
     assert piped.stdout == done.stdout
     assert run("replay", "-", "--kernel", "6.12", input=done.stdout, stdin=None).returncode == 0
+
+
+# -- what strace has printed ----------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace here")
+def test_what_strace_prints_becomes_the_trace_that_the_tree_has(directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(f"{SCRIPT}; mkdir b; echo $$ >b/cgroup.procs; cat b/cgroup.procs\n")
+    printed = ("-f", "-Y", "-y", "-ttt", "-s", "65536", "-e", "trace=%file,%desc,clone,clone3,fork,vfork,umask")
+    own = traced(directory, tmp_path / "t", shlex.join(
+        ["strace", *printed, "-o", str(tmp_path / "strace"), "sh", str(tmp_path / "script")]
+    ), "--kernel", "7.2")  # fmt: skip
+    done = run("trace", "--import", tmp_path / "strace", "--root", directory)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "imported").write_text(done.stdout)
+    found = [one for one in recorded(tmp_path / "imported") if "assumed" not in one]
+    assert said(found, "mkdir", "rmdir", "write") == said(own, "mkdir", "rmdir", "write")
+    assert run("replay", tmp_path / "imported", "--kernel", "7.2").returncode == 0
+    assert run("replay", tmp_path / "imported", "--kernel", "all").returncode == 1
+
+
+def test_what_has_no_call_on_the_tree_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "strace").write_text('1 2.0 stat("/etc", {}) = 0\njunk\n')
+    done = run("trace", "--import", tmp_path / "strace")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"fakecgroup trace: {tmp_path}/strace: 1 lines are no calls as strace shows them\n"
+        f"fakecgroup trace: {tmp_path}/strace: no call is about /sys/fs/cgroup (--root), "
+        "or strace had neither -y nor -ttt\n"
+    )

@@ -13,10 +13,13 @@ from typing import IO, Any
 
 from fakecgroup.trace.call import Call, line_of
 from fakecgroup.trace.chosen import Wanted
+from fakecgroup.trace.imported import Import
 from fakecgroup.trace.redact import Redactor
+from fakecgroup.trace.replay import all_kernels
 from fakecgroup.trace.strace_line import strace_line
+from fakecgroup.trace.strace_text import StraceReader
 from fakecgroup.trace.summary import Summary, summary_json, summary_lines
-from fakecgroup.trace.trace_file import Head, TraceError, TraceReader
+from fakecgroup.trace.trace_file import LAYOUTS, Head, TraceError, TraceReader
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 
@@ -39,6 +42,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replace names of cgroups, commands and attributes, and numbers of processes, the same everywhere",
     )
+    importing = parser.add_argument_group("what strace has printed on a real node")
+    importing.add_argument(
+        "--import",
+        dest="imported",
+        action="store_true",
+        help="FILE is what `strace -f -Y -y -ttt -s 65536 -e trace=%%file,%%desc,clone,clone3,fork,vfork,umask` "
+        "has printed; a trace is made of it (-o jsonl)",
+    )
+    importing.add_argument("--root", default="/sys/fs/cgroup", metavar="DIR", help="the tree (default: /sys/fs/cgroup)")
+    importing.add_argument("--layout", choices=LAYOUTS, default="v2", help="the node's (default: v2)")
+    importing.add_argument(
+        "--kernel", choices=all_kernels(), help="the node's, if it is one of these (default: unknown)"
+    )
     group = parser.add_argument_group("which calls")
     group.add_argument("--path", action="append", default=[], metavar="GLOB", help="of files such as '*/memory.*'")
     group.add_argument("--pid", action="append", default=[], type=_pid, metavar="N", help="of this process or thread")
@@ -56,8 +72,17 @@ def run(options: argparse.Namespace) -> int:
         frozenset(one for word in options.op for one in word.split(",")),
         options.errors,
     )
-    output = options.output or ("jsonl" if options.redact else "text")
+    output = options.output or ("jsonl" if options.redact or options.imported else "text")
+    printed = _print_jsonl if output == "jsonl" else _print_json if output == "json" else _print_text
     try:
+        if options.imported:
+            head, made = _imported(options)
+            if options.redact:
+                redactor = Redactor()
+                redactor.learn(made)
+                made = list(redactor.redact(made))
+            printed(head, made, wanted, options.summary)
+            return 0
         with open_reader(options.file, twice=options.redact) as reader:
             calls: Iterable[Call] = reader
             if options.redact:
@@ -65,7 +90,6 @@ def run(options: argparse.Namespace) -> int:
                 redactor.learn(reader)
                 reader.rewind()
                 calls = redactor.redact(reader)
-            printed = _print_jsonl if output == "jsonl" else _print_json if output == "json" else _print_text
             printed(reader.head, calls, wanted, options.summary)
             if reader.cut_off:
                 print(f"fakecgroup trace: {reader.name}: its last line is cut off and left out", file=sys.stderr)
@@ -73,6 +97,19 @@ def run(options: argparse.Namespace) -> int:
         print(f"fakecgroup trace: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _imported(options: argparse.Namespace) -> tuple[Head, list[Call]]:
+    """The calls in what strace has printed. Raises MountError, TraceError."""
+    name = called(options.file)
+    with open_input(options.file) as file:
+        lines = StraceReader(file)
+        calls = list(Import(lines, options.layout, options.root))
+    if lines.not_read:
+        print(f"fakecgroup trace: {name}: {lines.not_read:,} lines are no calls as strace shows them", file=sys.stderr)
+    if all(call.is_note for call in calls):
+        raise TraceError(f"{name}: no call is about {shown(options.root)} (--root), or strace had neither -y nor -ttt")
+    return Head(options.layout, options.kernel, {}, "strace"), calls
 
 
 def _print_jsonl(head: Head, calls: Iterable[Call], wanted: Wanted, short: bool) -> None:
