@@ -37,7 +37,7 @@ MAKES_TEXT = ("open", "openat", "openat2")
 """Calls whose data is the text of a file that was made for the caller."""
 
 _PATHS = ("to", "name")
-_HIDDEN = ("tid", "handle", "assumed")
+_HIDDEN = ("tid", "handle", "assumed", "fault")
 
 
 def strace_line(call: Call) -> str:
@@ -61,7 +61,9 @@ def _called(call: Call) -> str:
     if call.data is not None and call.op in ("setxattr", "getxattr"):
         arguments.insert(2, quoted(call.data))
     text = f" {quoted(call.data)}" if made and call.data is not None else ""
-    return f"{printable(call.op)}({', '.join(filter(None, arguments))}) = {answer(call)}{text}"
+    faults = call.more.get("fault")
+    injected = f" (fault: {printable(', '.join(map(str, faults)))})" if isinstance(faults, list) else ""
+    return f"{printable(call.op)}({', '.join(filter(None, arguments))}) = {answer(call)}{text}{injected}"
 
 
 def answer(call: Call) -> str:

@@ -42,8 +42,8 @@ def run(commands: list[str], directory: Path, environment: dict[str, str]) -> li
     """What each command prints on stdout and stderr, in one bash with `directory` as its working directory."""
     script = "".join(f"{command}\nprintf '%s' '{_MARK}'\n" for command in commands)
     done = subprocess.run(
-        ["bash", "--norc", "-s"],
-        input=script,
+        ["bash", "--norc", "-c", script],
+        stdin=subprocess.DEVNULL,
         cwd=directory,
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
