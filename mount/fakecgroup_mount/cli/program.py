@@ -219,8 +219,9 @@ def parser() -> argparse.ArgumentParser:
         "trace",
         help="show what was recorded with --trace",
         description="Shows the calls of a trace as strace does, and a summary: what was refused, who wrote what, "
-        "values that nobody read, and writes that changed nothing.",
-        epilog="Exit status 1 for a file that is no trace.",
+        "values that nobody read, and writes that changed nothing. With --import it makes a trace of what strace has "
+        "printed.",
+        epilog="Exit status 1 for a file that is no trace, or has no call on the tree.",
     )
     tracing.fill = _fill_trace
     replaying = commands.add_parser(
@@ -236,8 +237,8 @@ def parser() -> argparse.ArgumentParser:
     controlling = commands.add_parser(
         "ctl",
         help="change what happens in a tree that is mounted",
-        description="Asks the daemon behind a tree to do something: with the workloads of simulated processes, or with "
-        "the rules of faults. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
+        description="Asks the daemon behind a tree to do something: with the workloads of simulated processes, with "
+        "the rules of faults, with traces and snapshots. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
         "Only the tree's mounter may ask, and under `run` the sandbox's root.",
         epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario or rule.",
     )
