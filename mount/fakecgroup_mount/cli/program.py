@@ -238,8 +238,8 @@ def parser() -> argparse.ArgumentParser:
         "ctl",
         help="change what happens in a tree that is mounted",
         description="Asks the daemon behind a tree to do something: with the workloads of simulated processes, with "
-        "the rules of faults, with traces and snapshots. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup run`. "
-        "Only the tree's mounter may ask, and under `run` the sandbox's root.",
+        "the rules of faults, with traces and snapshots. DIR is the tree's directory, /sys/fs/cgroup under `fakecgroup "
+        "run`. Only the tree's mounter may ask, and under `run` the sandbox's root.",
         epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario or rule.",
     )
     controlling.fill = _fill_ctl
