@@ -20,7 +20,7 @@ _CREDENTIALS = {
 
 def why(op: Op) -> str:
     """Why an operation needs root; "" if it does not."""
-    op = _innermost(op)
+    op = innermost(op)
     if op[0] in _CREDENTIALS:
         return _CREDENTIALS[op[0]]
     if op[0] in ("stat", "fstat"):
@@ -57,10 +57,11 @@ def tell(cases: Sequence[Case]) -> None:
 
 def ends(op: Op) -> bool:
     """Whether the rest of the case needs root too."""
-    return _innermost(op)[0] in _CREDENTIALS
+    return innermost(op)[0] in _CREDENTIALS
 
 
-def _innermost(op: Op) -> Op:
+def innermost(op: Op) -> Op:
+    """What another process does, for an operation `in` it."""
     while op[0] == "in":
         op = op[2:]
     return op
@@ -68,7 +69,7 @@ def _innermost(op: Op) -> Op:
 
 def acts_as_others(cases: Iterable[Case]) -> bool:
     """Whether this process may become each user in the cases. A child tries it."""
-    operations = (_innermost(op) for case in cases for op in case.ops)
+    operations = (innermost(op) for case in cases for op in case.ops)
     users = {(int(op[1]), int(op[2])) for op in operations if op[0] == "as"}
     child = os.fork()
     if child == 0:

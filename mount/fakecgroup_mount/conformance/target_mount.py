@@ -7,6 +7,7 @@ operations are done but not compared, or end the comparison of their case.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from fakecgroup.conformance.recording import Recording
 from fakecgroup.conformance.target import UnsupportedError
 from fakecgroup_mount.conformance import needs_root
 from fakecgroup_mount.conformance.target_directory import DirectoryTarget, roots_of
+from fakecgroup_mount.control.client import ask
+from fakecgroup_mount.control.errors import CommandError
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.mountinfo import mount_at
 
@@ -55,10 +58,9 @@ class MountTarget(DirectoryTarget):
         """Why an operation's answer is not the fake's ("" if it is), and whether the case ends with it."""
         if not self._as_root and (reason := needs_root.why(op)):
             return (reason, needs_root.ends(op))
-        while op[0] == "in":
-            op = op[2:]
+        op = needs_root.innermost(op)
         if op[0] == "alloc" and not self._enforces_memory:
-            return ("memory of real processes is limited by fakecgroup mount --enforce memory", True)
+            return ("no limits act on the memory of real processes (--enforce memory)", True)
         if self._io_cost_set and op[0] in ("read", "write", "open"):
             path = next(os.fsdecode(value) for kind, value in arguments(op) if kind == "path")
             if path.endswith((*_IO_COST, "io.stat")):
@@ -85,7 +87,8 @@ class MountTarget(DirectoryTarget):
 def mounted_target(name: str, recorded: Recording, cases: Sequence[Case]) -> MountTarget:
     """The mount at a directory, for some cases of a recording. What needs root and is left out is told on stderr.
 
-    Raises MountError if no tree of ours is mounted there, or there are cgroups in it.
+    So are the cases in which processes use memory, where no limits act on that. Raises MountError if no tree of ours is
+    mounted there, or there are cgroups in it.
     """
     path = os.path.realpath(name)
     found = mount_at(path)
@@ -106,7 +109,29 @@ def mounted_target(name: str, recorded: Recording, cases: Sequence[Case]) -> Mou
     as_root = os.stat(path).st_uid == 0 and needs_root.acts_as_others(cases)
     if not as_root:
         needs_root.tell(cases)
-    return MountTarget(path, as_root=as_root)
+    enforces_memory = _enforces_memory(path)
+    if not enforces_memory:
+        _tell_of_memory(cases, path)
+    return MountTarget(path, as_root=as_root, enforces_memory=enforces_memory)
+
+
+def _enforces_memory(path: str) -> bool:
+    """Whether limits on memory act on real processes in a tree. They do not if its daemon does not say."""
+    try:
+        names = ask(path, "enforce", {})["enforced"]
+    except (MountError, CommandError):
+        return False
+    return isinstance(names, list) and "memory" in names
+
+
+def _tell_of_memory(cases: Sequence[Case], path: str) -> None:
+    number = sum(any(needs_root.innermost(op)[0] == "alloc" for op in case.ops) for case in cases)
+    if number:
+        print(
+            f"fakecgroup conformance: {number} of {len(cases):,} cases are compared up to where processes use memory, "
+            f"as no limits act on that; they do after: fakecgroup ctl {path} enforce memory",
+            file=sys.stderr,
+        )
 
 
 def _is_not_to_be_had(wanted: int, *, root: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -99,6 +100,21 @@ def test_limits_act_on_what_processes_allocate(layout: str, kernel: str, machine
     cases = [one for one in load(layout, kernel, machine).cases if any("alloc" in op for op in one.case.ops)]
     differences = [str(difference) for one in cases for difference in replay(one, target).differences]
     assert (len(cases) > 4, differences) == (True, []), "\n".join(differences)
+
+
+@pytest.mark.parametrize(
+    ("tree", "left_out"),
+    [(("v2", "6.12", PLAIN, "memory"), False), (("v2", "6.12", PLAIN), True)],
+    ids=["enforced", "left-out"],
+    indirect=["tree"],
+)
+def test_where_limits_act_on_memory_its_cases_are_compared_and_else_it_is_said(tree: Path, left_out: bool) -> None:
+    command = [*COMMAND, "conformance", "--target", str(tree), "--kernel", "6.12", "--family", "memory", "-o", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1000)
+    (family,) = json.loads(done.stdout)["families"]
+    assert (done.returncode, family["differences"]) == (0, [])
+    assert any("--enforce memory" in why for why in family["left_out"]) == left_out
+    assert ("compared up to where processes use memory" in done.stderr) == left_out
 
 
 @pytest.mark.parametrize(
