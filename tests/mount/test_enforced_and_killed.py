@@ -7,8 +7,10 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -91,15 +93,28 @@ def test_a_daemon_that_ends_leaves_everybody_running(mount: Mount, number: signa
             busy.kill()
 
 
-@pytest.fixture
-def busy_processes() -> Iterator[list[int]]:
-    """Ten, or 50 if many daemons are killed. The tests beside them go first."""
+@contextmanager
+def started(*program: str) -> Iterator[list[int]]:
+    """Ten processes, or 50 if many daemons are killed. The tests beside them go first."""
     number = 10 if KILLED_DAEMONS < 10 else 50
-    started = [subprocess.Popen(["nice", "-n", "19", "sh", "-c", "while :; do :; done"]) for _ in range(number)]
-    yield [process.pid for process in started]
-    for process in started:
+    processes = [subprocess.Popen(["nice", "-n", "19", *program]) for _ in range(number)]
+    yield [process.pid for process in processes]
+    for process in processes:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def busy_processes() -> Iterator[list[int]]:
+    with started("sh", "-c", "while :; do :; done") as pids:
+        yield pids
+
+
+@pytest.fixture
+def growing_processes() -> Iterator[list[int]]:
+    """Each grows by up to 8 MiB, and gives it back, again and again."""
+    with started(sys.executable, "-S", "-c", "while True: x = [bytearray(1 << 20) for _ in range(8)]") as pids:
+        yield pids
 
 
 FILL = """
@@ -112,6 +127,10 @@ while [ $# != 0 ]; do
 done
 """
 """Puts processes into ten cgroups with little CPU time and too little memory for what they will touch."""
+FILL_OVER_HIGH = """
+set -e; echo +memory >cgroup.subtree_control; mkdir a; echo 1M >a/memory.high
+for pid; do echo $pid >a/cgroup.procs; done
+"""
 WITHOUT_PTRACE = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
 
 
@@ -121,6 +140,20 @@ WITHOUT_PTRACE = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sy
 def test_daemons_that_are_killed_at_any_moment_leave_nobody_held_and_nobody_dead(
     by: list[str], busy_processes: list[int], public_directory: Callable[[], Path], state_home: Path
 ) -> None:
+    kill_daemons(by, FILL, busy_processes, public_directory)
+
+
+@needs_fuse
+@pytest.mark.hostile("SIGKILL to a daemon that holds processes for memory.high, at any moment", times=3)
+@pytest.mark.parametrize("by", [pytest.param([], id="traced"), pytest.param(WITHOUT_PTRACE, id="stopped")])
+def test_daemons_that_are_killed_while_processes_wait_for_memory_leave_nobody_held_and_nobody_dead(
+    by: list[str], growing_processes: list[int], public_directory: Callable[[], Path], state_home: Path
+) -> None:
+    kill_daemons(by, FILL_OVER_HIGH, growing_processes, public_directory)
+
+
+def kill_daemons(by: list[str], fill: str, pids: list[int], public_directory: Callable[[], Path]) -> None:
+    """Puts processes into trees of daemons that are killed while somebody is held, or soon after."""
     if by and shutil.which(by[0]) is None:
         pytest.skip("no setpriv")
     random_time = random.Random(19)
@@ -128,11 +161,11 @@ def test_daemons_that_are_killed_at_any_moment_leave_nobody_held_and_nobody_dead
         tree = public_directory()
         subprocess.run([*by, *COMMAND, "mount", tree, "--enforce", "all"], cwd=REPOSITORY, check=True, timeout=60)
         try:
-            subprocess.run([*by, "sh", "-c", FILL, "sh", *map(str, busy_processes)], cwd=tree, check=True, timeout=60)
-            wait_until(lambda: any(state(pid) in "Tt" for pid in busy_processes))
+            subprocess.run([*by, "sh", "-c", fill, "sh", *map(str, pids)], cwd=tree, check=True, timeout=60)
+            wait_until(lambda: any(state(pid) in "Tt" for pid in pids))
             time.sleep(random_time.uniform(0, 0.5))
             os.kill(daemon_of(tree), signal.SIGKILL)
-            wait_until(lambda: all(state(pid) not in "Tt" for pid in busy_processes))
-            assert all(is_alive(pid) for pid in busy_processes)
+            wait_until(lambda: all(state(pid) not in "Tt" for pid in pids))
+            assert all(is_alive(pid) for pid in pids)
         finally:
             take_down(tree)
