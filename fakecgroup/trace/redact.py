@@ -1,8 +1,7 @@
-"""Takes names out of a trace, so that it can be given to others: each is replaced by the same stand-in everywhere.
+"""Takes names out of a trace, so that it can be given to others, by the rules of `other_names`.
 
-Replaced are the names of cgroups and commands, the numbers of processes, paths outside of the tree, the names and
-values of extended attributes, and words in what was written that no interface file knows. What kernels have written
-stays: texts of files, but for lists of processes. Numbers of processes keep their order, as kernels sort by them.
+Replaced are the names of cgroups and commands, the numbers of processes, paths outside of the tree, names and values of
+extended attributes, and words in what was written that no interface file knows.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from ..base_files.attach import PID_FILES
 from ..controllers import CONTROLLERS
 from ..machine.mount_options import SINCE
 from ..machine.mounts import SYSTEMD_MOUNTS
+from ..other_names import OtherNames, other_numbers
 from .call import Call
 from .stage import shows_places
 from .tree_names import HIERARCHIES, is_file
 
-_FIRST_PID = 1001
-_SUFFIXES = (".slice", ".scope", ".service", ".mount", ".socket", ".swap", ".partition")  # they say what it is
 _WORD = re.compile(r"[A-Za-z_][\w.@:/\\-]*|/[^\s,]*")
-_NAMED_FILES = re.compile(r"release_agent|net_prio\.ifpriomap|(rdma|dmem)\..*")
+_OF_DEVICES = re.compile(r"(rdma|dmem|io|blkio)\..*")  # whose words are the names of devices
 _LIST = re.compile(rb"[\s0-9\0]*")  # of processes
 _PROC = re.compile(r"/proc/([0-9]+)(/.*)?")
 
@@ -47,17 +45,14 @@ _KEPT = frozenset(
 class Redactor:
     """Replaces names consistently. `learn` takes all calls first, as numbers of processes keep their order."""
 
-    def __init__(self) -> None:
-        self._pids: dict[int, int] = {}
-        self._names: dict[tuple[str, str], str] = {}
-        self._counts: dict[str, int] = {}
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._names = OtherNames(key, other_numbers(()))
 
     def learn(self, calls: Iterable[Call]) -> None:
         """Takes note of the processes in a trace."""
-        found: set[int] = set()
-        for call in calls:
-            found.update(number for number in _numbers(call) if number > 1)
-        self._pids = {number: new for new, number in enumerate(sorted(found), _FIRST_PID)}
+        found = {number for call in calls for number in _numbers(call) if number > 0}
+        self._names = OtherNames(self._key, other_numbers(found))
 
     def redact(self, calls: Iterable[Call]) -> Iterator[Call]:
         """The calls without names."""
@@ -68,7 +63,7 @@ class Redactor:
         more = {key: self._more(key, value) for key, value in call.more.items()}
         return call._replace(
             pid=self._pid(call.pid),
-            comm=self._name("comm", call.comm) if call.comm else "",
+            comm=self._names.comm(call.comm),
             path=self._path(call.path),
             data=None if call.data is None else self._data(call, call.data),
             result=self._result(call),
@@ -77,29 +72,20 @@ class Redactor:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _name(self, kind: str, name: str) -> str:
-        """The stand-in for a name, such as comm-1."""
-        known = self._names.get((kind, name))
-        if known is None:
-            self._counts[kind] = self._counts.get(kind, 0) + 1
-            known = self._names[kind, name] = f"{kind}-{self._counts[kind]}"
-        return known
-
     def _pid(self, number: int) -> int:
-        return self._pids.get(number, number) if number > 1 else number
+        return self._names.pid(number)
 
     def _path(self, path: str) -> str:
         if path.startswith("/"):
             found = _PROC.fullmatch(path)
             if found is not None:
                 return f"/proc/{self._pid(int(found[1]))}{found[2] or ''}"
-            return path if path.startswith("/proc/") else "/" + self._name("path", path)
+            return path if path.startswith("/proc/") else self._names.text(path)
         parts = path.split("/")
         for index, part in enumerate(parts):
             if part in ("", ".", "..") or (index == 0 and part in HIERARCHIES) or is_file(part):
                 continue
-            suffix = next((suffix for suffix in _SUFFIXES if part.endswith(suffix)), "")
-            parts[index] = self._name("cgroup", part) + suffix
+            parts[index] = self._names.text(part)
         return "/".join(parts)
 
     def _more(self, key: str, value: Any) -> Any:
@@ -128,10 +114,7 @@ class Redactor:
 
     def _attribute(self, name: str) -> str:
         """An extended attribute, or an option of a mount."""
-        space, dot, rest = name.partition(".")
-        if not dot:
-            return self._words(name)
-        return space + dot + _as_long(self._name("name", rest), len(rest))
+        return self._names.attribute(name) if "." in name else self._words(name)
 
     def _result(self, call: Call) -> Any:
         result = call.result
@@ -149,17 +132,18 @@ class Redactor:
 
     def _data(self, call: Call, data: bytes) -> bytes | None:
         if call.op in ("setxattr", "getxattr"):
-            return _as_long(self._name("value", data.hex()), len(data)).encode()
+            return self._names.data(data)
         if call.op == "listxattr":
-            names = data.split(b"\0")
-            return b"\0".join(self._attribute(_text(name)).encode() if name else b"" for name in names)
+            return b"\0".join(self._names.attribute(_text(name)).encode() for name in data.split(b"\0"))
         if call.op in ("readlink", "symlink"):
             return self._path(_text(data)).encode()
         if call.op in ("open", "openat", "openat2"):
             return self._places(_text(data)).encode() if shows_places(call) else None
         if call.file in PID_FILES and _LIST.fullmatch(data):
             return re.sub(rb"[0-9]+", lambda found: b"%d" % self._pid(int(found[0][:10])), data)
-        if call.op == "read" and not _NAMED_FILES.fullmatch(call.file):
+        if call.op == "read":
+            return self._names.shown(call.file, data)
+        if _OF_DEVICES.fullmatch(call.file):
             return data
         return self._words(_text(data)).encode()
 
@@ -175,7 +159,7 @@ class Redactor:
     def _words(self, text: str) -> str:
         """What was written, with words that no file knows replaced."""
         plain = "".join(letter if letter.isascii() else "?" for letter in text)
-        return _WORD.sub(lambda found: found[0] if _is_known(found[0]) else self._name("word", found[0]), plain)
+        return _WORD.sub(lambda found: found[0] if _is_known(found[0]) else self._names.text(found[0]), plain)
 
 
 def _numbers(call: Call) -> Iterator[int]:
@@ -201,11 +185,6 @@ def _numbers(call: Call) -> Iterator[int]:
 
 def _is_known(word: str) -> bool:
     return all(part in _WORDS for part in re.split(r"[:.,=/-]|(?<=[a-z])[0-9]+$", word) if part and not part.isdigit())
-
-
-def _as_long(text: str, length: int) -> str:
-    """A stand-in of the same length, as limits count bytes."""
-    return text[:length] if len(text) >= length else text + "x" * (length - len(text))
 
 
 def _text(data: bytes) -> str:

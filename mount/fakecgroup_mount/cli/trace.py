@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -40,7 +41,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--redact",
         action="store_true",
-        help="replace names of cgroups, commands and attributes, and numbers of processes, the same everywhere",
+        help="replace names of cgroups and processes, and pids, equal ones by equal ones; kubepods, .slice and the "
+        "shape of uids stay",
     )
     importing = parser.add_argument_group("what strace has printed on a real node")
     importing.add_argument(
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         if options.imported:
             head, made = _imported(options)
             if options.redact:
-                redactor = Redactor()
+                redactor = Redactor(os.urandom(16))
                 redactor.learn(made)
                 made = list(redactor.redact(made))
             printed(head, made, wanted, options.summary)
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         with open_reader(options.file, twice=options.redact) as reader:
             calls: Iterable[Call] = reader
             if options.redact:
-                redactor = Redactor()
+                redactor = Redactor(os.urandom(16))
                 redactor.learn(reader)
                 reader.rewind()
                 calls = redactor.redact(reader)
