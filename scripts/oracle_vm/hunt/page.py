@@ -32,6 +32,29 @@ Sources are named by commit, so that the lines stay right. Newer versions may di
 public issues and pull requests had on it.
 """
 
+_TAIL = """\
+
+## What was run, and what was read
+
+* **Run and traced** on v2 and v1, and replayed on all kernels: runc 1.1.5, crun 1.8.1 and 1.21 (run, update, pause,
+  resume, delete), libcgroup 2.0.2 (`cgcreate`, `cgset`, `cgclassify`, `cgexec`, `cgget`, `cgsnapshot`, `cgdelete`)
+  `cgxset` 3.1.0, and libuv 1.50.0. Booted: systemd 252 and 257.
+* **Read in part**: the other sources above, and Slurm, Incus, LXD, Firecracker's jailer, isolate, CRIU, cAdvisor,
+  automaxprocs and YARN, in which nothing was found that a kernel confirms. Reading is not proof that there is
+  nothing.
+
+## By design
+
+* Dask takes `memory.low` for a limit, though it is a protection: wanted so, dask/distributed#8243.
+* A memory limit reads back cut to whole pages. Koordinator and Katalyst compare texts before they write, so they
+  write such a limit again each time. That changes nothing.
+* `memory.soft_limit_in_bytes` has no counterpart on v2. runc and crun take `memory.low`, libcgroup takes
+  `memory.high`, which throttles.
+* `cgroup.kill` returns before the processes are gone, so `rmdir` right after it is EBUSY. Who removes a cgroup tries
+  again.
+* `cgcreate` 2.0.2 on v2 wants the controllers enabled in the root already (ENOENT). Newer ones enable them.
+"""
+
 
 def page() -> str:
     """The whole page. Raises FindingError, and ValueError where a kernel of a finding was not asked."""
@@ -44,7 +67,7 @@ def page() -> str:
         lines += ["", f"## {OUTCOMES[outcome]}"]
         for one in those:
             lines += _section(one)
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n" + _TAIL
 
 
 def _contents(found: Sequence[Finding]) -> Iterator[str]:
