@@ -15,9 +15,10 @@ from typing import Any
 import yaml
 
 from fakecgroup.conformance.case import Answer, Case, CaseError, load_cases
+from vm.kernels import SUITES
 
 DIRECTORY = Path(__file__).resolve().parent / "findings"
-KERNELS = ("5.10", "6.1", "6.12", "7.2")
+KERNELS = tuple(SUITES)
 
 #: What becomes of it, as the headings of the page.
 OUTCOMES = {
@@ -95,7 +96,7 @@ def findings() -> list[Finding]:
 def read(folder: Path) -> Finding:
     """The finding of a folder. Raises FindingError."""
     try:
-        said = yaml.safe_load((folder / "finding.yaml").read_text(encoding="utf-8"))
+        said = yaml.load((folder / "finding.yaml").read_text(encoding="utf-8"), yaml.BaseLoader)  # all is text
         cases = tuple(load_cases((folder / "case.jsonl").read_text(encoding="utf-8")))
         if said["outcome"] not in OUTCOMES:
             raise FindingError(f"{folder.name}: outcome {said['outcome']!r} is none of {', '.join(OUTCOMES)}")
@@ -112,8 +113,9 @@ def read(folder: Path) -> Finding:
             cases,
             tuple(_answers(folder / "answers.jsonl", cases)),
         )
-    except (OSError, KeyError, TypeError, CaseError, yaml.YAMLError) as error:
-        raise FindingError(f"{folder.name}: {error}") from None
+    except (OSError, KeyError, TypeError, AttributeError, json.JSONDecodeError, CaseError, yaml.YAMLError) as error:
+        text = " ".join(str(error).split())
+        raise FindingError(f"{folder.name}: {type(error).__name__}: {text}") from None
 
 
 def write_answers(finding: Finding, answers: Sequence[Answers]) -> Path:
@@ -134,7 +136,7 @@ def write_answers(finding: Finding, answers: Sequence[Answers]) -> Path:
 
 
 def _source(said: Mapping[str, Any]) -> Source:
-    return Source(said["program"], said["repository"], str(said["commit"]), tuple(said["lines"]))
+    return Source(said["program"], said["repository"], said["commit"], tuple(said["lines"]))
 
 
 def _answers(path: Path, cases: Sequence[Case]) -> list[Answers]:
