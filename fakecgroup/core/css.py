@@ -77,6 +77,9 @@ class Css:
     def started(self, tid: int) -> None:
         """Note that a task was started here by one of another css (css_fork)."""
 
+    def adopted(self, tid: int) -> None:
+        """Note that a task was found here which nobody was told of, started perhaps by one of another css."""
+
     def vet_offline(self, cpu: int) -> None:
         """Check that a CPU may be taken offline. The root's csses are asked. Raises the refusal."""
 

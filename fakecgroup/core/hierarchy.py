@@ -432,6 +432,13 @@ class Hierarchy:
             if css is not None and css is not source.effective_css(name):
                 css.started(tid)
 
+    def tell_adopted(self, tid: int, cgroup: Cgroup) -> None:
+        """Tell the csses of `cgroup` of a task that was found there."""
+        for name in self.told_of_tasks if cgroup.parent is not None else ():
+            css = cgroup.effective_css(name)
+            if css is not None:
+                css.adopted(tid)
+
     def adopt(self, task: TaskInfo, place: Place) -> None:
         """Put the leader of a process that was forked at `place` there; it may be a zombie already."""
         assert isinstance(place, Cgroup)  # what `Processes.follow` was given

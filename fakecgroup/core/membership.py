@@ -164,6 +164,7 @@ class Membership:
             self.processes.watch(task.tgid)
             for hierarchy, cgroup in zip(self.hierarchies, places, strict=True):
                 hierarchy.adopt(task, cgroup)
+                hierarchy.tell_adopted(task.tid, hierarchy.cgroup_of(task.tid))
                 if hierarchy.counts_memory:
                     self.memory.start(task.tgid, cgroup)
             self.cpu.start(task.tgid, places)

@@ -58,6 +58,9 @@ class Affinities(Protocol):
     def set(self, tid: int, affinity: Affinity) -> None:
         """Note the affinity of a task, and have it run there."""
 
+    def runs_within(self, tid: int, cpus: int) -> bool:
+        """Whether a task runs on these CPUs alone, or may run anywhere."""
+
 
 class AffinityTable:
     """The affinities of tasks that exist in a table only. A task that was never told of has the CPUs `all_cpus`."""
@@ -77,6 +80,9 @@ class AffinityTable:
 
     def set(self, tid: int, affinity: Affinity) -> None:
         self._known[tid] = affinity
+
+    def runs_within(self, tid: int, cpus: int) -> bool:
+        return not self.of(tid).mask & ~cpus
 
     def forget(self, tid: int) -> None:
         """Note that a task is gone."""

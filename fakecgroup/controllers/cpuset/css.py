@@ -16,7 +16,7 @@ from .partition_v6_12 import ExclusivePartitions
 from .partition_v7_2 import UnclaimedPartitions
 from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
-from .tasks import attach_tasks
+from .tasks import adopt_task, attach_tasks
 
 if TYPE_CHECKING:
     from ...core.cgroup import Cgroup
@@ -86,6 +86,9 @@ class Cpuset(CpusetState):
         """5.10 leaves the CPUs of the task that has started it (cpuset_fork)."""
         if self.kernel.at_least(6, 1):
             attach_tasks(self, [tid], None)
+
+    def adopted(self, tid: int) -> None:
+        adopt_task(self, tid)
 
     def can_attach(self) -> None:
         """Check that a task would have a CPU, and on v1 a node (cpuset_can_attach). Raises ENOSPC."""

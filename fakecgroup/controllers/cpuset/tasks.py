@@ -74,6 +74,13 @@ def of_new_task(css: CpusetState, inherited: Affinity) -> Affinity:
     return inherited.within(new, css.online_cpus)
 
 
+def adopt_task(css: CpusetState, tid: int) -> None:
+    """Keep a new task, whose maker may be in another cpuset, on the CPUs here (cpuset_fork)."""
+    affinities = css.cgroup.hierarchy.membership.affinities
+    if affinities is not None and not affinities.runs_within(tid, given(css)):
+        affinities.set(tid, of_new_task(css, affinities.of(tid)))
+
+
 def _are_same(one: CpusetState, other: CpusetState) -> bool:
     return (one.effective_cpus, one.effective_mems) == (other.effective_cpus, other.effective_mems)
 

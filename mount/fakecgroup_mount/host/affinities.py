@@ -105,11 +105,15 @@ class HostAffinities:
         return Affinity(mask, mask) if mask else Affinity(self._cpus.possible)
 
     def _own(self, tid: int) -> _Told | None:
+        """What a thread was told; forgotten if it is gone."""
         told = self._told.get(tid)
-        if told is not None and told.start != _start_of(tid):  # its number is another's now
-            del self._told[tid]
-            return None
-        return told
+        try:
+            if told is None or told.start == _start_of(tid):
+                return told
+        except ProcessLookupError:
+            pass
+        del self._told[tid]  # its number may be another's now
+        return None
 
     def _makers(self, tid: int, runs_on: Collection[int]) -> _Told | None:
         """What the nearest thread was told that may have made this one, or an ancestor of it."""
@@ -137,6 +141,13 @@ class HostAffinities:
         """Note what a thread has; while `follows` is set, have it run there. Nothing for one that is gone."""
         self._note(tid, affinity, run=self.follows)
 
+    def runs_within(self, tid: int, cpus: int) -> bool:
+        """True for a thread that is gone, and for all while `follows` is not set."""
+        try:
+            return not self.follows or os.sched_getaffinity(tid) <= self._below_for(cpus)
+        except OSError:
+            return True
+
     def ask(self, tid: int, affinity: Affinity) -> None:
         """Note what a thread has asked for, and have it run there."""
         self.hand_down(tid)
@@ -162,7 +173,7 @@ class HostAffinities:
 
         Raises ProcessLookupError.
         """
-        below = mapped(affinity.mask & self._cpus.online or affinity.mask, self.below)
+        below = self._below_for(affinity.mask)
         if not below or leader(tid) in self._spared:
             return None
         try:
@@ -173,6 +184,10 @@ class HostAffinities:
         except OSError:  # it is another user's, or the machine below has taken these CPUs away
             return None
         return below
+
+    def _below_for(self, cpus: int) -> frozenset[int]:
+        """The CPUs below for those of a mask that are online, or for all of it if none is."""
+        return mapped(cpus & self._cpus.online or cpus, self.below)
 
     def strays(self) -> list[tuple[int, int]]:
         """Threads that run elsewhere than they were set to, and the CPUs that this stands for, as a mask."""
@@ -221,10 +236,7 @@ class HostAffinities:
 
     def _forget_gone(self) -> None:
         for tid in list(self._told):
-            try:
-                self._own(tid)
-            except ProcessLookupError:
-                del self._told[tid]
+            self._own(tid)
 
 
 def _start_of(tid: int) -> int:

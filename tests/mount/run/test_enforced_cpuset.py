@@ -61,6 +61,22 @@ for turn in range(40):
         os._exit(0)
     os.waitpid(child, 0)
 """
+CLONES = """
+import ctypes, os, struct, time
+libc = ctypes.CDLL(None)
+open("/sys/fs/cgroup/a/cgroup.procs", "w").write("0")
+into = os.open("/sys/fs/cgroup/b", os.O_RDONLY)
+arguments = struct.pack("11Q", 1 << 33, 0, 0, 0, 17, 0, 0, 0, 0, 0, into)
+for turn in range(4):
+    child = libc.syscall(435, arguments, len(arguments))
+    if not child:
+        end = time.monotonic() + 20
+        while {libc.sched_getcpu() for n in range(2000)} != {%d} and time.monotonic() < end:
+            pass
+        print(libc.sched_getcpu(), sorted(os.sched_getaffinity(0)), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
 
 
 def printed(sandboxed: Sandboxed, script: str, **options: str) -> list[str]:
@@ -131,6 +147,12 @@ def test_a_child_starts_in_a_cpuset_of_its_own(sandboxed: Sandboxed) -> None:
     script = f"""{BEGIN} echo {FIRST} >a/cpuset.cpus; echo {SECOND} >b/cpuset.cpus; echo $$ >a/cgroup.procs
         (echo 0 >b/cgroup.procs; {WHERE.strip()}); {WHERE}"""
     assert printed(sandboxed, script) == [str(SECOND), str(FIRST)]
+
+
+def test_a_child_that_is_cloned_into_a_cpuset_runs_there(sandboxed: Sandboxed) -> None:
+    script = f"""{BEGIN} echo {FIRST} >a/cpuset.cpus; echo {SECOND} >b/cpuset.cpus
+        '{sys.executable}' -c '{CLONES % SECOND}'"""
+    assert printed(sandboxed, script) == [str(SECOND), f"[{SECOND}]"] * 4
 
 
 def test_a_cpu_that_goes_offline_is_not_run_on(sandboxed: Sandboxed) -> None:

@@ -50,6 +50,26 @@ def test_free_shows_the_stated_memory_and_swap(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, "free -g | awk '{print $2}'")[1:] == ["256", "8"]
 
 
+@pytest.mark.skipif(shutil.which("numactl") is None, reason="no numactl")
+def test_numactl_finds_the_nodes(sandboxed: Sandboxed) -> None:
+    script = "numactl -H | grep -E '^available|size' | cut -d' ' -f2,3,4"
+    assert printed(sandboxed, script) == ["2", "nodes", "(0-1)", "0", "size:", "131072", "1", "size:", "131072"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node")
+def test_node_counts_cpus_and_memory(sandboxed: Sandboxed) -> None:
+    script = 'node -p \'const os = require("os"); [os.cpus().length, os.totalmem() / 2 ** 30].join(" ")\''
+    assert printed(sandboxed, script) == ["64", "256"]
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
+def test_java_counts_cpus_and_makes_its_heap_of_the_memory(sandboxed: Sandboxed) -> None:
+    script = """java -XshowSettings:system -version 2>&1 | awk '/Effective CPU Count/ {print $4}'
+        java -XX:+PrintFlagsFinal -version 2>/dev/null | awk '$2 == "MaxHeapSize" {print $4}'"""
+    cpus, heap = map(int, printed(sandboxed, script, memory="64Gi"))
+    assert (cpus, heap >> 30) == (64, 16)
+
+
 def test_sysinfo_tells_the_stated_memory(sandboxed: Sandboxed) -> None:
     program = 'import os; print(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 30)'
     assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["256"]
