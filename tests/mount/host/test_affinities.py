@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 
@@ -107,3 +108,19 @@ def test_a_child_has_what_its_parent_had(affinities: HostAffinities, then: str) 
 
 def test_programs_run_on_no_more_cpus_than_the_stated_machine_has() -> None:
     assert (real_cpus(1, pinned=True), real_cpus(1, pinned=False)) == (REAL[:1], REAL)
+
+
+def test_who_has_ended_is_forgotten(affinities: HostAffinities, sleeper: int) -> None:
+    affinities.set(sleeper, Affinity(1 << 7))
+    os.kill(sleeper, signal.SIGKILL)
+    os.waitpid(sleeper, 0)
+    assert (affinities.is_told(sleeper), affinities.of(sleeper), affinities.tids()) == (False, Affinity(ALL), ())
+
+
+def test_who_runs_elsewhere_counts_only_while_affinities_follow(affinities: HostAffinities, sleeper: int) -> None:
+    least = 1 << BELOW.index(REAL[0])
+    assert affinities.runs_within(sleeper, least)
+    affinities.follows = True
+    assert affinities.runs_within(sleeper, least) == (len(REAL) == 1)
+    affinities.ask(sleeper, Affinity(least))
+    assert affinities.runs_within(sleeper, least)
