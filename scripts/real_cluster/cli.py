@@ -75,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     executing.add_argument("node", help="such as node-1")
     executing.add_argument("command", nargs=argparse.REMAINDER, help="default: sh")
     executing.set_defaults(run=_exec)
+    load = commands.add_parser("load", help="give an image to all nodes")
+    load.add_argument("archive", type=Path, help="as `podman save`, `buildah push` or `docker save` write it")
+    load.set_defaults(run=_load)
     kubectl = commands.add_parser("kubectl", help="run kubectl with the cluster's kubeconfig", add_help=False)
     kubectl.add_argument("arguments", nargs=argparse.REMAINDER)
     kubectl.set_defaults(run=_kubectl)
@@ -126,10 +129,18 @@ def _exec(options: argparse.Namespace) -> int:
     return node_commands.ask(directory / "commands", command or ["sh"])
 
 
+def _load(options: argparse.Namespace) -> int:
+    for node in State(options.name).nodes():
+        with options.archive.open("rb") as archive:
+            command = ["ctr", "--namespace", "k8s.io", "images", "import", "-"]
+            if node_commands.ask(node / "commands", command, [archive.fileno(), 1, 2]):
+                raise ClusterError(f"{node.name} does not take {options.archive}")
+    return 0
+
+
 def _kubectl(options: argparse.Namespace) -> int:
     state = State(options.name)
-    if not state.is_running():
-        raise ClusterError("no cluster runs; start one with: scripts/cluster up")
+    state.check_running()
     kubectl = build.directory() / "kubectl"
     os.execve(kubectl, ["kubectl", *options.arguments], {**os.environ, "KUBECONFIG": str(state.kubeconfig)})
 

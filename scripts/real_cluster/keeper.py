@@ -36,6 +36,7 @@ NEEDED = {
     "ip": "iproute2",
     "openssl": "openssl",
     "curl": "curl",
+    "/usr/lib/cni/ptp": "containernetworking-plugins",
 }
 """Debian's package of each program."""
 PACKAGES = tuple(dict.fromkeys(NEEDED.values()))
@@ -124,7 +125,7 @@ def _start_node(
         *authority.issue(name, f"system:node:{name}", "system:nodes"),
     )
     shutil.copy(authority.certificate, directory / "ca.crt")
-    shutil.copy(settings.kubelet_config or _FILES / "kubelet.yaml", directory / "kubelet.yaml")
+    shutil.copy(settings.kubelet_config or _FILES / "kubelet.yaml", directory / "config.yaml")
     command = [sys.executable, "-c", _MAIN.format("fakecgroup_mount.cli"), "run"]
     command += ["--layout", settings.layout, "--cpus", settings.cpus, "--memory", settings.memory]
     command += ["--", str(_NODE), sys.executable, "-m", "real_cluster.node_commands", str(directory / "commands")]
@@ -133,6 +134,7 @@ def _start_node(
         "NODE": str(directory),
         "NODE_NAME": name,
         "NODE_ADDRESS": network.node_address(number),
+        "NODE_PODS": network.pod_addresses(number),
         "XDG_STATE_HOME": str(directory),
     }
     services.start(name, command, environment, again=False)

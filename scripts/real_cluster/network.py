@@ -1,6 +1,6 @@
 """The cluster's network: a namespace for the control plane and one for each node, joined by veth pairs and routes.
 
-The addresses are those that are kept for documentation (RFC 5737), which no machine has.
+The addresses are those that are kept for documentation (RFC 5737), which no machine has; for pods these are too few.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ def node_address(number: int) -> str:
     return f"192.0.2.{10 + number}"
 
 
+def pod_addresses(number: int) -> str:
+    """Of a node's pods."""
+    return f"10.244.{number}.0/24"
+
+
 def prepare() -> None:
     """In the control plane's namespace. Raises ClusterError."""
     _ip("link", "set", "lo", "up")
@@ -36,6 +41,7 @@ def join(number: int, process: int) -> None:
     _ip("link", "set", here, "up")
     _ip("address", "add", f"{CONTROL_PLANE}/32", "dev", here)
     _ip("route", "add", f"{address}/32", "dev", here)
+    _ip("route", "add", pod_addresses(number), "via", address, "dev", here)
     inside = ["nsenter", f"--net=/proc/{process}/ns/net", "--"]
     for words in (
         ["link", "set", "lo", "up"],

@@ -14,7 +14,7 @@ from .state import State
 
 _STATUS = """
 runtime=$(runc --version | sed -n 's/^runc version \\([0-9.]*\\).*/runc-\\1/p')
-exec cgroup-engine status --check --root /sys/fs/cgroup --config /run/kubernetes/kubelet.yaml \
+exec cgroup-engine status --check --root /sys/fs/cgroup --config /var/lib/kubelet/config.yaml \
     --node-name "$(hostname)" --runtime-version "$runtime" -
 """
 _COLUMNS = ("NODE", "READY", "CPUS", "MEMORY", "PODS", "CGROUPS")
@@ -22,8 +22,7 @@ _COLUMNS = ("NODE", "READY", "CPUS", "MEMORY", "PODS", "CGROUPS")
 
 def show(state: State) -> int:
     """Exit code: 1 if a node is not ready, or has other cgroups than computed. Raises ClusterError."""
-    if not state.is_running():
-        raise ClusterError("no cluster runs; start one with: scripts/cluster up")
+    state.check_running()
     nodes, pods = _items(state, "nodes"), _items(state, "pods")
     rows, good = [_COLUMNS], True
     for node in nodes:

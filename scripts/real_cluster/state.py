@@ -31,15 +31,23 @@ class State:
         """The administrator's, for programs of this machine."""
         return self.directory / "kubeconfig"
 
+    def nodes(self) -> list[Path]:
+        """The directories of the nodes. Raises ClusterError."""
+        self.check_running()
+        return sorted((self.directory / "nodes").iterdir(), key=lambda node: int(node.name.removeprefix("node-")))
+
     def node(self, name: str) -> Path:
         """The directory of a node. Raises ClusterError."""
+        nodes = self.nodes()
+        for node in nodes:
+            if node.name == name:
+                return node
+        raise ClusterError(f"no node {name!r}; there are {', '.join(node.name for node in nodes)}")
+
+    def check_running(self) -> None:
+        """Raises ClusterError if it does not run."""
         if not self.is_running():
             raise ClusterError("no cluster runs; start one with: scripts/cluster up")
-        directory = self.directory / "nodes" / name
-        if name in ("", ".", "..") or "/" in name or not directory.is_dir():
-            names = ", ".join(sorted(path.name for path in directory.parent.iterdir()))
-            raise ClusterError(f"no node {name!r}; there are {names}")
-        return directory
 
     def make(self) -> int:
         """Makes the directory; a descriptor that holds the lock. Raises ClusterError if there is one already."""
