@@ -30,7 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit code: 0 done, 1 it could not be done (one line on stderr), 2 the command line is wrong; the command's for
     `exec` and `kubectl`.
     """
-    options = _parser().parse_args(argv)
+    words, kubectls = _split(list(sys.argv[1:] if argv is None else argv))
+    options = _parser().parse_args(words)
+    options.arguments = kubectls
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing half-made is left behind
     try:
         return int(options.run(options))
@@ -79,9 +81,14 @@ def _parser() -> argparse.ArgumentParser:
     load.add_argument("archive", type=Path, help="as `podman save`, `buildah push` or `docker save` write it")
     load.set_defaults(run=_load)
     kubectl = commands.add_parser("kubectl", help="run kubectl with the cluster's kubeconfig", add_help=False)
-    kubectl.add_argument("arguments", nargs=argparse.REMAINDER)
     kubectl.set_defaults(run=_kubectl)
     return parser
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Our words, and those that are kubectl's: argparse would take options that come first for ours."""
+    at = 2 if words[:1] == ["--name"] else int(words[:1] != [] and words[0].startswith("--name="))
+    return (words[: at + 1], words[at + 1 :]) if words[at : at + 1] == ["kubectl"] else (words, [])
 
 
 def _number_of_nodes(text: str) -> int:

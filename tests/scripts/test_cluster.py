@@ -41,7 +41,7 @@ def release() -> str | None:
     """The release whose programs make a node whose values are all as computed, or None."""
     for suite in ("sid", "trixie"):
         binaries = cache_directory() / "roots" / suite / "usr"
-        if all((binaries / name).exists() for name in ("bin/etcd", "bin/containerd", "sbin/runc", "bin/busybox")):
+        if all((binaries / name).exists() for name in ("bin/etcd", "bin/containerd", "sbin/runc", "lib/cni/ptp")):
             return suite
     return None
 
@@ -101,6 +101,7 @@ def test_pods_run_are_resized_and_go_and_their_cgroups_are_as_computed(state: Pa
 
     pod = kubectl("get", "pods", "-o", "name").split()[0]
     assert kubectl("exec", pod, "--", "sh", "-c", "echo $KUBERNETES_SERVICE_HOST").strip() == "198.51.100.1"
+    assert kubectl("get", pod, "-o", "jsonpath={.status.podIP}").startswith("10.244.1.")
     resources = {"limits": {"memory": "256Mi"}, "requests": {"memory": "96Mi"}}
     patch = {"spec": {"containers": [{"name": "sleeper", "resources": resources}]}}
     kubectl("patch", pod, "--subresource", "resize", "--patch", json.dumps(patch))
@@ -164,7 +165,7 @@ def test_an_interrupted_up_leaves_nothing(state: Path) -> None:
 
 
 def test_without_a_cluster_there_is_nothing_to_ask(tmp_path: Path) -> None:
-    for words in (["status"], ["exec", "node-1", "true"], ["kubectl", "get", "nodes"]):
+    for words in (["status"], ["exec", "node-1", "true"], ["kubectl", "-n", "a", "get", "pods"], ["load", "/dev/null"]):
         done = cluster(tmp_path, *words)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "cluster: no cluster runs; start one with: scripts/cluster up\n"
