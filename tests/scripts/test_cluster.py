@@ -95,7 +95,7 @@ def test_pods_run_are_resized_and_go_and_their_cgroups_are_as_computed(state: Pa
 
     deployment = (REPOSITORY / "examples" / "cluster" / "deployment.yaml").read_text()
     (state / "few.yaml").write_text(deployment.replace("replicas: 30", f"replicas: {PODS}"))
-    kubectl("apply", "-f", str(state / "few.yaml"), "--validate=false")
+    kubectl("apply", "-f", str(state / "few.yaml"))
     kubectl("rollout", "status", "deployment/sleepers", "--timeout=300s")
     as_computed(state)
 

@@ -21,6 +21,7 @@ _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _OF_KUBELET = "kubernetes.io/config."  # the annotations that say where a kubelet has a pod from
 _MIRROR = f"{_OF_KUBELET}mirror"
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _QOS: dict[str, QosClass] = {"Guaranteed": "Guaranteed", "Burstable": "Burstable", "BestEffort": "BestEffort"}
 
 
@@ -83,7 +84,8 @@ class _Reader:
             if isinstance(key, str) and isinstance(text, str) and key.startswith(_OF_KUBELET)
         }
         spec, status = self.mapping(item, "spec"), self.mapping(item, "status")
-        ids, stopped = self.container_ids(status), self.stopped_containers(status)
+        ids = self.container_ids(status)
+        stopped = self.stopped_containers(status) | self.untold_containers(spec, status)
         containers = self.containers(spec, "containers", ids, stopped)
         init_containers = self.containers(spec, "initContainers", ids, stopped)
         ephemeral_containers = self.containers(spec, "ephemeralContainers", ids, stopped)
@@ -111,6 +113,7 @@ class _Reader:
             termination_grace=self.termination_grace(spec),
             status_qos_class=self.status_qos(status),
             ended=status.get("phase") in ("Succeeded", "Failed"),
+            terminating=metadata.get("deletionTimestamp") not in (None, ""),
             source=source,
             node_name=node_name,
             unscheduled=node_name == "" and metadata.get("resourceVersion") not in (None, ""),
@@ -268,6 +271,14 @@ class _Reader:
         listed = [item for key in _STATUSES for item in status.get(key) or []]
         states = [(item["name"], item.get("state")) for item in listed]
         return frozenset(name for name, state in states if isinstance(state, dict) and _not_running(state))
+
+    @staticmethod
+    def untold_containers(spec: Mapping[str, Any], status: Mapping[str, Any]) -> frozenset[str]:
+        """The containers of a pod that has just been bound to a node, and of which the kubelet has not told yet."""
+        if status.get("phase") != "Pending" or not spec.get("nodeName") or any(status.get(key) for key in _STATUSES):
+            return frozenset()
+        names = [item.get("name") for key in _CONTAINERS for item in spec.get(key) or [] if isinstance(item, dict)]
+        return frozenset(name for name in names if isinstance(name, str))
 
     def priority(self, spec: Mapping[str, Any]) -> int | None:
         priority = spec.get("priority")

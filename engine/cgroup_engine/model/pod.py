@@ -81,6 +81,7 @@ class Pod:
     termination_grace: int = 30  # seconds
     status_qos_class: QosClass | None = None
     ended: bool = False  # status.phase Succeeded or Failed
+    terminating: bool = False  # metadata.deletionTimestamp is set
     source: str = ""
     node_name: str = ""
     unscheduled: bool = False  # of an API server, and without spec.nodeName

@@ -10,7 +10,7 @@ from cgroup_engine.model.names import Driver
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.removal import unwanted
 from cgroup_engine.plan.steps import at_usage, settings_of
-from cgroup_engine.plan.stopped import is_stopped
+from cgroup_engine.plan.stopped import is_left, is_stopped
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import Knob
 
@@ -60,6 +60,8 @@ def rows_of(cgroup: WantedCgroup, found: FoundTree, *, by_systemd: bool = False)
     layout = found.layout
     cgroup = at_usage(cgroup, found)
     there = found.get(cgroup.path)
+    if is_left(cgroup, found):
+        return
     if (by_systemd and cgroup.level == "container" and there is None) or is_stopped(cgroup, found):
         yield Row(cgroup.path, cgroup.owner, "waiting")
         return

@@ -39,7 +39,7 @@ def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Se
 def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
     """The steps from the found tree to the wanted one. Changes nothing.
 
-    The plan makes no cgroup for a container that does not run.
+    The plan makes no cgroup for a container that does not run, nor for a pod that is being deleted.
 
     :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet demands it.
     :raises RootError: something there cannot be read.
