@@ -32,6 +32,7 @@ _DT_REG, _DT_LNK = 8, 10
 _VALID = 1  # seconds that the kernel may keep names and attributes
 _OWNERSHIP = wire.FATTR_MODE | wire.FATTR_UID | wire.FATTR_GID
 _ONLINE = re.compile(r"cpu(\d+)/online")
+_OF_ONLINE = re.compile(r"cpu\d+/[^/]+")  # what may go with its CPU: the kernel asks for it each time
 
 Make = Callable[[OnlineCpus], Directory]
 """Makes what a directory holds while these CPUs are online."""
@@ -209,7 +210,8 @@ class SysfsDirectory:
         if node is None:
             raise refuse(ENOENT)
         attributes = self._attributes(node)
-        return wire.ENTRY_OUT.pack(wire.ENTRY_OUT.size, 0, unique, attributes[0], 0, _VALID, _VALID, 0, 0, *attributes)
+        valid = 0 if _OF_ONLINE.fullmatch(path) else _VALID
+        return wire.ENTRY_OUT.pack(wire.ENTRY_OUT.size, 0, unique, attributes[0], 0, valid, _VALID, 0, 0, *attributes)
 
     def _open_file(self, unique: int, node: _Node, flags: int) -> bytes:
         if node.entry is None:

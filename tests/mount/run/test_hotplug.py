@@ -57,6 +57,14 @@ def test_sysfs_tells_which_cpus_are_online(sandboxed: Sandboxed) -> None:
     assert words == [*("0-5,7", "6", "0-7", "0-7", "0", "1", "4-5,7", "4-5,7", "cpu6", "0-7", "4-7")]
 
 
+def test_what_goes_with_a_cpu_is_gone_at_once(sandboxed: Sandboxed) -> None:
+    script = f"""{CPU} ls cpu6/topology/core_id; ls -d cpu6/node1; echo 0 >cpu6/online; ls -d cpu6/topology 2>&1 || :
+        ls cpu6/topology/core_id 2>/dev/null || ls -d cpu6/node1"""
+    words = printed(sandboxed, script)
+    assert (words[:2], words[-1]) == (["cpu6/topology/core_id", "cpu6/node1"], "cpu6/node1")
+    assert "cpu6/topology" not in words
+
+
 @pytest.mark.skipif(shutil.which("lscpu") is None, reason="no lscpu")
 def test_lscpu_tells_them_apart(sandboxed: Sandboxed) -> None:
     script = f"echo 0 >{OFF(3)}; lscpu | grep -E '(On|Off)-line' | sed 's/.*: *//'"
