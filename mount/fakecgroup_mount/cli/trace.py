@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -20,7 +21,7 @@ from fakecgroup.trace.replay import all_kernels
 from fakecgroup.trace.strace_line import strace_line
 from fakecgroup.trace.strace_text import StraceReader
 from fakecgroup.trace.summary import Summary, summary_json, summary_lines
-from fakecgroup.trace.trace_file import LAYOUTS, Head, TraceError, TraceReader
+from fakecgroup.trace.trace_file import LAYOUTS, MOST_LINE, Head, TraceError, TraceReader
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 
@@ -105,8 +106,11 @@ def _imported(options: argparse.Namespace) -> tuple[Head, list[Call]]:
     """The calls in what strace has printed. Raises MountError, TraceError."""
     name = called(options.file)
     with open_input(options.file) as file:
-        lines = StraceReader(file)
-        calls = list(Import(lines, options.layout, options.root))
+        lines = StraceReader(iter(partial(file.readline, MOST_LINE), b""))
+        try:
+            calls = list(Import(lines, options.layout, options.root))
+        except OSError as error:
+            raise TraceError(f"{name}: {error.strerror}") from None
     if lines.not_read:
         print(f"fakecgroup trace: {name}: {lines.not_read:,} lines are no calls as strace shows them", file=sys.stderr)
     if all(call.is_note for call in calls):

@@ -12,6 +12,8 @@ import pytest
 
 from fakecgroup import Kernel, Workload
 from fakecgroup.faults import FaultError
+from fakecgroup.trace.files import replay_file
+from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.testing.factory import CgroupfsFactory
 from fakecgroup_mount.testing.tree import CgroupTree
 
@@ -218,3 +220,28 @@ def test_any_errno_takes_what_the_kernel_does_not_give(cgroupfs: CgroupTree, gro
     with pytest.raises(OSError) as refused:
         (group / "pids.max").write_text("7")
     assert refused.value.errno == EBUSY
+
+
+# -- traces ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.cgroupfs(layout="v2", kernel="7.2")
+def test_a_trace_has_what_is_done_meanwhile_and_is_replayed(cgroupfs: CgroupTree, tmp_path: Path) -> None:
+    (cgroupfs / "cgroup.subtree_control").write_text("+memory")
+    (cgroupfs / "before").mkdir()
+    with cgroupfs.trace(tmp_path / "t", limit="1Mi"):
+        (cgroupfs / "before" / "memory.reclaim").write_text("0")
+    (cgroupfs / "after").mkdir()
+    assert "after" not in (tmp_path / "t").read_text()
+    replay = replay_file(tmp_path / "t")
+    assert {(row.call.path, one.kernel) for row, found in replay.differing() for one in found} == {
+        ("before/memory.reclaim", "5.10")
+    }
+    assert not replay_file(tmp_path / "t", ["6.1", "7.2"]).differs()
+
+
+def test_a_trace_that_cannot_be_is_an_error(cgroupfs: CgroupTree, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a trace has at least 4096 bytes"), cgroupfs.trace(tmp_path / "t", limit=1):
+        pass
+    with pytest.raises(MountError, match="No such file or directory"), cgroupfs.trace(tmp_path / "no" / "t"):
+        pass
