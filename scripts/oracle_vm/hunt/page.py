@@ -36,12 +36,14 @@ _TAIL = """\
 
 ## What was run, and what was read
 
-* **Run and traced** on v2 and v1, and replayed on all kernels: runc 1.1.5, crun 1.8.1 and 1.21 (run, update, pause,
-  resume, delete), libcgroup 2.0.2 (`cgcreate`, `cgset`, `cgclassify`, `cgexec`, `cgget`, `cgsnapshot`, `cgdelete`)
-  `cgxset` 3.1.0, and libuv 1.50.0. Booted: systemd 252 and 257.
-* **Read in part**: the other sources above, and Slurm, Incus, LXD, Firecracker's jailer, isolate, CRIU, cAdvisor,
-  automaxprocs and YARN, in which nothing was found that a kernel confirms. Reading is not proof that there is
-  nothing.
+* **Run and traced** on v2 and v1, each trace replayed on all kernels in its own layout: runc 1.1.5 and crun 1.8.1 (run,
+  update, pause, resume, delete), libcgroup 2.0.2 (`cgcreate`, `cgset`, `cgclassify`, `cgexec`, `cgget`, `cgsnapshot`,
+  `cgdelete`).
+* **Run** on v2: crun 1.21, `cgxset` of libcgroup 3.1.0, libuv 1.50.0. Booted: systemd 252 and 257.
+* **Read**: the other sources above. Of Slurm, Incus, LXD, Firecracker's jailer, isolate, CRIU, cAdvisor, automaxprocs
+  and YARN only the files that a search for their cgroup writes led to; nothing was found in them that a kernel
+  confirms. Reading is not proof that there is nothing.
+* **Neither**: podman, LXC, slurmd, and Koordinator's, Nomad's and Katalyst's own unit tests.
 
 ## By design
 
