@@ -71,10 +71,15 @@ def _content(path: str, called: str) -> bytes:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no file can be called so"
         raise SnapshotError(f"{called}: {why}") from None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SnapshotError(f"{called} is no file with a snapshot")
-        data = file.read(MOST_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SnapshotError(f"{called}: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
     if len(data) > MOST_BYTES:
         raise SnapshotError(f"{called} is no snapshot: it has more than {MOST_BYTES >> 20} MiB")
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from errno import EBUSY, EINVAL
 from pathlib import Path
@@ -203,6 +204,18 @@ def test_a_kernel_writes_a_file_that_a_kernel_is_restored_from(tmp_path: Path) -
 def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"none\.cgs: No such file or directory$"):
         Kernel.restore(tmp_path / "none.cgs")
+
+
+@pytest.mark.hostile("a directory, a pipe and a device in place of a snapshot")
+@pytest.mark.parametrize("what", ["directory", "pipe", "/dev/zero"])
+def test_what_is_no_file_is_told_in_one_line(what: str, tmp_path: Path) -> None:
+    path = tmp_path / what
+    if what == "directory":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(SnapshotError, match=r"is no file with a snapshot$"):
+        Kernel.restore(path)
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
