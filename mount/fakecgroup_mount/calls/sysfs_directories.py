@@ -31,6 +31,9 @@ _PAGE, _NAME_MAX = 4096, 255  # as sysfs has them in statfs(2)
 _DT_REG, _DT_LNK = 8, 10
 _VALID = 1  # seconds that the kernel may keep names and attributes
 _OWNERSHIP = wire.FATTR_MODE | wire.FATTR_UID | wire.FATTR_GID
+_CHANGES = frozenset(
+    (wire.SYMLINK, wire.MKNOD, wire.MKDIR, wire.UNLINK, wire.RMDIR, wire.RENAME, wire.RENAME2, wire.LINK)
+)
 _ONLINE = re.compile(r"cpu(\d+)/online")
 _OF_ONLINE = re.compile(r"cpu\d+/[^/]+")  # what may go with its CPU: the kernel asks for it each time
 
@@ -199,6 +202,10 @@ class SysfsDirectory:
             return wire.OUT_HEADER.pack(wire.OUT_SIZE, 0, unique)
         if opcode == wire.STATFS:
             return wire.STATFS_OUT.pack(wire.STATFS_OUT.size, 0, unique, 0, 0, 0, 0, 0, _PAGE, _NAME_MAX, 0, 0)
+        if opcode == wire.CREATE:
+            raise refuse(EACCES)  # vfs_create: directories of sysfs have no such operation
+        if opcode in _CHANGES:
+            raise refuse(EPERM)
         return wire.OUT_HEADER.pack(wire.OUT_SIZE, -ENOSYS, unique)
 
     def _lookup(self, unique: int, number: int, name: str) -> bytes:

@@ -112,6 +112,22 @@ def test_modes_and_owners_stay(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, script)[-2:] == ["644:0", "1"]
 
 
+def test_nothing_is_made_or_removed_as_in_sysfs(sandboxed: Sandboxed) -> None:
+    program = """
+import os
+os.chdir("/sys/devices/system/cpu")
+def tried(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError as error:
+        return error.errno
+print(tried(os.mkdir, "x"), tried(os.open, "x", os.O_WRONLY | os.O_CREAT), tried(os.unlink, "cpu3/online"))
+print(tried(os.rmdir, "cpu3/topology"), tried(os.symlink, "a", "x"), tried(os.rename, "cpu3", "x"))
+print(tried(os.link, "online", "x"), tried(os.mkfifo, "x"))
+"""
+    assert printed(sandboxed, f"'{sys.executable}' -c '{program}'") == ["1", "13", "1", "1", "1", "1", "1", "1"]
+
+
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv")
 @pytest.mark.usefixtures("root")
 def test_only_the_sandboxs_root_may_write(sandboxed: Sandboxed) -> None:
