@@ -27,6 +27,8 @@ _INSTALL = 'environment=$1; shift; source "$environment"; apt_install "$@"'
 
 def start(state: State, settings: Settings, port: int, *, install: bool, say: Callable[[str], None]) -> None:
     """Returns when all nodes are ready. Otherwise nothing is left. Raises ClusterError."""
+    if os.geteuid() != 0:
+        raise ClusterError("up needs root, for the namespaces and their networks")
     root = _root(settings, install=install)
     if install:
         _install(root)

@@ -193,6 +193,7 @@ def test_a_wrong_option_is_one_line(words: list[str], tmp_path: Path) -> None:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)  # none of these tests gets as far as a namespace
     return State("test")
 
 
@@ -211,6 +212,13 @@ def test_a_port_that_is_taken_is_named_and_nothing_is_left(here: State) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ClusterError, match=f"port {port} of 127.0.0.1 cannot be had"):
             start.start(here, SETTINGS, port, install=False, say=print)
+    assert not here.directory.exists()
+
+
+def test_without_root_it_says_so_and_leaves_nothing(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ClusterError, match="up needs root"):
+        start.start(here, SETTINGS, 0, install=False, say=print)
     assert not here.directory.exists()
 
 
