@@ -163,6 +163,18 @@ def test_limits_on_real_processes_are_measured_beside_a_daemon_without(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("fuse")
+def test_how_exactly_limits_act_is_measured_beside_what_they_say(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--limits", "--seconds", "0.2", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert {quota: list(counts) for quota, counts in result["cpu"].items()} == {
+        quota: ["1", "4"] for quota in ("20", "50", "150")
+    }
+    assert list(result["weights"]) == ["100", "300", "600"]
+    assert {pages: one["killed"] for pages, one in result["memory"].items()} == {"4 KiB": 1, "huge": 1}
+
+
 def test_virtual_time_is_measured_beside_the_cpu_time_that_it_takes(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--simulate", "--rounds", "1", "-o", "json").communicate()
     assert err == ""
