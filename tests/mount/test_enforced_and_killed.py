@@ -136,6 +136,7 @@ WITHOUT_PTRACE = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sy
 
 @needs_fuse
 @pytest.mark.hostile("SIGKILL to a daemon that holds processes for limits, at any moment", times=3)
+@pytest.mark.timeout(120 * max(1, KILLED_DAEMONS // 3))
 @pytest.mark.parametrize("by", [pytest.param([], id="traced"), pytest.param(WITHOUT_PTRACE, id="stopped")])
 def test_daemons_that_are_killed_at_any_moment_leave_nobody_held_and_nobody_dead(
     by: list[str], busy_processes: list[int], public_directory: Callable[[], Path], state_home: Path
@@ -145,6 +146,7 @@ def test_daemons_that_are_killed_at_any_moment_leave_nobody_held_and_nobody_dead
 
 @needs_fuse
 @pytest.mark.hostile("SIGKILL to a daemon that holds processes for memory.high, at any moment", times=3)
+@pytest.mark.timeout(120 * max(1, KILLED_DAEMONS // 3))
 @pytest.mark.parametrize("by", [pytest.param([], id="traced"), pytest.param(WITHOUT_PTRACE, id="stopped")])
 def test_daemons_that_are_killed_while_processes_wait_for_memory_leave_nobody_held_and_nobody_dead(
     by: list[str], growing_processes: list[int], public_directory: Callable[[], Path], state_home: Path

@@ -10,7 +10,9 @@ from typing import Protocol
 from fakecgroup_mount.host import tasks
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.traced_holds import TracedHolds, may_trace
+from fakecgroup_mount.host.usage import cpu_clock
 
+_RUNS_ON = 50_000_000  # ns on a CPU that nobody needs to stop, however busy the machine is
 _FOR_DEBUGGER = 1.0  # seconds for a debugger to begin
 
 
@@ -32,15 +34,24 @@ class Holds(Protocol):
 
 
 class SignalHolds:
-    """Holds whole processes with SIGSTOP. Their parents may see it. The caller holds the model's lock."""
+    """Holds whole processes with SIGSTOP. Their parents may see it. The caller holds the model's lock.
+
+    One that runs on gets a second signal only when it has used so much CPU time that somebody must have continued it:
+    to one that is about to stop it would look like a signal of somebody else, and be sent again in the end.
+    """
 
     def __init__(self, processes: HostProcesses) -> None:
         self._processes = processes
         self._held: dict[int, int] = {}  # by tgid, how many threads ran
+        self._clocks: dict[int, int | None] = {}  # by tgid, the CPU clock at the last signal
 
     def hold(self, tgid: int, start: str) -> int:
         """`Holds.hold`."""
+        clock = cpu_clock(tgid)
         if tgid in self._held:
+            before = self._clocks[tgid]
+            if clock is None or before is None or clock - before < _RUNS_ON:
+                return self._held[tgid]
             self._processes.hold_again(tgid)
         else:
             running = len(tasks.running_threads(tgid, start))
@@ -48,11 +59,13 @@ class SignalHolds:
                 return 0
             self._held[tgid] = running
             self._processes.hold(tgid, self)
+        self._clocks[tgid] = clock
         return self._held[tgid]
 
     def let_go(self, tgid: int) -> None:
         """`Holds.let_go`."""
         self._held.pop(tgid, None)
+        self._clocks.pop(tgid, None)
         self._processes.let_go(tgid, self)
 
     def settle(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -52,6 +53,27 @@ def test_one_that_sleeps_is_let_be(processes: HostProcesses) -> None:
         held = SignalHolds(processes).hold(sleeper.pid, start(sleeper.pid))
         sleeper.kill()
         assert held == 0
+
+
+def test_one_that_is_about_to_stop_gets_no_second_signal(
+    processes: HostProcesses, busy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again: list[int] = []
+    monkeypatch.setattr(processes, "hold_again", again.append)
+    holds = SignalHolds(processes)
+    wait_until(lambda: holds.hold(busy, start(busy)) == 1)
+    assert [holds.hold(busy, start(busy)) for _ in range(100)] == [1] * 100
+    assert again == []
+
+
+def test_one_that_somebody_has_continued_is_stopped_again(processes: HostProcesses, busy: int) -> None:
+    holds = SignalHolds(processes)
+    wait_until(lambda: holds.hold(busy, start(busy)) == 1)
+    wait_until(lambda: tasks.state(busy) == "T")
+    os.kill(busy, signal.SIGCONT)
+    wait_until(lambda: holds.hold(busy, start(busy)) and tasks.state(busy) == "T")
+    holds.let_go(busy)
+    wait_until(lambda: tasks.state(busy) == "R")
 
 
 def test_one_that_is_traced_is_let_be(processes: HostProcesses, busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
