@@ -161,7 +161,8 @@ def test_a_user_has_the_ids_of_its_ranges(as_user: As) -> None:
 
 
 def test_a_range_that_is_refused_is_done_without(as_user: As) -> None:
-    _, said, complaint = as_user("fakecgroup run cat /proc/self/uid_map", subids="0:1\\nnonsense")
+    beyond = f"{2**32 - 1}:2"  # a map must end below 2^32 - 1
+    _, said, complaint = as_user("fakecgroup run cat /proc/self/uid_map", subids=f"{beyond}\\nnonsense")
     assert (said.split(), complaint) == (["0", str(some_user()), "1"], "")
 
 

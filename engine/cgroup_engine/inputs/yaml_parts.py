@@ -37,6 +37,7 @@ AnyEvent = Any  # PyYAML's stubs do not know that an event's class tells its att
 
 _MAX_MERGED_KEYS = 100_000
 _MAX_DEPTH = 500
+_TOO_DEEP = "exceeded maximum nesting depth"  # what libyaml says since 0.2.6, at 1,000 levels of flow style
 _KNOWN, _KNOWN_LENGTH = 1 << 14, 64  # plain texts whose values are kept, and the longest of them
 _TAG = "tag:yaml.org,2002:"
 _COLLECTIONS: dict[type, tuple[str | None, ...]] = {
@@ -87,6 +88,8 @@ def yaml_parts(text: InputText, *, split: bool = True, most_nodes: int | None = 
     except UnicodeDecodeError:  # a ValueError, too, and the reader's
         raise
     except yaml.MarkedYAMLError as failed:
+        if failed.problem == _TOO_DEEP:
+            raise RecursionError from None
         line = failed.problem_mark.line + 1 if failed.problem_mark is not None else None
         raise NotYamlError(failed.problem or "cannot be parsed", line) from None
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as failed:

@@ -34,8 +34,9 @@ What they share:
     thread_cgroups                          start
     proc_files, mountinfo_files,            the files of /proc that tell of cgroups and mounts
     fuse_opener
-    told_affinities, machine_files,         the machine that the command line states: its CPUs, memory, files of /proc
+    machine_files, sysfs_directories,       the machine that the command line states: its CPUs, memory, files of /proc
     covered_directories                     and sysfs
+    traced_calls                            the calls for a trace
     detached_mounts, mount_sources,         mounts of the tree, of other file systems, and over the machine's cgroups
     other_filesystems, masked_cgroups
 """

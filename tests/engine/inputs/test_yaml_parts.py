@@ -26,7 +26,7 @@ TEXTS = [
     "items: 3\nitems: [4]\n",
     "items: [4]\nitems: 3\n",
     "items:\n- &a {x: 1, y: 2}\n- {<<: *a, y: 3}\n- *a\n",
-    "a: &a {x: 1}\nb: &b {x: 2, y: 2}\nc: {<<: [*a, *b], z: 3}\nd: {z: 1, <<: *b, <<: *a}\n",
+    "a: &a {x: 1}\nb: &b {x: 2, y: 2}\nc: {<<: [*a, *b], z: 3}\nd: {z: 1, <<: *b}\n",
     "<<: {a: 1, kind: x}\nkind: List\nitems: [1]\n",
     "a: !!str 12\nb: !!int '7'\nc: !!float 1\nd: !!null ''\ne: !!binary aGk=\n",
     "f: !!map {a: 1}\ng: !!seq [1]\nh: !!bool no\n",

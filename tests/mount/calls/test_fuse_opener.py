@@ -14,7 +14,7 @@ DAEMON = """
 import os, threading, time
 from fakecgroup_mount.fuse.fuse_mount import open_device
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
+from fakecgroup_mount.calls.mountinfo_files import NAMES, MountinfoFiles
 
 class Slow(MountinfoFiles):
     def _lookup(self, *of):
@@ -25,7 +25,7 @@ fuse = open_device()
 syscalls.mount("slow", "/proc", "fuse.slow", 0, f"fd={fuse},rootmode=40000,user_id=0,group_id=0")
 root = os.open("/proc", os.O_PATH)
 syscalls.unmount("/proc")
-files = Slow(fuse, root, "0:0", {b"mountinfo": None, b"mounts": None})
+files = Slow(fuse, root, "0:0", dict.fromkeys(NAMES), {}, None, None)
 threading.Thread(target=files.serve, daemon=True).start()
 files.open(b"mounts", 1, 0)
 """
