@@ -41,6 +41,7 @@ from fakecgroup_mount.conformance.agent import Agent
 
 _PATIENCE = 3.0  # seconds for one operation
 _SETTLING = 0.2  # seconds for a process to stop running
+_ENFORCING = 0.3  # seconds until a limit has acted
 _CLOSED = 1 << 30  # no descriptor has this number
 _NAMED = re.compile(rb"\$([A-Za-z0-9_]{1,31})")  # a process, a thread, a handle
 _CAPABILITIES = struct.Struct("=IIIIII")  # two struct __user_cap_data_struct: effective, permitted, inheritable
@@ -671,7 +672,15 @@ class _Worker:
         for at in range(0, size, 4096):
             memory[at] = 1
         self._allocated.append(memory)
-        for directory, _, _ in os.walk(self._root):  # a tree counts memory, and enforces limits, when somebody reads
+        # a tree that enforces limits does so a little later than a kernel, and holds only who runs
+        until = time.monotonic() + _ENFORCING
+        self._read_usage()
+        while time.monotonic() < until:
+            self._read_usage()
+
+    def _read_usage(self) -> None:
+        """A tree counts memory when somebody reads."""
+        for directory, _, _ in os.walk(self._root):
             for name in ("memory.current", "memory.usage_in_bytes"):
                 with contextlib.suppress(FileNotFoundError), open(f"{directory}/{name}", "rb") as file:
                     file.read()
