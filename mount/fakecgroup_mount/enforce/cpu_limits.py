@@ -16,6 +16,7 @@ from fakecgroup_mount.enforce.runner import Limited, Runner
 
 _SECOND = 1_000_000_000
 _SOON, _SELDOM, _RARELY = 20_000_000, 40_000_000, 100_000_000  # ns between two looks at all, the longer nobody runs
+_FIRST = 10_000_000  # ns until a new process of a group with a quota is looked at
 _LONG = 2_000_000_000  # ns that nobody has run
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
 _SPARING = 200  # times the duration of a look at all until the next
@@ -48,13 +49,16 @@ class CpuLimits:
 
     def gather(self) -> None:
         """Takes groups and processes as they are now. The caller holds the lock."""
+        known = self._groups.runners
         for gone in self._groups.gather():
             self._let_go(gone)
             self._evading.pop(gone, None)
             self._competition.forget(gone)
-        for runner in self._groups.runners.values():
+        for tgid, runner in self._groups.runners.items():
             if not runner.waits:
                 self._let_go(runner)
+            if runner.limited and tgid not in known:  # it may have ended before the next look
+                self._all_due = min(self._all_due, time.monotonic_ns() + _FIRST)
 
     def release(self) -> None:
         """Lets everybody go on. The caller holds the lock."""

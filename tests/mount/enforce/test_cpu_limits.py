@@ -1,0 +1,60 @@
+"""When the processes of limited groups are looked at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from fakecgroup import Kernel
+from fakecgroup_mount.enforce.cpu_limits import CpuLimits
+from fakecgroup_mount.enforce.holds import Holding
+from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.processes import HostProcesses
+
+SOON, LATER = 0.01, 0.03  # seconds
+
+
+@pytest.fixture
+def kernel() -> Iterator[Kernel]:
+    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
+    kernel = Kernel(processes=processes)
+    kernel.write("cgroup.subtree_control", "+cpu")
+    kernel.mkdir("a")
+    yield kernel
+    processes.release()
+
+
+@pytest.fixture
+def limits(kernel: Kernel) -> CpuLimits:
+    """They have looked just now, and nobody ran."""
+    lock = threading.Lock()
+    processes = kernel.processes
+    assert isinstance(processes, HostProcesses)
+    limits = CpuLimits(kernel, Holding(processes, lock), lock)
+    limits.gather()
+    limits.look()
+    return limits
+
+
+@pytest.fixture
+def process(kernel: Kernel) -> Iterator[None]:
+    """One that has come into the group since."""
+    with subprocess.Popen(["sleep", "300"]) as process:
+        kernel.write("a/cgroup.procs", str(process.pid))
+        yield
+        process.kill()
+
+
+def test_a_process_that_comes_under_a_quota_is_looked_at_soon(kernel: Kernel, limits: CpuLimits, process: None) -> None:
+    kernel.write("a/cpu.max", "1000")
+    limits.gather()
+    assert limits.look() <= SOON
+
+
+def test_without_a_quota_it_has_time(kernel: Kernel, limits: CpuLimits, process: None) -> None:
+    limits.gather()
+    assert limits.look() > LATER
