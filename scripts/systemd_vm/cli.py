@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     snapshot.add_argument(
         "-o", dest="directory", metavar="DIR", type=Path, default=snapshots.NODES, help="default: that of the tests"
     )
+    snapshot.add_argument(
+        "--kubelet", metavar="FILE", type=Path, help="the pods are those of this kubelet, not of cgroup-engine (amd64)"
+    )
     snapshot.set_defaults(run=_snapshot)
     return parser
 
@@ -83,7 +86,9 @@ def _kernel(options: argparse.Namespace) -> Kernel:
 
 
 def _snapshot(options: argparse.Namespace) -> int:
-    taken = snapshots.take(_kernel(options), options.layout, options.directory, _report, seconds=options.seconds)
+    taken = snapshots.take(
+        _kernel(options), options.layout, options.kubelet, options.directory, _report, seconds=options.seconds
+    )
     for file, said in taken:
         print(f"{file}\n{said}", flush=True)
     return 0

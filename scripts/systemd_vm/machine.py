@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from fakecgroup_mount.vm.kernels import Kernel
 from vm import checkout, root
@@ -22,22 +23,33 @@ _LAYOUT = {
     "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",
 }
 LAYOUTS = tuple(_LAYOUT)
+NO_PROGRAMS: Mapping[str, Path] = MappingProxyType({})
 
 
 def run(
-    kernel: Kernel, layout: str, script: str, report: Callable[[str], None], *, seconds: float = SECONDS
+    kernel: Kernel,
+    layout: str,
+    script: str,
+    report: Callable[[str], None],
+    *,
+    seconds: float = SECONDS,
+    packages: Sequence[str] = (),
+    programs: Mapping[str, Path] = NO_PROGRAMS,
 ) -> tuple[str, int]:
     """What a bash script prints in the machine, and its exit code.
 
-    cgroup-engine and fakecgroup are on its PATH; the checkout's examples are in the working directory. Raises
-    MachineError when the machine does not come up or does not go off again in time.
+    cgroup-engine and fakecgroup are on its PATH; the checkout's examples are in the working directory. The machine
+    also has these packages of its Debian, and in /opt/bin these programs, by their names there. Raises OSError for one
+    that cannot be read, and MachineError when the machine does not come up or does not go off again in time.
     """
-    image = root.needed(kernel.series, report)
+    image = root.needed(kernel.series, report, packages)
     with tempfile.TemporaryDirectory(prefix="fcg-systemd-") as name:
         overlay = Path(name)
         checkout.put_programs(overlay)
         checkout.put_recordings(kernel, overlay)
         checkout.put_fuse(kernel, overlay)
+        for name, program in programs.items():
+            shutil.copy(program, overlay / "opt" / "bin" / name)
         (overlay / "opt" / "script").write_text(script)
         shutil.copytree(checkout.REPOSITORY / "examples", overlay / "opt" / "examples")
         options = f"systemd.unit=script.service {_LAYOUT[layout]}"

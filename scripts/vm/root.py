@@ -1,11 +1,11 @@
-"""A Debian root with systemd, D-Bus and Python: packages unpacked into a cache directory, never installed."""
+"""A Debian root with systemd, D-Bus, Python and what is asked for: packages unpacked into a cache, never installed."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fakecgroup_mount.vm.architecture import ARCHITECTURES
@@ -65,14 +65,18 @@ ExecStart=/bin/bash -c 'bash /opt/script >/dev/{output} 2>&1; echo "exit $?" >/d
 """
 
 
-def needed(series: str, report: Callable[[str], None]) -> Path:
-    """The initramfs of the Debian suite that has a kernel series; it is made if it is not here. Raises MachineError."""
+def needed(series: str, report: Callable[[str], None], also: Sequence[str] = ()) -> Path:
+    """The initramfs of the Debian suite that has a kernel series; it is made if it is not here.
+
+    `also`: the suite's packages that it has beside systemd, D-Bus and Python. Raises MachineError.
+    """
     home = _home(series)
     with locked(home):
-        if not (home / _image()).exists():
-            report(f"fetching Debian's systemd and Python for {series} (about 46 MB)")
-            _fetch(series, home)
-        return home / _image()
+        image = home / _image(also)
+        if not image.exists():
+            report(f"fetching Debian's {', '.join(['systemd', 'Python', *also])} for {series} (46 MB or more)")
+            _fetch(series, home, also)
+        return image
 
 
 def fetch(series: str) -> Path:
@@ -82,13 +86,13 @@ def fetch(series: str) -> Path:
     """
     home = _home(series)
     with locked(home):
-        _fetch(series, home)
-        return home / _image()
+        _fetch(series, home, ())
+        return home / _image(())
 
 
-def _image() -> str:
+def _image(also: Sequence[str]) -> str:
     """The image's name, another one for other packages or another configuration."""
-    parts = [*_PACKAGES, *_NOT_NEEDED, _PASSWD, _GROUP, *_PAM.values(), _UNIT]
+    parts = [*_PACKAGES, *also, *_NOT_NEEDED, _PASSWD, _GROUP, *_PAM.values(), _UNIT]
     return f"root-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}.cpio"
 
 
@@ -96,11 +100,11 @@ def _home(series: str) -> Path:
     return cache_directory() / "systemd" / series
 
 
-def _fetch(series: str, home: Path) -> None:
+def _fetch(series: str, home: Path, also: Sequence[str]) -> None:
     number, architecture = number_and_architecture(series)
     apt = Apt(home / "apt", SUITES[number], architecture)
     apt.update()
-    packages = apt.download_with_dependencies(_PACKAGES)
+    packages = apt.download_with_dependencies([*_PACKAGES, *also])
     with tempfile.TemporaryDirectory(prefix="root-", dir=home) as directory:
         tree = Path(directory) / "tree"
         tree.mkdir()
@@ -109,7 +113,7 @@ def _fetch(series: str, home: Path) -> None:
             command = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner --keep-directory-symlink'
             run(["bash", "-o", "pipefail", "-c", command, str(package), str(tree)], f"unpacking {package.name}")
         _configure(tree, ARCHITECTURES[architecture].output)
-        pack(tree, home / _image())
+        pack(tree, home / _image(also))
     shutil.rmtree(home / "apt" / "cache")
 
 

@@ -1,4 +1,4 @@
-# A node with all that systemd has and the pods of a kubelet, while its processes work. Prints its snapshots in base64.
+# All that systemd has, while its processes work: services, a user's session, a manager in a delegated cgroup.
 exec 3>&1 >/dev/null
 systemctl start basic.target systemd-logind user@1000.service 2>/dev/null
 wait_for() { for _ in $(seq 600); do "$@" && return; sleep 0.1; done; echo "never: $*" >&2; exit 1; }
@@ -65,28 +65,3 @@ write net_cls,net_prio/net/net_cls.classid 1048577
 write net_cls,net_prio/net/net_prio.ifpriomap "lo 5"
 mkdir cpuset/set 2>/dev/null && { write cpuset/set/cpuset.cpus 1-2; write cpuset/set/cpuset.mems 0
   write cpuset/set/cpuset.cpu_exclusive 1; write cpuset/set/cpuset.sched_load_balance 0; }
-
-# pods, as a kubelet with systemd's driver has them, with processes in two of their containers
-cd /opt/examples
-node="--root /sys/fs/cgroup --driver systemd --config three-pods.kubelet.yaml --cpus 3 --memory 8Gi --max-pids 32768"
-cgroup-engine apply $node three-pods.yaml >&2
-container() { # as a runtime starts one
-  systemd-run --quiet --scope --unit="cri-containerd-$(printf '%064x' "$1").scope" --slice="$2.slice" -p Delegate=yes \
-    -p MemoryMax="$3" -p TasksMax=100 python3 -c "$hold" 20 2>/dev/null &
-  wait_for systemctl --quiet is-active "cri-containerd-$(printf '%064x' "$1").scope"
-}
-pod=pod0aa1a5e2_0b3f_4d0e_8f31_000000000
-container 1 "kubepods-burstable-${pod}002" 1G
-container 2 "kubepods-${pod}001" 1G
-sleep 3
-
-chmod 1777 /tmp
-taken() { # NAME [COMMAND...]: prints the snapshot that fakecgroup takes, run by COMMAND, and what it says
-  local name=$1
-  shift
-  "$@" fakecgroup snapshot /sys/fs/cgroup -o "/tmp/$name.cgs" >"/tmp/$name.said" 2>&1
-  while read -r line; do echo "$name: $line"; done <"/tmp/$name.said" >&3
-  echo "$name.cgs $(base64 -w 0 "/tmp/$name.cgs")" >&3
-}
-taken root
-taken user setpriv --reuid 1000 --regid 1000 --clear-groups
