@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cgroup_engine.cli.live_cluster import cluster_of, kubeconfig_of
+from cgroup_engine.cli.live_cluster import cluster_of, kubectls_config
 from cgroup_engine.cli.messages import complain
 from cgroup_engine.cli.options import add_output
 from cgroup_engine.errors import ApiServerError, EngineError, InputError, PodError
@@ -110,7 +110,7 @@ def _status(options: argparse.Namespace) -> int:
 def _found(api: ClusterApi, options: argparse.Namespace) -> tuple[str, str, str]:
     """Namespace, name and node of the pod that was asked for."""
     namespace, _, name = options.pod.rpartition("/")
-    namespace = namespace or options.namespace or namespace_of(kubeconfig_of(options), options.context)
+    namespace = namespace or options.namespace or namespace_of(kubectls_config(options), options.context)
     pod = api.pod(namespace, name)
     spec, status = (pod.get(key) if isinstance(pod, dict) else None for key in ("spec", "status"))
     node = spec.get("nodeName") if isinstance(spec, dict) else None

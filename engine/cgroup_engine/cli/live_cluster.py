@@ -14,10 +14,10 @@ def cluster_of(options: argparse.Namespace) -> ClusterApi:
 
     :raises ApiServerError: there is no usable configuration.
     """
-    return ClusterApi(kubeconfig_of(options), options.context)
+    return ClusterApi(kubectls_config(options), options.context)
 
 
-def kubeconfig_of(options: argparse.Namespace) -> Path | None:
+def kubectls_config(options: argparse.Namespace) -> Path | None:
     """--kubeconfig, $KUBECONFIG (which may name several files), or ~/.kube/config; None if there is none of them."""
     given = options.kubeconfig or os.environ.get("KUBECONFIG")
     if given:

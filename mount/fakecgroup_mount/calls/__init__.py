@@ -34,6 +34,7 @@ What they share:
     thread_cgroups                          start
     proc_files, mountinfo_files,            the files of /proc that tell of cgroups and mounts
     fuse_opener
+    small_fuse                              requests and replies of the small file systems that show such files
     machine_files, sysfs_directories,       the machine that the command line states: its CPUs, memory, files of /proc
     covered_directories                     and sysfs
     traced_calls                            the calls for a trace

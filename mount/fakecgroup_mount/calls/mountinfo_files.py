@@ -7,24 +7,23 @@ The file system is mounted nowhere, so nobody finds it.
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 from collections.abc import Callable, Mapping
-from errno import EACCES, EINTR, EINVAL, EIO, ENODEV, ENOENT, ENOSYS, ESRCH
+from errno import EACCES, EINVAL, ENOENT, ENOSYS, ESRCH
+from functools import partial
 from select import POLLERR, POLLIN, POLLPRI, POLLRDNORM
 
 from fakecgroup.core.cgroup_file import CgroupFile
 from fakecgroup.refuse import refuse
 from fakecgroup.tasks.joined_processes import is_simulated
+from fakecgroup_mount.calls import small_fuse
 from fakecgroup_mount.calls.fuse_opener import FuseOpener
 from fakecgroup_mount.calls.pressure_files import RESOURCES, PressureFile
 from fakecgroup_mount.calls.simulated_files import NAMES_OF_TASK, WRITABLE, SimulatedFiles
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.splicing import READABLE_SIZE, inval_attributes, notify
 from fakecgroup_mount.seccomp.process import identity
-
-log = logging.getLogger(__name__)
 
 Show = Callable[[bytes, int], bytes]
 """Makes a file's text from the machine's mountinfo, for the thread that reads it."""
@@ -152,29 +151,14 @@ class MountinfoFiles:
                 self._change(self._watched[fd])
             if self._fuse not in ready:
                 continue
-            try:
-                size = os.readv(self._fuse, [buffer])
-            except OSError as error:
-                if error.errno in (ENOENT, EINTR):  # the request was withdrawn
-                    continue
+            size = small_fuse.received(self._fuse, buffer)
+            if size is None:
                 return
+            if not size:
+                continue
             _, opcode, unique, node, _, _, tid, _, _ = wire.IN_HEADER.unpack_from(buffer)
-            try:
-                reply = self._answer(opcode, unique, node, tid, buffer, size)
-            except OSError as error:
-                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -(error.errno or EIO), unique)
-            except Exception:
-                log.exception("opcode %d, node %d", opcode, node)
-                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -EIO, unique)
-            self._send(reply)
-
-    def _send(self, reply: bytes) -> None:
-        try:
-            if reply:
-                os.write(self._fuse, reply)
-        except OSError as error:
-            if error.errno not in (ENOENT, ENODEV):  # nobody waits for the reply any more
-                raise
+            answer = partial(self._answer, opcode, unique, node, tid, buffer, size)
+            small_fuse.send(self._fuse, small_fuse.reply_of(answer, opcode, unique, node))
 
     def _change(self, file: _Open) -> None:
         """Wakes the threads that poll the file. They poll again."""
@@ -184,7 +168,9 @@ class MountinfoFiles:
     def _wake(self, file: _Open | PressureFile) -> None:
         waiting, file.waiting = file.waiting, None
         if waiting is not None:
-            self._send(wire.NOTIFY_POLL_OUT.pack(wire.NOTIFY_POLL_OUT.size, wire.NOTIFY_POLL, 0, waiting))
+            small_fuse.send(
+                self._fuse, wire.NOTIFY_POLL_OUT.pack(wire.NOTIFY_POLL_OUT.size, wire.NOTIFY_POLL, 0, waiting)
+            )
 
     def _answer(self, opcode: int, unique: int, node: int, tid: int, buffer: bytearray, size: int) -> bytes:
         """The reply to a request, empty for none. `_STRIDE` says what a node is."""

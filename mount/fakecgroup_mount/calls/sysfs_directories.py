@@ -5,14 +5,14 @@ They are mounted over the machine's own (`run.sandbox`). Root may write `cpuN/on
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from errno import EACCES, EINTR, EIO, EISDIR, ENODEV, ENOENT, ENOSYS, ENOTDIR, EPERM, EROFS
+from errno import EACCES, EISDIR, ENOENT, ENOSYS, ENOTDIR, EPERM, EROFS
+from functools import partial
 from stat import S_IFDIR, S_IFLNK, S_IFREG
 from typing import NamedTuple
 
@@ -21,10 +21,9 @@ from fakecgroup.machine.online_cpus import OnlineCpus
 from fakecgroup.outside import online_files
 from fakecgroup.outside.sysfs import Directory, File, Link
 from fakecgroup.refuse import refuse
+from fakecgroup_mount.calls import small_fuse
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.listing import DT_DIR, Listing
-
-log = logging.getLogger(__name__)
 
 _BUFFER = 64 << 10
 _PAGE, _NAME_MAX = 4096, 255  # as sysfs has them in statfs(2)
@@ -76,26 +75,14 @@ class SysfsDirectory:
         """Answers requests until the file system ends."""
         buffer = bytearray(_BUFFER + 4096)
         while True:
-            try:
-                size = os.readv(self._fuse, [buffer])
-            except OSError as error:
-                if error.errno in (ENOENT, EINTR):  # the request was withdrawn
-                    continue
+            size = small_fuse.received(self._fuse, buffer)
+            if size is None:
                 return
+            if not size:
+                continue
             _, opcode, unique, node, *_ = wire.IN_HEADER.unpack_from(buffer)
-            try:
-                reply = self._answer(opcode, unique, node, bytes(buffer[wire.IN_SIZE : size]))
-            except OSError as error:
-                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -(error.errno or EIO), unique)
-            except Exception:
-                log.exception("opcode %d, node %d", opcode, node)
-                reply = wire.OUT_HEADER.pack(wire.OUT_SIZE, -EIO, unique)
-            try:
-                if reply:
-                    os.write(self._fuse, reply)
-            except OSError as error:
-                if error.errno not in (ENOENT, ENODEV):  # nobody waits for the reply any more
-                    raise
+            answer = partial(self._answer, opcode, unique, node, bytes(buffer[wire.IN_SIZE : size]))
+            small_fuse.send(self._fuse, small_fuse.reply_of(answer, opcode, unique, node))
 
     # -- what is there ----------------------------------------------------------------------------
 
