@@ -58,8 +58,10 @@ def take(
     """Writes what `fakecgroup snapshot` takes in the machine, as root and as a plain user, to files named as a Node.
 
     `kubelet`: the program whose pods it has; without one they are those of cgroup-engine. Returns the files with what
-    the command has said. Raises MachineError, and OSError for a kubelet that cannot be read.
+    the command has said. Raises MachineError, and OSError for a kubelet that cannot be read or a directory that cannot
+    be made.
     """
+    directory.mkdir(parents=True, exist_ok=True)
     pods = "engine_pods.sh" if kubelet is None else "kubelet_pods.sh"
     script = "\n".join((_SCRIPTS / name).read_text() for name in ("services.sh", pods, "taken.sh"))
     packages, programs = (_OF_KUBELET, {"kubelet": kubelet}) if kubelet else ((), machine.NO_PROGRAMS)
