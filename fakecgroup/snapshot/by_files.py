@@ -37,9 +37,9 @@ def fill(kernel: Kernel, snapshot: Snapshot) -> None:
     homes = [(seen, placed[id(seen)]) for _, seen in snapshot.cgroups() if id(seen) in placed]
     _set_all(kernel, homes)
     stand_in(kernel, snapshot, {id(seen): cgroup for seen, cgroup in homes})
-    left = _set_all(kernel, homes)
-    left = _pass(kernel, left, _recall)
-    _pass(kernel, left, _begin_counts)
+    _set_all(kernel, homes)
+    _pass(kernel, homes, _recall)
+    _pass(kernel, homes, _begin_counts)
     for seen, cgroup in homes:
         _set_attributes(cgroup, seen.attributes)
         for name, its in seen.files.items():
@@ -51,7 +51,7 @@ def fill(kernel: Kernel, snapshot: Snapshot) -> None:
 def begin_counts(kernel: Kernel, snapshot: Snapshot) -> None:
     """Let counts begin with what a tree's files have shown, which is the snapshot's already."""
     homes = [(seen, cgroup) for _, seen, cgroup in _found(kernel, snapshot)]
-    _pass(kernel, list(_pairs(homes)), _begin_counts)
+    _pass(kernel, homes, _begin_counts)
 
 
 def _found(kernel: Kernel, snapshot: Snapshot) -> Iterator[tuple[SeenHierarchy, SeenCgroup, Cgroup]]:
@@ -126,8 +126,8 @@ def _pairs(homes: list[tuple[SeenCgroup, Cgroup]]) -> Iterator[_Pair]:
                 yield _Pair(file, its.data)
 
 
-def _set_all(kernel: Kernel, homes: list[tuple[SeenCgroup, Cgroup]]) -> list[_Pair]:
-    """Write the settings. Returns the files that read otherwise now."""
+def _set_all(kernel: Kernel, homes: list[tuple[SeenCgroup, Cgroup]]) -> None:
+    """Write the settings."""
     before: list[str] | None = None
     for _ in range(_PASSES):
         left = [pair for pair in _pairs(homes) if not _reads_back(kernel, pair) and _set(kernel, pair)]
@@ -135,7 +135,6 @@ def _set_all(kernel: Kernel, homes: list[tuple[SeenCgroup, Cgroup]]) -> list[_Pa
         if not left or names == before:
             break
         before = names
-    return [pair for pair in _pairs(homes) if not _reads_back(kernel, pair)]
 
 
 def _set(kernel: Kernel, pair: _Pair) -> bool:
@@ -162,13 +161,11 @@ def _read(kernel: Kernel, file: CgroupFile) -> bytes | None:
         return None
 
 
-def _pass(kernel: Kernel, pairs: list[_Pair], change: Callable[[Kernel, _Pair], None]) -> list[_Pair]:
-    """Change the files that read otherwise, twice, as one may depend on another. Returns those that still do."""
+def _pass(kernel: Kernel, homes: list[tuple[SeenCgroup, Cgroup]], change: Callable[[Kernel, _Pair], None]) -> None:
+    """Change the files that read otherwise, twice over all: to change one may change what another shows."""
     for _ in range(2):
-        pairs = [pair for pair in pairs if not _reads_back(kernel, pair)]
-        for pair in pairs:
+        for pair in [pair for pair in _pairs(homes) if not _reads_back(kernel, pair)]:
             change(kernel, pair)
-    return [pair for pair in pairs if not _reads_back(kernel, pair)]
 
 
 def _recall(kernel: Kernel, pair: _Pair) -> None:
