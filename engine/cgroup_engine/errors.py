@@ -8,6 +8,7 @@
     │   ├── PodError                a pod file, or a pod in it, cannot be used
     │   ├── NodeError               a Node object cannot be used
     │   ├── ConfigError             the kubelet configuration, or a node option, cannot be used
+    │   │   └── ConfigRefusedError  a kubelet does not start with it
     │   └── UnsafeNameError         a name must not become a directory (pod UID, container id, cgroup root)
     ├── ResizeRefusedError          an API server or a kubelet would refuse to resize a pod in place
     ├── ApiServerError              an API server cannot be reached, refuses, or its answer cannot be used
@@ -85,6 +86,10 @@ class NodeError(InputError):
 
 class ConfigError(InputError):
     """The kubelet configuration or a node option cannot be used."""
+
+
+class ConfigRefusedError(ConfigError):
+    """A kubelet does not start with the configuration."""
 
 
 class UnsafeNameError(InputError):

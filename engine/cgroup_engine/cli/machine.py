@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import re
 
 from cgroup_engine.errors import RootError
 
 
 def online_cpus() -> int:
-    """CPUs that are online."""
-    return os.sysconf("SC_NPROCESSORS_ONLN")
+    """CPUs that are online, as for the kubelet's node capacity.
+
+    They are the rows of /proc/stat (show_stat: for_each_online_cpu), which is the node's also in a container that has
+    only some CPUs, or where a /sys is mounted anew below ``fakecgroup run`` and tells of the machine.
+    """
+    with open("/proc/stat", encoding="ascii") as stat:
+        return sum(re.match(r"cpu\d", line) is not None for line in stat)
 
 
 def meminfo(name: str) -> int:

@@ -12,6 +12,7 @@ from cgroup_engine.cli import machine
 from cgroup_engine.cli.manager_states import with_manager_states, with_states_of
 from cgroup_engine.cli.messages import warn_of
 from cgroup_engine.cli.options import oci_runtime
+from cgroup_engine.errors import ConfigRefusedError
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config, static_pod_path
 from cgroup_engine.inputs.config.overrides import with_overrides
 from cgroup_engine.inputs.pod_checks import overflows
@@ -36,21 +37,25 @@ def node_of(options: argparse.Namespace, like: NodeConfig | None = None) -> tupl
     fields, where = read_config(Path(options.config) if options.config is not None else None)
     overrides = getattr(options, "overrides", ())
     fields = with_overrides(fields, overrides)
-    node = node_config(
-        fields,
-        where,
-        version=KubeletVersion(options.kubelet_version.minor, feature_gates(fields, where)),
-        cpus=options.cpus or machine.online_cpus(),
-        memory=options.memory or machine.meminfo("MemTotal"),
-        max_pids=options.max_pids or machine.max_pids(),
-        swap=options.swap if options.swap is not None else machine.meminfo("SwapTotal"),
-        huge_pages=options.hugepages if options.hugepages is not None else _huge_pages_at(options),
-        driver=options.driver,
-        runtime=options.runtime,
-        runtime_driver=options.runtime_driver,
-        swap_is_on=_swap_is_on(options),
-        accept_invalid=options.accept_invalid or (options.config is None and not overrides),
-    )
+    try:
+        node = node_config(
+            fields,
+            where,
+            version=KubeletVersion(options.kubelet_version.minor, feature_gates(fields, where)),
+            cpus=options.cpus or machine.online_cpus(),
+            memory=options.memory or machine.meminfo("MemTotal"),
+            max_pids=options.max_pids or machine.max_pids(),
+            swap=options.swap if options.swap is not None else machine.meminfo("SwapTotal"),
+            huge_pages=options.hugepages if options.hugepages is not None else _huge_pages_at(options),
+            driver=options.driver,
+            runtime=options.runtime,
+            runtime_driver=options.runtime_driver,
+            swap_is_on=_swap_is_on(options),
+            accept_invalid=options.accept_invalid or (options.config is None and not overrides),
+        )
+    except ConfigRefusedError as refused:
+        refused.todo = f"{refused.todo}, or give --accept-invalid"
+        raise
     node = replace(
         node,
         weight_formulas=options.cpu_weight,

@@ -64,7 +64,7 @@ def test_a_configuration_with_which_the_kubelet_does_not_start_is_refused(row: R
         (36, {"CPUManager": True}, r"1.36 does not have it any more \(since 1.33\)"),
         (36, {"MemoryQos": True}, r"does not know it \(MemoryQoS is meant\?\)"),
         (36, {"PodLevelResources": False}, "is on and needs PodLevelResources"),
-        (36, {"NodeSwap": False}, "cannot be false in kubelet 1.36; leave it out, or give --accept-invalid"),
+        (36, {"NodeSwap": False}, "cannot be false in kubelet 1.36; leave it out"),
     ],
 )
 def test_a_refused_gate_is_told_with_its_releases(

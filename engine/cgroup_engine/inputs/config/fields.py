@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cgroup_engine.errors import ConfigError, QuantityError, quoted
+from cgroup_engine.errors import ConfigError, ConfigRefusedError, QuantityError, quoted
 from cgroup_engine.model.kubelet_version import KubeletVersion
 from cgroup_engine.model.quantity import Quantity, parse
 
@@ -29,9 +29,9 @@ class ConfigFields:
     def refuse(self, name: str, message: str, todo: str = "", value: str | None = None) -> None:
         """Refuses what no kubelet starts with, or warns of it with ``accept_invalid``.
 
-        :raises ConfigError: without ``accept_invalid``.
+        :raises ConfigRefusedError: without ``accept_invalid``.
         """
-        refused = self.error(name, message, f"{todo}, or give --accept-invalid" if todo else "", value)
+        refused = ConfigRefusedError(f"{self.where}: {name}: {message}", path=self.where, value=value, todo=todo)
         if not self.accept_invalid:
             raise refused
         self.warnings.append(f"{refused.message}; a kubelet does not start, this goes on")
