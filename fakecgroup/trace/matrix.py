@@ -44,17 +44,21 @@ def _count_line(replay: Replay, one: Played, number: int) -> str:
     where = f"{one.title}: "
     if one.stage is None:
         return f"{where}not applicable: the trace is of {replay.head.layout}, and paths are not translated"
-    line = f"{where}{number:,} of {one.compared:,} calls are answered otherwise"
+    line = f"{where}{number:,} of {one.compared:,} calls {_are(number)} answered otherwise"
     left = [
-        f"{one.left_out[what]:,} {words}"
+        f"{number:,} {words.format(are=_are(number))}"
         for what, words in (
             (NOT_MADE, "could not be made after that"),
-            (NOT_APPLICABLE, "are of the other version"),
-            (NOT_COMPARED, "are not compared"),
+            (NOT_APPLICABLE, "{are} of the other version"),
+            (NOT_COMPARED, "{are} not compared"),
         )
-        if one.left_out[what]
+        if (number := one.left_out[what])
     ]
     return "; ".join([line, *left])
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _remarks(replay: Replay) -> list[str]:

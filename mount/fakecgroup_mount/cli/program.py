@@ -14,6 +14,7 @@ from typing import NoReturn, TextIO
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
+from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.fuse.daemons import daemon_of
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
@@ -341,16 +342,7 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
 
 def _mount(options: argparse.Namespace) -> int:
     try:
-        if options.workload is not None and options.transport == "fusepy":
-            raise ValueError("--workload: simulated processes take --transport native")
-        if options.enforce and options.transport == "fusepy":
-            raise ValueError("--enforce: limits on real processes take --transport native")
-        if options.snapshot is not None and options.transport == "fusepy":
-            raise ValueError("--from: simulated processes take --transport native")
-        if options.faults is not None and options.transport == "fusepy":
-            raise ValueError("--faults: rules take --transport native")
-        if options.trace is not None and options.transport == "fusepy":
-            raise ValueError("--trace: calls are recorded with --transport native")
+        _vet_transport(options)
         vet_snapshot(options)
         workload = read_workload(options)
         kernel = make_kernel(options)
@@ -362,7 +354,7 @@ def _mount(options: argparse.Namespace) -> int:
     path = real_path(options.dir)
     shortage.require_descriptors()
     _make_way(path)
-    trace = open_trace(options)
+    additions = Additions(workload, options.enforce, faults, open_trace(options))
     tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
     message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
 
@@ -373,17 +365,14 @@ def _mount(options: argparse.Namespace) -> int:
             lambda processes: make_kernel(options, processes),
             allow_other=options.allow_other,
             ready=ready,
-            workload=workload,
-            enforce=options.enforce,
-            faults=faults,
-            trace=trace,
+            additions=additions,
         )
 
     if options.foreground:
         log_to_stderr()
         run(lambda: print(message, flush=True))
         return 0
-    daemon.start(run, keep=() if trace is None else (trace.fd,))
+    daemon.start(run, keep=additions.descriptors)
     try:
         answered = call_in_child(lambda: bytes(os.path.isdir(path)), _PATIENCE)
     except OSError as error:
@@ -394,6 +383,21 @@ def _mount(options: argparse.Namespace) -> int:
         raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(str(daemon.log_path()))}")
     print(message)
     return 0
+
+
+def _vet_transport(options: argparse.Namespace) -> None:
+    """Raises ValueError for what fusepy has not."""
+    if options.transport != "fusepy":
+        return
+    for name, given, what in (
+        ("workload", options.workload is not None, "simulated processes take"),
+        ("enforce", bool(options.enforce), "limits on real processes take"),
+        ("from", options.snapshot is not None, "simulated processes take"),
+        ("faults", options.faults is not None, "rules take"),
+        ("trace", options.trace is not None, "calls are recorded with"),
+    ):
+        if given:
+            raise ValueError(f"--{name}: {what} --transport native")
 
 
 def _make_way(path: str) -> None:

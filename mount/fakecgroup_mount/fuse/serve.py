@@ -11,17 +11,12 @@ import time
 from collections.abc import Callable
 
 from fakecgroup import JoinedProcesses, Kernel, Processes
-from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
-from fakecgroup_mount.control.server import controlled
-from fakecgroup_mount.enforce.enforcement import enforced
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
 from fakecgroup_mount.fuse import fusepy
-from fakecgroup_mount.fuse.fault_injection import injected
+from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions, added
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
-from fakecgroup_mount.fuse.simulated_part import simulated_part
 from fakecgroup_mount.host import exit_events, fork_events
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.freeze_watchdog import FreezeWatchdog
@@ -29,10 +24,7 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
-from fakecgroup_mount.record.options import TraceFile
-from fakecgroup_mount.record.tracing import Tracing, traced
 from fakecgroup_mount.release.agents import ReleaseAgents
-from fakecgroup_mount.workload_options import NO_WORKLOAD, WorkloadOptions
 
 TRANSPORTS = ("native", "fusepy")
 _ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -45,17 +37,12 @@ def serve(
     *,
     allow_other: bool,
     ready: Callable[[], None],
-    workload: WorkloadOptions = NO_WORKLOAD,
-    enforce: frozenset[str] = frozenset(),
-    faults: FaultOptions = NO_FAULTS,
-    trace: TraceFile | None = None,
+    additions: Additions = NO_ADDITIONS,
 ) -> None:
     """Mounts at `path` and answers until it is unmounted. SIGTERM and SIGINT unmount it.
 
     `ready` is called once it is mounted. Root's mount is open to all users; `allow_other` opens another user's.
-    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail, `trace` is
-    a file for what programs do. Over fusepy there is no workload, no control socket, no fault, no trace, and nothing is
-    enforced.
+    Over fusepy there are no additions and no control socket.
 
     Raises MountError if it cannot be mounted.
     """
@@ -74,7 +61,7 @@ def serve(
         if transport == "fusepy":
             _serve_fusepy(path, kernel, ids, processes, everyone, ready)
         else:
-            _serve_native(path, kernel, ids, processes, everyone, ready, joined, workload, enforce, faults, trace)
+            _serve_native(path, kernel, ids, processes, everyone, ready, joined, additions)
     finally:
         processes.release()
 
@@ -87,28 +74,22 @@ def _serve_native(
     allow_other: bool,
     ready: Callable[[], None],
     joined: JoinedProcesses,
-    workload: WorkloadOptions,
-    enforce: frozenset[str],
-    faults: FaultOptions,
-    trace: TraceFile | None,
+    additions: Additions,
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    time = simulated_part(session, kernel, joined, workload)
-    device = device_at(path) or ""
-    injection = injected(session, kernel, faults)
-    with (
-        enforced(enforce, kernel, processes, session.lock, session.before_requests) as enforcement,
-        traced(Tracing(kernel, session.lock, "fakecgroup mount", [session], device), trace) as tracing,
-        controlled(
-            runtime_directory(),
-            device,
-            ControlledTree(kernel, time, injection, enforcement, tracing),
-        ) as control,
+    with added(
+        additions,
+        session,
+        kernel,
+        processes,
+        joined,
+        source="fakecgroup mount",
+        device=device_at(path) or "",
+        sockets=runtime_directory(),
     ):
-        session.tell_control_socket(control)
         collect_seldom()
         ready()
         session.serve()

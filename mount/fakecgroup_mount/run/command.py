@@ -13,6 +13,7 @@ from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
 from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
+from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.host.affinities import real_cpus
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.record.options import add_trace_options, open_trace
@@ -67,11 +68,8 @@ def run(options: argparse.Namespace) -> int:
     return front.run(
         lambda mask: Sandbox(hierarchies, code, command, mask, sysfs.fixed, tuple(sysfs.live), cpus),
         lambda processes: make_kernel(options, processes),
-        workload,
+        Additions(workload, options.enforce, faults, open_trace(options)),
         SeenMachine(parts, sysfs.live),
-        options.enforce,
-        faults,
-        open_trace(options),
     )
 
 

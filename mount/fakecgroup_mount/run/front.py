@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
+from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions
 from fakecgroup_mount.fuse.daemons import is_stopped
 from fakecgroup_mount.host import daemon
 from fakecgroup_mount.host.shortage import explained
-from fakecgroup_mount.record.options import TraceFile
 from fakecgroup_mount.run import server
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
@@ -26,7 +25,6 @@ from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, namespace_of
-from fakecgroup_mount.workload_options import WorkloadOptions
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -40,16 +38,12 @@ _PATIENCE = 10_000  # ms for the server to end
 def run(
     make_sandbox: Callable[[frozenset[int]], Sandbox],
     make_kernel: Callable[[Processes], Kernel],
-    workload: WorkloadOptions,
+    additions: Additions = NO_ADDITIONS,
     seen: SeenMachine = THIS_MACHINE,
-    enforce: frozenset[str] = frozenset(),
-    faults: FaultOptions = NO_FAULTS,
-    trace: TraceFile | None = None,
 ) -> int:
-    """Runs the command beside a workload; returns its exit status, or 128+N if signal N killed it. Raises MountError.
+    """Runs the command in a tree; returns its exit status, or 128+N if signal N killed it. Raises MountError.
 
-    The command sees the machine `seen`. Processes that it has left running are killed. `enforce` are controllers whose
-    limits act on processes, `faults` are rules that make requests fail, `trace` is a file for what is done.
+    The command sees the machine `seen`. Processes that it has left running are killed.
     """
     mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _HELD))
     ours, theirs = socket.socketpair()
@@ -63,13 +57,10 @@ def run(
                     ready,
                     front=front_pid,
                     frozen=frozen,
-                    workload=workload,
+                    additions=additions,
                     seen=seen,
-                    enforce=enforce,
-                    faults=faults,
-                    trace=trace,
                 ),
-                keep=(theirs.fileno(),) if trace is None else (theirs.fileno(), trace.fd),
+                keep=(theirs.fileno(), *additions.descriptors),
             )
         front, child = socket.socketpair()
         with front:

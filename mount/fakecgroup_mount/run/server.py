@@ -24,23 +24,16 @@ from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
 from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.calls.traced_calls import TracedCalls
-from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.directory import runtime_directory
-from fakecgroup_mount.control.server import controlled
-from fakecgroup_mount.enforce.enforcement import enforced
-from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
-from fakecgroup_mount.fuse.fault_injection import injected
+from fakecgroup_mount.fuse.additions import Additions, added
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.serve import collect_seldom
-from fakecgroup_mount.fuse.simulated_part import simulated_part
 from fakecgroup_mount.host.affinities import HostAffinities, cpus_below
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
-from fakecgroup_mount.record.options import TraceFile
-from fakecgroup_mount.record.tracing import Tracing, traced
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
@@ -52,7 +45,6 @@ from fakecgroup_mount.seccomp.listener import Listener
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
-from fakecgroup_mount.workload_options import WorkloadOptions
 
 _THREADS = 14  # threads that it starts with, and some more
 
@@ -98,18 +90,13 @@ def serve(
     *,
     front: int,
     frozen: FrozenCommand,
-    workload: WorkloadOptions,
+    additions: Additions,
     seen: SeenMachine,
-    enforce: frozenset[str] = frozenset(),
-    faults: FaultOptions = NO_FAULTS,
-    trace: TraceFile | None = None,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
-    `front` is the front's pid. `frozen` tells the front when the command is frozen. `workload` lives in the tree.
-    The command sees the machine `seen`.
-    `enforce` are controllers whose limits act on real processes, `faults` are rules that make requests fail, `trace` is
-    a file for what programs do.
+    `front` is the front's pid. `frozen` tells the front when the command is frozen. The command sees the
+    machine `seen`.
     """
     allow_all_descriptors()
     require_threads(_THREADS)
@@ -157,14 +144,17 @@ def serve(
     affinities = HostAffinities(kernel.cpus, below, spared, inside)
     if "cpus" in seen.parts:
         kernel.membership.affinities = affinities
-    time = simulated_part(session, kernel, joined, workload)
-    injection = injected(session, kernel, faults)
-    with (
-        enforced(enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
-        traced(Tracing(kernel, session.lock, "fakecgroup run", [session], tree.device), trace) as tracing,
-        controlled(sockets, tree.device, ControlledTree(kernel, time, injection, enforcement, tracing)) as control,
-    ):
-        session.tell_control_socket(control)
+    with added(
+        additions,
+        session,
+        kernel,
+        processes,
+        joined,
+        source="fakecgroup run",
+        device=tree.device,
+        sockets=sockets,
+        spared=spared,
+    ) as (time, enforcement, tracing):
         collect_seldom()
         threading.Thread(target=session.serve, daemon=True).start()
         _, descriptors, _, _ = socket.recv_fds(sandbox, 1, 1)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import serve
 from fakecgroup_mount.host.logs import log_to
@@ -144,7 +145,7 @@ def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
                 partial(make_kernel, options, clock=standing_clock()),
                 allow_other=False,
                 ready=lambda: say(_READY),
-                workload=WorkloadOptions(speed=0),
+                additions=Additions(WorkloadOptions(speed=0)),
             )
     except MountError as error:
         if writing >= 0:

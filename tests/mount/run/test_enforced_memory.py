@@ -18,6 +18,12 @@ WAIT = """
 import time; x = bytearray({mib} << 20); print(end="ready", flush=True); time.sleep({seconds})
 """
 
+# One that sleeps is held only once it runs again, and before it is looked at it may have touched all.
+RUN_ON = """
+import time; x = bytearray(200 << 20); print(end="ready", flush=True)
+while time.process_time() < 60: pass
+"""
+
 
 def told(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The lines of a script that has worked; the shell says on stderr who was killed."""
@@ -123,7 +129,7 @@ def test_v1_counts_in_its_own_files(sandboxed: Sandboxed) -> None:
 
 def test_over_memory_high_a_process_sleeps_and_lives(sandboxed: Sandboxed) -> None:
     script = f"""{BEGIN} echo max >a/memory.max; echo 32M >a/memory.high; mkfifo /tmp/$$.ready
-        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{RUN_ON}' >/tmp/$$.ready &
         process=$!; exec 9</tmp/$$.ready
         until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done; echo asleep
         echo max >a/memory.high; head -c 5 <&9; echo; rm /tmp/$$.ready; kill -9 $process
@@ -161,7 +167,7 @@ def test_a_parent_sees_no_stop_of_a_process_that_sleeps_for_memory_high(sandboxe
 def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -> None:
     script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a; mkfifo /tmp/$$.ready
         echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
-        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{WAIT.format(mib=200, seconds=60)}' >/tmp/$$.ready &
+        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{RUN_ON}' >/tmp/$$.ready &
         process=$!; exec 9</tmp/$$.ready
         until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
         until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done
