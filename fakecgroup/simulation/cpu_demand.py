@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .cpu_limited import Inner, Limited
     from .process import Process
 
+_LONG = 100_000_000  # ns: the load average of who begins to run has come to nine tenths (kernel/sched/pelt.c)
+
 
 class Demand(Part):
     """A process that would use what it `asked`, in parts of a CPU, and may use the CPUs in the mask `allowed`.
@@ -28,6 +30,7 @@ class Demand(Part):
         "_at",
         "_close",
         "_mark",
+        "_most",
         "allowed",
         "asked",
         "limited",
@@ -73,6 +76,15 @@ class Demand(Part):
         return min(self.asked, self.allowed.bit_count() * CPU)
 
     @property
+    def bound(self) -> bool:
+        """True if it would use more if it had more CPUs: all its threads are busy, or all CPUs that it may use.
+
+        They are busy for so long that the kernel takes all their weight for their load.
+        """
+        phase = self.process.phase
+        return self.asked >= self._most and phase is not None and (phase.run or phase.time or 0) >= _LONG
+
+    @property
     def outer(self) -> Demand | Limited:
         """The part of an outer queue that this is, or is in."""
         return self.limited if self.limited is not None else self
@@ -97,6 +109,7 @@ class Demand(Part):
         self.queue = queue
         self.limited = queue.limited if not isinstance(queue, Queue) else None
         self.allowed = allowed
+        self._most = min(self.process.threads, allowed.bit_count()) * CPU
         self.short = False
         self.alarm = 0
         self.set_claim(0)

@@ -63,6 +63,11 @@ class Inner(Part):
         if isinstance(part, Demand):
             self.group.runners.append(part.runner)
 
+    @property
+    def queue_above(self) -> Inner | Queue | None:
+        """What it is a part of."""
+        return self.above if isinstance(self.above, Inner) else self.above.queue
+
     def below(self) -> Iterator[Inner]:
         """This group and all below it."""
         yield self

@@ -1,4 +1,8 @@
-"""Processes that may not use all CPUs: what is left for them where a set of CPUs is overcrowded."""
+"""Processes that would use more CPUs than they may: what they get, and what they leave to whom.
+
+A thread can use one CPU, and a process those of its cpuset. The queues divide what is left at each level by weight,
+which is not what a kernel does then (`effects.fair_share`). So here each process's claim is lowered to what it gets.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from .cpu_limited import Inner, Limited
 from .cpu_queue import NEVER, Part, Queue
 
 _MOST_SETS = 5  # distinct sets of CPUs whose unions are all looked at
+_EPSILON = 1e-9
 
 
 class Pools:
@@ -21,8 +26,11 @@ class Pools:
     def __init__(self, root: Queue, demands: Iterable[Demand], cpus: int) -> None:
         self._cpus = cpus
         self._shares: dict[Demand, Share] = {}
+        self._quotas: dict[Inner, Share] = {}
         self._root = self._share(root)
         self._demands = list(demands)
+        whole = (1 << cpus) - 1
+        self.partitioned = any(demand.allowed != whole for demand in self._demands)
 
     def _share(self, part: Part) -> Share:
         if isinstance(part, Demand):
@@ -31,38 +39,64 @@ class Pools:
         inner = part.top if isinstance(part, Limited) else part
         assert isinstance(inner, (Queue, Inner))
         most = inner.most / CPU if isinstance(inner, Inner) and inner.most < NEVER else inf
-        return Share(inner.weight, most, list(map(self._share, inner.parts)))
+        share = Share(inner.weight, most, list(map(self._share, inner.parts)))
+        if isinstance(inner, Inner) and inner.most < NEVER:
+            self._quotas[inner] = share
+        return share
 
-    def lowered(self) -> dict[Demand, int]:
-        """What each process claims, so that those which may use a set of CPUs alone claim no more than there are.
+    def claims(self) -> dict[Demand, int] | None:
+        """What each process claims, so that nobody claims more than the CPUs that it may use have for it.
 
-        None but these claim less than they want.
+        None if all may claim what they want.
         """
         for demand, share in self._shares.items():
-            share.most = demand.wanted / CPU
+            share.most, share.bound = demand.wanted / CPU, demand.bound
+        inside = self._lower_pools() if self.partitioned else set[Demand]()
+        distribute(self._root, float(self._cpus))
+        if not inside and not any(share.bound and share.rate >= share.most for share in self._shares.values()):
+            return None
+        full = {inner for inner, share in self._quotas.items() if share.rate > share.most - _EPSILON}
+        return {
+            demand: demand.wanted
+            if share.rate > demand.wanted / CPU - _EPSILON or (demand not in inside and _below(demand, full))
+            else int(share.rate * CPU)
+            for demand, share in self._shares.items()
+        }
+
+    def _lower_pools(self) -> set[Demand]:
+        """Leave those that may use a set of CPUs alone what there is for them. Returns them."""
+        lowered = set()
         masks = {demand.allowed for demand in self._demands if demand.asked} - {(1 << self._cpus) - 1}
-        fits = True
         for pool in _unions(sorted(masks)):
             distribute(self._root, float(self._cpus))
-            inside = [self._shares[demand] for demand in self._demands if demand.allowed | pool == pool]
+            inside = [demand for demand in self._demands if demand.asked and demand.allowed | pool == pool]
             room = float(pool.bit_count())
-            if sum(share.rate for share in inside) > room + 1e-9:
-                fits = False
-                self._lower(inside, room)
-        if fits:
-            return {demand: demand.wanted for demand in self._demands}
-        return {demand: min(demand.wanted, round(self._shares[demand].most * CPU)) for demand in self._demands}
+            if sum(self._shares[demand].rate for demand in inside) > room + _EPSILON:
+                lowered.update(inside)
+                self._lower({self._shares[demand] for demand in inside}, room)
+        return lowered
 
-    def _lower(self, inside: Sequence[Share], room: float) -> None:
-        """Let some claim what they get of the CPUs that are there for them, while nobody else claims any."""
-        outside = [(share, share.most) for share in self._shares.values() if share not in inside]
-        for share, _ in outside:
-            share.most = 0.0
+    def _lower(self, inside: set[Share], room: float) -> None:
+        """Let some use no more than what they get of the CPUs that are there for them, while all others get nothing."""
+        outside = [(share, share.most, share.bound) for share in self._shares.values() if share not in inside]
+        for share, most, _ in outside:
+            share.most, share.bound = 0.0, most > 0
         distribute(self._root, room)
         for share in inside:
+            share.bound = share.bound or share.rate < share.most
             share.most = share.rate
-        for share, most in outside:
-            share.most = most
+        for share, most, bound in outside:
+            share.most, share.bound = most, bound
+
+
+def _below(demand: Demand, groups: set[Inner]) -> bool:
+    """True if a process is in one of the groups, or below it."""
+    above: Inner | Queue | None = demand.queue
+    while isinstance(above, Inner):
+        if above in groups:
+            return True
+        above = above.queue_above
+    return False
 
 
 def _unions(masks: Sequence[int]) -> list[int]:

@@ -138,6 +138,11 @@ class Queue(Divided):
             self._divided.append(part)
 
     @property
+    def queue_above(self) -> Queue | None:
+        """What it is a part of; None for the root."""
+        return self.queue
+
+    @property
     def crowded(self) -> bool:
         """True if somebody is short."""
         return self._weights > 0

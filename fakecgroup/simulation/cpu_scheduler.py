@@ -40,7 +40,9 @@ class Scheduler:
         self._nodes: dict[Cgroup, Queue | Inner] = {}
         self._groups: dict[Group, Limited] = {}
         self._limited: list[Limited] = []
-        self._pools: Pools | None = None  # if somebody may not use all CPUs
+        self._pools: Pools | None = None  # if there are several CPUs
+        self._bound: dict[Demand, None] = {}  # those that would use more CPUs if they might
+        self._lowered = False  # processes claim less than they want
         self._root = self._make_root()
         self._changed: dict[Demand, None] = {}  # since rates were last set
         self._unthrottled: dict[Limited, None] = {}  # groups that use more than their quota at times, or changed
@@ -74,9 +76,9 @@ class Scheduler:
         for limited in self._limited:
             limited.begin(now)
         self._widest = max((limited.most for limited in self._limited), default=0)
-        whole = (1 << self._cpus) - 1
-        partitioned = any(demand.allowed != whole for demand in self._demands)
-        self._pools = Pools(self._root, self._demands, self._cpus) if partitioned else None
+        self._pools = Pools(self._root, self._demands, self._cpus) if self._cpus > 1 else None
+        self._bound = {demand: None for demand in self._demands if demand.bound and self._cpus > 1}
+        self._lowered = False
 
     def _node(self, cgroup: Cgroup) -> Queue | Inner:
         """The queue of the css in effect."""
@@ -135,6 +137,10 @@ class Scheduler:
             demand.settle(self._now)
         demand.close(self._now)
         demand.asked = round(cpus * CPU)
+        if demand.bound and self._cpus > 1:
+            self._bound[demand] = None
+        else:
+            self._bound.pop(demand, None)
         demand.runner.needs = needs
         self._changed[demand] = None
 
@@ -143,17 +149,31 @@ class Scheduler:
         changed, self._changed = self._changed, {}
         if not changed:
             return
-        if self._pools is None:
+        if self._pools is not None and (self._lowered or self._pools.partitioned):
+            self._take_claims(self._pools, changed)
+        else:
             for demand in changed:
                 self._claim(demand, demand.wanted)
-        else:
-            for demand, claim in self._pools.lowered().items():
-                if claim != demand.claim:
-                    self._claim(demand, claim)
-                    changed[demand] = None
+        self._divide(changed)
+        if self._root.crowded and not self._lowered and self._leaves_too_much():
+            assert self._pools is not None
+            changed = {}
+            self._take_claims(self._pools, changed)
+            self._divide(changed)
         root, now = self._root, self._now
         spare = root.claim - root.total
-        if spare < 0 or root.crowded:
+        self._give_unthrottled(roomy=spare >= self._widest)
+        if spare < self._widest and now - self._window >= _WINDOW:
+            self._window = now
+            for demand in self._demands:
+                if demand.starved or (demand.limited is not None and demand.limited.varies):
+                    demand.settle(now)
+                    demand.close(now)
+
+    def _divide(self, changed: Iterable[Demand]) -> None:
+        """Divide the CPUs among what is claimed now, which has changed for some."""
+        root, now = self._root, self._now
+        if root.claim < root.total or root.crowded:
             for demand in changed:
                 part: Part = demand.outer
                 queue = demand.outer_queue
@@ -164,13 +184,20 @@ class Scheduler:
         else:
             for demand in changed:
                 demand.outer.visit(now)
-        self._give_unthrottled(roomy=spare >= self._widest)
-        if spare < self._widest and now - self._window >= _WINDOW:
-            self._window = now
-            for demand in self._demands:
-                if demand.starved or (demand.limited is not None and demand.limited.varies):
-                    demand.settle(now)
-                    demand.close(now)
+
+    def _leaves_too_much(self) -> bool:
+        """True if a process that would use more CPUs has all that it may, and those beside it may have the rest."""
+        return any(not demand.short and _shares_a_group(demand) for demand in self._bound)
+
+    def _take_claims(self, pools: Pools, changed: dict[Demand, None]) -> None:
+        """Let all claim what is there for them. Those whose claim is another than before have `changed`."""
+        claims = pools.claims()
+        self._lowered = claims is not None
+        for demand in self._demands:
+            claim = claims[demand] if claims is not None else demand.wanted
+            if claim != demand.claim:
+                self._claim(demand, claim)
+                changed[demand] = None
 
     def _claim(self, demand: Demand, claim: int) -> None:
         if claim != demand.claim:
@@ -226,6 +253,18 @@ class Scheduler:
             limited.settle(self._now)
         elif group.unit == CPU:
             group.pass_idle(self._now)
+
+
+def _shares_a_group(demand: Demand) -> bool:
+    """True if others want something in a group where a process is, whose quotas let it have what it claims."""
+    shares = False
+    above: Queue | Inner | None = demand.queue
+    while above is not None and (below := above.queue_above) is not None:
+        if isinstance(above, Inner) and above.capped < above.total:
+            return False
+        shares = shares or above.total > demand.claim
+        above = below
+    return shares
 
 
 def _begun(before: Group | None, boundary: int, cpus: int) -> Group:

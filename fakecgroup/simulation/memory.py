@@ -13,7 +13,7 @@ from ..core.cftype import PAGE_SIZE
 from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES, charge_batch
 from ..effects.high_delay import overage, sleep
 from ..effects.reclaim_rounds import rounds_of_reclaim
-from ..effects.release import left_by_victim
+from ..effects.release import left_by_victims
 from ..tasks.tid import Tid
 from ..tasks.usage import MemoryUse
 from .holding import UNIT, Holding
@@ -162,13 +162,13 @@ class MemoryResource:
         self._settle()
         self._shrink(css, css.high)
         self._shrink(css, css.max)
-        left = 0  # pages that the last victim has not released yet
-        while self.held(cgroup) + left > css.max:
+        killed: list[int] = []  # pages of the victims
+        while self.held(cgroup) + left_by_victims(killed, self._version) > css.max:
             css.note_event("oom")
             victims = self._kill(css)
             if not victims:
                 break
-            left = max(left_by_victim(victim.rss, self._version) for victim in victims)
+            killed.append(max(victim.rss for victim in victims))
 
     def reclaim(self, cgroup: Cgroup, pages: int, *, may_swap: bool = True) -> int:
         self._settle()

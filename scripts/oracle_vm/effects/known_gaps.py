@@ -54,7 +54,6 @@ GAPS: Mapping[tuple[str, str, str], str] = {
     ("", "tree-2-05", ""): _TURNS,
     ("", "tree-2-07", ""): _TURNS,
     ("", "tree-2-09", "c/a/b/cpu.stat usage_usec"): _PLACED,
-    ("", "tree-2-11", ""): _PLACED,
     ("5.10", "quota-beside", "limited/cpu.stat throttled_usec"): _FIRST,
     ("6.1", "idle-free", "busy/cpu.stat usage_usec"): _GIVES_WAY,
     ("6.1", "io-bytes", "app/io.pressure some.total"): _LATENCY,

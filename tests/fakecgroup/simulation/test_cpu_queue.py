@@ -65,6 +65,7 @@ def test_it_is_what_a_division_at_each_moment_comes_to(seed: int) -> None:
     for step in range(_STEPS):
         for life in lives:
             life.share.most = life.wanted[step]
+            life.share.bound = life.share.most == 1.0
         distribute(root, float(cpus))
         for life in lives:
             life.used += life.share.rate * _STEP

@@ -17,10 +17,11 @@ _MS = 1000
 
 
 class _Task(NamedTuple):
-    """The cgroup, the share, ms before the first phase, and phases: ms and CPUs."""
+    """The cgroup, the share, the threads, ms before the first phase, and phases: ms and CPUs."""
 
     cgroup: str
     share: Share
+    threads: int
     delay: int
     phases: list[tuple[int, float]]
 
@@ -62,6 +63,7 @@ def _divided(root: Share, tasks: list[_Task], cpus: int) -> dict[str, float]:
     for begin, end in pairwise(times):
         for task in tasks:
             task.share.most = min(task.asks(begin), float(cpus))
+            task.share.bound = task.share.most == min(task.threads, cpus)
         distribute(root, float(cpus))
         for task in tasks:
             used[task.cgroup] += task.share.rate * (end - begin) * 1000
@@ -93,5 +95,5 @@ def _spawn(kernel: Kernel, chance: Random, path: str, tasks: list[_Task]) -> Sha
     ]
     said = [{"for": f"{time}ms", "cpu": cpus} for time, cpus in phases]
     kernel.spawn(path, Workload(said, threads=threads, nice=nice, delay=f"{delay}ms", loop="forever"))
-    tasks.append(_Task(path, Share(shares_from_nice(nice) * threads, 0.0), delay, phases))
+    tasks.append(_Task(path, Share(shares_from_nice(nice) * threads, 0.0), threads, delay, phases))
     return tasks[-1].share
