@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from struct import pack, unpack
 
@@ -29,7 +30,7 @@ class Clone3Call:
 
     During the call the caller has the mark of the child's cgroup. The flag is not put back: nobody reports when the
     call is over, and the memory may have another use by then. So arguments that are still as they were left count as
-    having the flag if they are used again.
+    having the flag if they are used again. `child_came` is called when the child is there.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class Clone3Call:
         processes: HostProcesses,
         forks: ForkCalls,
         child_marks: ChildMarks,
+        child_came: Callable[[], None],
     ) -> None:
         self._tree = tree
         self._namespaces = namespaces
         self._processes = processes
         self._forking = forks
         self._child_marks = child_marks
+        self._child_came = child_came
         self._left: dict[int, tuple[int, bytes]] = {}  # by thread: the address of its latest arguments, and their bytes
 
     def clone3(self, call: Call) -> Answer | Later:
@@ -106,6 +109,7 @@ class Clone3Call:
         def then() -> None:
             with self._tree.lock:
                 self._forking.over(tid)
+            self._child_came()
             if namespace is not None:
                 namespace()
 

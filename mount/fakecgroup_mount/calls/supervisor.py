@@ -102,7 +102,7 @@ def handlers(
         "fork": forks.fork,
         "vfork": forks.fork,
         "clone": forks.clone,
-        "clone3": Clone3Call(tree, namespaces, processes, forks, child_marks).clone3,
+        "clone3": Clone3Call(tree, namespaces, processes, forks, child_marks, enforcement.stir).clone3,
         "exit": exits.exit,
         "exit_group": exits.exit_group,
         "rt_sigaction": rt_sigaction,

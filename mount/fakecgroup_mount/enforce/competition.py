@@ -13,7 +13,7 @@ from fakecgroup_mount.host import tasks
 
 _MEASURE = 100_000_000  # ns between two measurements
 _OFTEN, _SELDOM = 20_000_000, 40_000_000  # ns between two looks: while somebody waits, or soon may, and else
-_SPARING = 100  # times the duration of a look or measurement until the next
+_SPARING = 100  # times the CPU time of a look or measurement until the next
 _IDLES = 0.3  # of what it would use: who used less may sleep
 _SLEEPS = 0.5  # of what it would use, if it sleeps
 
@@ -46,6 +46,7 @@ class Competition:
 
     def measure(self, runners: Collection[Runner], now: int) -> tuple[int, list[Measured]]:
         """Measures what processes have used and would use. Returns over which time (ns), and what each did."""
+        began = time.thread_time_ns()
         passed, self._measured = now - self._measured, now
         pieces = {}
         for runner in runners:
@@ -71,13 +72,13 @@ class Competition:
             runner.contestant.waits = False
         for runner in pieces.keys() - compete:
             runner.contestant.used = 0  # it is not owed to those who come later
-        took = time.monotonic_ns() - now
-        self.measure_due = now + took + max(_MEASURE, _SPARING * took)
+        self.measure_due = time.monotonic_ns() + max(_MEASURE, _SPARING * (time.thread_time_ns() - began))
         self.due = now if self._members else None
         return passed, [Measured(one.tgid, piece, one.contestant.cpus) for one, piece in pieces.items()]
 
     def look(self, now: int) -> None:
         """Decides who waits, after the clocks of all that compete were read."""
+        began = time.thread_time_ns()
         passed, self._looked = now - self._looked, now
         uneven = False
         for arena, members in self._members.items():
@@ -86,8 +87,8 @@ class Competition:
             arena.settle()
             arena.choose()
             uneven = uneven or arena.uneven
-        took = time.monotonic_ns() - now
-        self.due = now + took + max(_OFTEN if uneven else _SELDOM, _SPARING * took)
+        pause = max(_OFTEN if uneven else _SELDOM, _SPARING * (time.thread_time_ns() - began))
+        self.due = time.monotonic_ns() + pause
 
     @staticmethod
     def _look_for_sleepers(members: list[Runner], passed: int) -> None:

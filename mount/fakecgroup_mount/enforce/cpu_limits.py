@@ -19,7 +19,7 @@ _SOON, _SELDOM, _RARELY = 20_000_000, 40_000_000, 100_000_000  # ns between two 
 _FIRST = 10_000_000  # ns until a new process of a group with a quota is looked at
 _LONG = 2_000_000_000  # ns that nobody has run
 _TOGETHER = 5_000_000  # ns: looks that are due so soon are made now
-_SPARING = 200  # times the duration of a look at all until the next
+_SPARING = 200  # times the CPU time of a look at all until the next
 _AGAIN = 2_000_000  # ns until the next look at one that did not run when it was to be held; then twice that
 _WHY = "cpu"
 _RAN = 5_000_000  # ns that nobody runs on after he was stopped: somebody has sent SIGCONT, or another thread runs
@@ -99,17 +99,24 @@ class CpuLimits:
         return max(0, min(times) - time.monotonic_ns()) / _SECOND
 
     def _look_at_all(self, now: int) -> None:
+        began = time.thread_time_ns()
         lively = False
         for runner in self._groups.runners.values():
             runner.lively = self._read(runner)
             if runner.lively:
                 lively = True
+        self._count_gone()
         lively = lively or any(one.quota.group.active for one in self._groups.limited.values())
         if lively:
             self._ran = now
         pause = _SOON if lively else _SELDOM if now - self._ran < _LONG else _RARELY
-        took = time.monotonic_ns() - now
-        self._all_due = now + took + max(pause, _SPARING * took)
+        self._all_due = time.monotonic_ns() + max(pause, _SPARING * (time.thread_time_ns() - began))
+
+    def _count_gone(self) -> None:
+        """Counts what processes have used that came and went since the last look in groups in which nobody runs."""
+        for one in self._groups.limited.values():
+            if not one.quota.group.active and one.corrections != self._groups.changes:
+                one.used = max(0, one.used + self._missed(one))
 
     def _look_at_due(self, now: int, competes: bool) -> None:
         due = {

@@ -21,7 +21,7 @@ from fakecgroup_mount.host.affinities import HostAffinities, cpus_below
 from fakecgroup_mount.host.processes import HostProcesses
 
 _LONGEST = 1.0  # seconds between two looks
-_SPARING = 100  # times the duration of a look until the next
+_SPARING = 100  # times the CPU time of a look until the next
 
 
 class CpusetLimits:
@@ -90,13 +90,13 @@ class CpusetLimits:
                 self.gather()
         if self._kept:
             return _LONGEST
-        began = time.monotonic()
+        began = time.thread_time()
         strays = self._affinities.strays()
         if strays:
             with self._lock:
                 for tid, mask in strays:
                     self._bring_back(tid, mask)
-        return max(_LONGEST, _SPARING * (time.monotonic() - began))
+        return max(_LONGEST, _SPARING * (time.thread_time() - began))
 
     def _bring_back(self, tid: int, mask: int) -> None:
         """Answers a sched_setaffinity(2) that nobody has trapped."""

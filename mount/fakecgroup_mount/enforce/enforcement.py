@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _AGAIN = 1.0  # seconds until the next attempt after a failure
-_SPARING = 50  # times the duration of `gather` until the next
+_SPARING = 50  # times the CPU time of `gather` until the next
 _PATIENCE = 1.0  # seconds for the thread to let a process go on
 
 
@@ -117,11 +117,11 @@ class Enforcement:
                 self._begin_and_end()
                 now = time.monotonic()
                 if self._limits and now >= earliest and self._has_changed():
+                    began = time.thread_time()
                     with self._lock:
                         for limits in self._limits.values():
                             limits.gather()
-                    took = time.monotonic() - now
-                    earliest = now + took + max(SHORTEST, _SPARING * took)
+                    earliest = time.monotonic() + max(SHORTEST, _SPARING * (time.thread_time() - began))
                 self._let_debugged_go()
                 left = min((limits.look() for limits in self._limits.values()), default=_AGAIN)
                 left = min(left, self._look_at_triggers())

@@ -9,7 +9,7 @@ FASTEST_OF_ALL = 64 << 30
 SHORTEST, LONGEST = 0.002, 0.1
 """Seconds between two looks."""
 SPARING = 10
-"""Times the duration of a precise look until the next one."""
+"""Times the CPU time of a precise look until the next one."""
 
 
 UNSEEN = 256 << 10

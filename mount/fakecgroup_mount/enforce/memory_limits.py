@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 _HZ = 250
 _WHY = "memory"
-_SPARING = 3  # times the duration of a quick look until the next
+_SPARING = 3  # times the CPU time of a quick look until the next
 _MUCH, _SMALL = 1 << 20, 16 << 20  # bytes
 _HOLDING = 0.01  # seconds until a process that waits is held again, if it was asleep
 _PAGING = 0.01  # seconds between two reclaims of a cgroup that grows
@@ -272,7 +272,7 @@ class MemoryLimits:
 
         Unless it is `thorough`, processes that have not run lately are taken to have what they had.
         """
-        began = time.monotonic()
+        began, busy = time.monotonic(), time.thread_time()
         one.looks += 1
         one.certain = None
         one.let_be = margin(one.limit, exact=self._ledger.is_exact(one.tgids))
@@ -281,7 +281,7 @@ class MemoryLimits:
         one.lowered = one.lowered and room < 0
         suspect = most + UNSEEN > min(one.limit, one.high) or bool(one.held)
         if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested)):
-            self._look_closely(one, began)
+            self._look_closely(one, busy)
             room = max(one.limit, one.enough) - most
         slow = bool(one.asleep) or most - one.surplus > one.high
         page = most > one.size and most > one.fitted + one.let_be
@@ -292,7 +292,7 @@ class MemoryLimits:
         if suspect:
             due = min(due, max(one.precise, began + SHORTEST))
         now = time.monotonic()
-        one.due = max(due, now + _SPARING * (now - began))  # a cgroup with many processes takes a while
+        one.due = max(due, now + _SPARING * (time.thread_time() - busy))  # a cgroup with many processes takes a while
         if page:
             one.due = max(one.due, now + _PAGING)
         one.sure = 0.0 if one.rests else began + max(0, room) / FASTEST_OF_ALL
@@ -321,7 +321,7 @@ class MemoryLimits:
         one.grown = {tgid: grown.get(tgid, 0) + anon - had.get(tgid, anon) for tgid, anon in one.had.items()}
         return total
 
-    def _look_closely(self, one: LimitedCgroup, began: float) -> None:
+    def _look_closely(self, one: LimitedCgroup, busy: float) -> None:
         if self._victims.are_dying(one.tgids):
             return
         found = dict(_distinct(one.tgids))
@@ -338,7 +338,7 @@ class MemoryLimits:
         now = time.monotonic()
         one.rested = one.rests
         one.enough = one.most + max(0, room)
-        one.precise = now + max(next_look(room), SPARING * (now - began))
+        one.precise = now + max(next_look(room), SPARING * (time.thread_time() - busy))
 
     def _hold_and_let_go(self) -> float:
         """Holds who waits, again if they have begun to run, and lets the others go on. Returns the seconds until the

@@ -74,6 +74,18 @@ def tell(result: int) -> None:
         os.waitpid(result, 0)
 
 
+def clone_busy(path: str) -> None:
+    """Waits for a child in a cgroup that uses 50 ms of CPU time."""
+
+    def use() -> NoReturn:
+        until = time.process_time() + 0.05
+        while time.process_time() < until:
+            pass
+        os._exit(0)
+
+    tell(clone3(os.open(path, os.O_PATH), use)[0])
+
+
 def clone_many(path: str, count: str) -> None:
     """Starts children in a cgroup and forks others right after; prints how many are in it, and the odd ones."""
     fd = os.open(path, os.O_PATH)
@@ -120,6 +132,7 @@ if __name__ == "__main__":
     commands: dict[str, Callable[..., object]] = {
         "handle": lambda path, *numbers: handle(path, *map(int, numbers)),
         "clone": clone_into,
+        "clone-busy": clone_busy,
         "clone-many": clone_many,
         "clone-forget": clone_and_forget,
         "clone-removed": clone_into_removed,

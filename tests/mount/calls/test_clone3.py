@@ -49,3 +49,10 @@ def test_children_are_cloned_into_a_cgroup_one_right_after_the_other(sandboxed: 
 
 def test_the_memory_of_a_clone_is_the_callers_again(sandboxed: Sandboxed) -> None:
     assert said(sandboxed(f"{PROBE} clone-forget /sys/fs/cgroup")) == "0\n" * 2
+
+
+def test_a_child_that_is_cloned_into_a_cgroup_with_a_quota_is_throttled(sandboxed: Sandboxed) -> None:
+    script = f"""
+        cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '1000 10000' >a/cpu.max
+        {PROBE} clone-busy a; until grep -q 'nr_throttled [1-9]' a/cpu.stat; do sleep 0.02; done"""
+    assert said(sandboxed(script, enforce="cpu")) == ""

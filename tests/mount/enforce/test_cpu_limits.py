@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -14,6 +15,8 @@ from fakecgroup_mount.enforce.cpu_limits import CpuLimits
 from fakecgroup_mount.enforce.holds import Holding
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
+
+from ...waiting import wait_until
 
 SOON, LATER = 0.01, 0.03  # seconds
 
@@ -58,3 +61,23 @@ def test_a_process_that_comes_under_a_quota_is_looked_at_soon(kernel: Kernel, li
 def test_without_a_quota_it_has_time(kernel: Kernel, limits: CpuLimits, process: None) -> None:
     limits.gather()
     assert limits.look() > LATER
+
+
+BUSY = "import time; input()\nwhile time.process_time() < 0.1: pass"
+
+
+def test_what_a_process_has_used_that_came_and_went_is_paid_by_the_periods_that_follow(
+    kernel: Kernel, limits: CpuLimits
+) -> None:
+    kernel.write("a/cpu.max", "10000 100000")
+    limits.gather()
+    with subprocess.Popen([sys.executable, "-S", "-c", BUSY], stdin=subprocess.PIPE) as process:
+        kernel.write("a/cgroup.procs", str(process.pid))
+        process.communicate(b"\n")
+    limits.gather()
+
+    def throttled() -> bool:
+        limits.look()
+        return "nr_throttled 3" in kernel.read("a/cpu.stat")
+
+    assert wait_until(throttled)
