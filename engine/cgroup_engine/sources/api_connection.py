@@ -70,14 +70,16 @@ class ApiConnection:
 
     ``kubeconfig``: the file with both, or several as in $KUBECONFIG; None in a pod, whose service account is used.
     ``may``: what a user has to be allowed to, for the complaint about a 403. ``context``: of the file, if not its
-    current one.
+    current one. After a failure that other credentials or another authority may mend, both are read anew.
 
     Every method raises ApiServerError if the server cannot be reached or its answer cannot be used. ``errno`` is the
     HTTP status, if there was one.
     """
 
     def __init__(self, kubeconfig: Path | None, timeouts: ApiTimeouts, may: str, context: str | None = None) -> None:
+        self._kubeconfig, self._context = kubeconfig, context
         self._api, self.host = _connected(kubeconfig, context)
+        self._outdated = False
         self._timeouts = timeouts
         self._may = may
         self._response: HTTPResponse | None = None
@@ -126,6 +128,9 @@ class ApiConnection:
 
     def get(self, path: str, silent: float, **query: Any) -> HTTPResponse:
         """Sends a GET. ``silent``: the longest wait for the next part of its answer, in seconds."""
+        if self._outdated:
+            self._api, self.host = _connected(self._kubeconfig, self._context)
+            self._outdated = False
         try:
             request = self._api.param_serialize(
                 method="GET",
@@ -138,10 +143,12 @@ class ApiConnection:
             response: HTTPResponse = self._api.call_api(*request, _request_timeout=timeouts).response
         except Exception as failed:
             # the exceptions of the library and of credential plugins have no common class
+            self._outdated = True
             raise self.error(f"does not answer: {_reason(failed)}") from None
         self._response = response
         if response.status == 200:
             return response
+        self._outdated = response.status == 401
         try:
             raise self._refused(response)
         finally:

@@ -28,7 +28,8 @@ Answer = Callable[["Request"], None]
 class ApiServer:
     """``lists`` and ``watches``: how the next ones are answered, one each, before it is itself again.
 
-    ``requests``: the queries that came. ``end``: ends every open watch by closing it properly.
+    ``requests``: the queries that came. ``certificate``: with its key, from the next start on. ``end``: ends every open
+    watch by closing it properly.
     """
 
     def __init__(self, directory: Path, *, certificate: tuple[Path, Path] | None = None) -> None:
@@ -43,7 +44,7 @@ class ApiServer:
         self._compacted = 0
         self._pods: dict[str, dict[str, Any]] = {}
         self._log: list[tuple[int, str, dict[str, Any]]] = []
-        self._directory, self._certificate = directory, certificate
+        self._directory, self.certificate = directory, certificate
         self._port = 0
         self._server: ThreadingHTTPServer | None = None
         self.start()
@@ -57,9 +58,9 @@ class ApiServer:
         self._server = _Server(("127.0.0.1", self._port), Handler)
         self._server.daemon_threads = True
         self._port = self._server.server_address[1]
-        if self._certificate is not None:
+        if self.certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*self._certificate)
+            context.load_cert_chain(*self.certificate)
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.closing = False
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -75,7 +76,7 @@ class ApiServer:
 
     @property
     def host(self) -> str:
-        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._port}"
+        return f"{'https' if self.certificate else 'http'}://127.0.0.1:{self._port}"
 
     def kubeconfig(self, token: str = TOKEN, **cluster: Any) -> Path:
         path = self._directory / "kubeconfig"

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -575,19 +576,80 @@ def test_a_source_that_is_closed_ends_its_thread_although_the_server_is_silent(
     assert not vars(source)["_thread"].is_alive()
 
 
-def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+def test_credentials_that_are_replaced_are_read_anew(
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
+) -> None:
+    server.put(pod(1))
+    watching = follow(kubeconfig=server.kubeconfig(token="old"))
+    watching.until_complaint("401 Unauthorized")
+    server.kubeconfig()
+    watching.until(lambda: watching.names == ["p1"])
+
+
+def test_a_kubeconfig_that_breaks_meanwhile_is_one_line_and_read_again(
+    server: ApiServer, follow: Follow, pod: Callable[..., dict[str, Any]]
+) -> None:
+    server.put(pod(1))
+    kubeconfig = server.kubeconfig()
+    watching = follow(kubeconfig=kubeconfig)
+    watching.until(lambda: watching.names == ["p1"])
+    kubeconfig.write_text("{")
+    server.stop()
+    assert "\n" not in watching.until_complaint("cannot be used")
+    server.kubeconfig()
+    server.start()
+    server.put(pod(2))
+    watching.until(lambda: watching.names == ["p1", "p2"])
+
+
+def self_signed(directory: Path, name: str) -> tuple[Path, Path]:
+    """A certificate of the server and its key."""
+    key, certificate = directory / f"{name}.key", directory / f"{name}.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=api -addext subjectAltName=IP:127.0.0.1"
     try:
         subprocess.run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
     except FileNotFoundError:
         pytest.skip("takes openssl")
+    return certificate, key
+
+
+def test_the_server_is_reached_over_tls_if_its_authority_is_known(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "api")
     server = ApiServer(tmp_path, certificate=(certificate, key))
     try:
         trusting = server.kubeconfig(**{"certificate-authority": str(certificate)})
         assert apiserver_pods(trusting, NODE, NEW, SOON) == []
         with pytest.raises(ApiServerError, match=r"does not answer: its certificate is not trusted: self-signed"):
             apiserver_pods(server.kubeconfig(), NODE, NEW, SOON)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("how", ["in the file that the kubeconfig names", "in the kubeconfig"])
+def test_a_new_authority_is_told_until_it_is_known(
+    tmp_path: Path, follow: Follow, pod: Callable[..., dict[str, Any]], how: str
+) -> None:
+    old, new = self_signed(tmp_path, "old"), self_signed(tmp_path, "new")
+    trusted = tmp_path / "ca.crt"
+
+    def trusting(certificate: Path) -> dict[str, str]:
+        trusted.write_bytes(certificate.read_bytes())
+        if how == "in the kubeconfig":
+            return {"certificate-authority-data": b64encode(certificate.read_bytes()).decode()}
+        return {"certificate-authority": str(trusted)}
+
+    server = ApiServer(tmp_path, certificate=old)
+    try:
+        server.put(pod(1))
+        watching = follow(kubeconfig=server.kubeconfig(**trusting(old[0])))
+        watching.until(lambda: watching.names == ["p1"])
+        server.stop()
+        server.certificate = new
+        server.start()
+        server.put(pod(2))
+        assert watching.until_complaint("its certificate is not trusted").startswith(server.host)
+        server.kubeconfig(**trusting(new[0]))
+        watching.until(lambda: watching.names == ["p1", "p2"])
     finally:
         server.stop()
 
