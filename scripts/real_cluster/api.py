@@ -7,6 +7,7 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ class Api:
 
     def is_ready(self) -> bool:
         return self.get("/readyz") == "ok"
+
+    def lease(self, node: str) -> datetime:
+        """When a kubelet last told that it lives. Raises OSError."""
+        path = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}"
+        return datetime.fromisoformat(json.loads(self.get(path))["spec"]["renewTime"].replace("Z", "+00:00"))
 
     def nodes_that_are_not_ready(self, names: list[str]) -> dict[str, str]:
         """What each node that is not ready says, by its name."""

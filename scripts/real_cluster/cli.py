@@ -12,11 +12,11 @@ from typing import NoReturn
 
 from program_matrix.release import SUITES
 
-from . import build, node_commands, overview, start
+from . import build, node_commands, overview, renewal, start
 from .errors import ClusterError
 from .network import MOST_NODES
 from .settings import Settings
-from .state import State
+from .state import CONTROL_PLANE, State
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,12 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--release", choices=SUITES, default="", help="with the containerd, runc and etcd of this release")
     up.add_argument("--install", action="store_true", help="get the Debian packages first, with apt-get, as root")
     up.set_defaults(run=_up)
+    up.add_argument("--prometheus", action="store_true", help="with Debian's Prometheus beside the control plane")
+    renew = commands.add_parser("renew", help="give it new certificates, and start again who reads them")
+    renew.add_argument("--authority", action="store_true", help="by a new authority; the old one counts no more")
+    renew.set_defaults(run=_renew)
     down = commands.add_parser("down", help="end the cluster; nothing of it is left")
     down.set_defaults(run=_down)
     status = commands.add_parser("status", help="the nodes, and whether their cgroups are as computed")
     status.set_defaults(run=lambda options: overview.show(State(options.name)))
-    executing = commands.add_parser("exec", help="run a command in a node")
-    executing.add_argument("node", help="such as node-1")
+    executing = commands.add_parser("exec", help="run a command in a node or beside the control plane")
+    executing.add_argument("where", help=f"such as node-1, or {CONTROL_PLANE}")
     executing.add_argument("command", nargs=argparse.REMAINDER, help="default: sh")
     executing.set_defaults(run=_exec)
     load = commands.add_parser("load", help="give an image to all nodes")
@@ -117,10 +121,16 @@ def _up(options: argparse.Namespace) -> int:
         options.memory,
         options.release,
         str(config.resolve()) if config else "",
+        options.prometheus,
     )
     state = State(options.name)
     start.start(state, settings, options.port, install=options.install, say=_say)
     print(f"export KUBECONFIG={state.kubeconfig}")
+    return 0
+
+
+def _renew(options: argparse.Namespace) -> int:
+    renewal.renew(State(options.name), authority=options.authority)
     return 0
 
 
@@ -132,8 +142,9 @@ def _down(options: argparse.Namespace) -> int:
 
 def _exec(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    directory = State(options.name).node(options.node)
-    return node_commands.ask(directory / "commands", command or ["sh"])
+    state = State(options.name)
+    state.check_running()
+    return node_commands.ask(state.commands(options.where), command or ["sh"])
 
 
 def _load(options: argparse.Namespace) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import kubeconfig, network
+from . import credentials, network
 from .certificates import Authority
 
-API_SERVER = f"https://{network.API_SERVICE}"
 _ETCD = "http://127.0.0.1:2379"
 ETCD_HEALTH = f"{_ETCD}/health"
 
@@ -27,17 +26,11 @@ def etcd(directory: Path) -> list[str]:
     ]
 
 
-def api_server(directory: Path, authority: Authority) -> list[str]:
+def api_server(authority: Authority) -> list[str]:
     """It has the address and the port of the service `kubernetes`, so that pods reach it without a kube-proxy."""
-    names = ["localhost", *(f"kubernetes{rest}" for rest in ("", ".default", ".default.svc"))]
-    addresses = ["127.0.0.1", network.CONTROL_PLANE, network.API_SERVICE]
-    certificate, key = authority.issue(
-        "kube-apiserver",
-        "kube-apiserver",
-        addresses=[*(f"DNS:{name}" for name in names), *(f"IP:{address}" for address in addresses)],
-    )
-    kubelet_certificate, kubelet_key = authority.issue("kubelet-client", "kube-apiserver", "system:masters")
-    tokens_certificate, tokens_key = authority.issue("service-accounts", "service-accounts")
+    certificate, key = authority.files(credentials.API_SERVER)
+    kubelet_certificate, kubelet_key = authority.files(credentials.KUBELET_CLIENT)
+    tokens_certificate, tokens_key = authority.files(credentials.TOKENS)
     return [
         "kube-apiserver",
         f"--etcd-servers={_ETCD}",
@@ -60,28 +53,31 @@ def api_server(directory: Path, authority: Authority) -> list[str]:
     ]
 
 
-def scheduler(directory: Path, authority: Authority) -> list[str]:
-    config = _client(directory, authority, "kube-scheduler")
+def scheduler(directory: Path) -> list[str]:
+    config = credentials.kubeconfig_of(directory, credentials.SCHEDULER)
     return ["kube-scheduler", f"--kubeconfig={config}", "--leader-elect=false", "--bind-address=127.0.0.1"]
 
 
 def controller_manager(directory: Path, authority: Authority) -> list[str]:
     """It can sign the certificates of kubelets."""
-    config = _client(directory, authority, "kube-controller-manager")
     return [
         "kube-controller-manager",
-        f"--kubeconfig={config}",
+        f"--kubeconfig={credentials.kubeconfig_of(directory, credentials.CONTROLLERS)}",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
         "--use-service-account-credentials",
-        f"--service-account-private-key-file={directory / 'pki' / 'service-accounts.key'}",
+        f"--service-account-private-key-file={authority.files(credentials.TOKENS)[1]}",
         f"--root-ca-file={authority.certificate}",
         f"--cluster-signing-cert-file={authority.certificate}",
         f"--cluster-signing-key-file={authority.key}",
     ]
 
 
-def _client(directory: Path, authority: Authority, name: str) -> Path:
-    file = directory / f"{name}.kubeconfig"
-    kubeconfig.write(file, API_SERVER, authority.certificate, *authority.issue(name, f"system:{name}"))
-    return file
+def prometheus(directory: Path) -> list[str]:
+    """Of the kubeconfig beside its configuration."""
+    return [
+        "prometheus",
+        f"--config.file={directory / 'prometheus.yaml'}",
+        f"--storage.tsdb.path={directory / 'prometheus'}",
+        "--web.listen-address=127.0.0.1:9090",
+    ]

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from . import control_plane, kubeconfig, network
+from . import control_plane, credentials, network
 from .api import Api, until
 from .certificates import Authority
 from .errors import ClusterError
@@ -27,7 +27,7 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _NODE = _REPOSITORY / "examples" / "kubelet" / "node"
 _FILES = _REPOSITORY / "examples" / "cluster"
 _MAIN = "import sys; from {} import main; sys.exit(main())"
-NEEDED = {
+_NEEDED = {
     "etcd": "etcd-server",
     "containerd": "containerd",
     "ctr": "containerd",
@@ -38,8 +38,6 @@ NEEDED = {
     "curl": "curl",
     "/usr/lib/cni/ptp": "containernetworking-plugins",
 }
-"""Debian's package of each program."""
-PACKAGES = tuple(dict.fromkeys(NEEDED.values()))
 BUILT = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelet")
 
 
@@ -68,25 +66,32 @@ def _end_without(caller: socket.socket) -> None:
 
 
 def _start(directory: Path, listener: int, settings: Settings, say: Callable[[str], None]) -> Services:
-    _look_for_programs()
+    _look_for_programs(settings)
     _put_programs(directory)
     network.prepare()
-    services = Services(directory / "logs")
+    services = Services(directory)
     authority = Authority(directory / "pki")
+    credentials.begin(authority)
+    credentials.issue(directory, authority)
 
     say("starting the control plane")
     services.start("etcd", control_plane.etcd(directory))
     until("etcd answers", lambda: _answers(control_plane.ETCD_HEALTH), lambda: services.check("etcd"), _PATIENCE)
-    services.start("kube-apiserver", control_plane.api_server(directory, authority))
-    administrator = authority.issue("administrator", "administrator", "system:masters")
-    api = Api(control_plane.API_SERVER, authority.certificate, *administrator)
+    services.start("kube-apiserver", control_plane.api_server(authority))
+    api = Api(credentials.SERVER, authority.certificate, *authority.files(credentials.ADMINISTRATOR))
     until("the API server is ready", api.is_ready, lambda: services.check("kube-apiserver"), _PATIENCE)
     services.start("kube-controller-manager", control_plane.controller_manager(directory, authority))
-    services.start("kube-scheduler", control_plane.scheduler(directory, authority))
+    services.start("kube-scheduler", control_plane.scheduler(directory))
+    if settings.prometheus:
+        shutil.copy(_FILES / "prometheus.yaml", directory)
+        services.start("prometheus", control_plane.prometheus(directory))
     command = [sys.executable, "-m", "real_cluster.forward", str(listener), network.API_SERVICE, "443"]
     services.start("forward", command, descriptors=[listener])
+    config = credentials.kubeconfig_of(directory, credentials.ADMINISTRATOR)
+    command = [sys.executable, "-m", "real_cluster.node_commands", str(directory / "commands")]
+    services.start("commands", command, {**os.environ, "KUBECONFIG": str(config)}, again=False)
     port = socket.socket(fileno=os.dup(listener)).getsockname()[1]
-    kubeconfig.write(directory / "kubeconfig", f"https://127.0.0.1:{port}", authority.certificate, *administrator)
+    credentials.issue_for_machine(directory, authority, f"https://127.0.0.1:{port}")
 
     say(f"starting {settings.nodes} node" + "s" * (settings.nodes > 1))
     names = [f"node-{number}" for number in range(1, settings.nodes + 1)]
@@ -118,13 +123,7 @@ def _start_node(
     directory: Path, number: int, name: str, settings: Settings, authority: Authority, services: Services
 ) -> None:
     directory.mkdir(parents=True)
-    kubeconfig.write(
-        directory / "kubeconfig",
-        control_plane.API_SERVER,
-        authority.certificate,
-        *authority.issue(name, f"system:node:{name}", "system:nodes"),
-    )
-    shutil.copy(authority.certificate, directory / "ca.crt")
+    credentials.issue_for_node(directory, authority)
     shutil.copy(settings.kubelet_config or _FILES / "kubelet.yaml", directory / "config.yaml")
     command = [sys.executable, "-c", _MAIN.format("fakecgroup_mount.cli"), "run"]
     command += ["--layout", settings.layout, "--cpus", settings.cpus, "--memory", settings.memory]
@@ -152,13 +151,19 @@ def _joined(directory: Path, number: int) -> bool:
     return True
 
 
-def _look_for_programs() -> None:
+def needed(settings: Settings) -> dict[str, str]:
+    """Debian's package of each program."""
+    return {**_NEEDED, **({"prometheus": "prometheus"} if settings.prometheus else {})}
+
+
+def _look_for_programs(settings: Settings) -> None:
     missing = [name for name in BUILT if shutil.which(name) is None]
     if missing:
         raise ClusterError(f"no {', '.join(missing)} here; build them with: scripts/cluster build SOURCE")
-    missing = [name for name in NEEDED if shutil.which(name) is None]
+    packages_of = needed(settings)
+    missing = [name for name in packages_of if shutil.which(name) is None]
     if missing:
-        packages = " ".join(dict.fromkeys(NEEDED[name] for name in missing))
+        packages = " ".join(dict.fromkeys(packages_of[name] for name in missing))
         raise ClusterError(f"no {', '.join(missing)} here; add --install, or as root: apt-get install {packages}")
 
 

@@ -24,9 +24,12 @@ class _Service:
 
 
 class Services:
-    def __init__(self, logs: Path) -> None:
-        self._logs = logs
-        logs.mkdir()
+    """The log of a program is `logs/NAME.log`, its process the number in `processes/NAME`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._logs, self._processes = directory / "logs", directory / "processes"
+        self._logs.mkdir()
+        self._processes.mkdir()
         self._services: dict[str, _Service] = {}
 
     def start(
@@ -64,7 +67,7 @@ class Services:
     ) -> subprocess.Popen[bytes]:
         with (self._logs / f"{name}.log").open("ab") as log:
             try:
-                return subprocess.Popen(
+                process = subprocess.Popen(
                     command,
                     env=environment,
                     stdin=subprocess.DEVNULL,
@@ -74,6 +77,8 @@ class Services:
                 )
             except OSError as error:
                 raise ClusterError(f"{name}: {command[0]}: {error.strerror}") from None
+        (self._processes / name).write_text(f"{process.pid}\n")
+        return process
 
     def _last_line(self, name: str) -> str:
         lines = (self._logs / f"{name}.log").read_text(errors="replace").strip().splitlines()

@@ -17,6 +17,7 @@ class Settings:
     memory: str
     release: str
     kubelet_config: str
+    prometheus: bool
 
     def write(self, directory: Path) -> None:
         (directory / "settings.json").write_text(json.dumps(asdict(self)))

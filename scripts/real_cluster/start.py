@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import debian_packages
@@ -31,7 +31,7 @@ def start(state: State, settings: Settings, port: int, *, install: bool, say: Ca
         raise ClusterError("up needs root, for the namespaces and their networks")
     root = _root(settings, install=install)
     if install:
-        _install(root)
+        _install(root, keeper.needed(settings))
     lock = state.make()
     try:
         settings.write(state.directory)
@@ -114,17 +114,18 @@ def _root(settings: Settings, *, install: bool) -> Path | None:
         raise ClusterError(str(error)) from None
 
 
-def _install(root: Path | None) -> None:
-    """Raises ClusterError."""
+def _install(root: Path | None, needed: Mapping[str, str]) -> None:
+    """`needed`: the package of each program. Raises ClusterError."""
     if root is None:
-        missing = [package for name, package in keeper.NEEDED.items() if shutil.which(name, path=SEARCH_PATH) is None]
+        missing = [package for name, package in needed.items() if shutil.which(name, path=SEARCH_PATH) is None]
         try:
             debian_packages.install("cluster", list(dict.fromkeys(missing)))
         except debian_packages.PackagesError as error:
             raise ClusterError(str(error)) from None
         return
-    command = ["bash", "-c", _INSTALL, "cluster", str(REPOSITORY / "scripts" / "environment.sh"), *keeper.PACKAGES]
+    packages = list(dict.fromkeys(needed.values()))
+    command = ["bash", "-c", _INSTALL, "cluster", str(REPOSITORY / "scripts" / "environment.sh"), *packages]
     environment = {"PATH": SEARCH_PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
     inside = release.command_in(root, [REPOSITORY], command)
     if subprocess.run(inside, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
-        raise ClusterError(f"apt-get install {' '.join(keeper.PACKAGES)} failed")
+        raise ClusterError(f"apt-get install {' '.join(packages)} failed")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .errors import ClusterError
 
+CONTROL_PLANE = "control-plane"
 _PATIENCE = 60.0  # seconds for all processes of a cluster to end
 
 
@@ -43,6 +44,10 @@ class State:
             if node.name == name:
                 return node
         raise ClusterError(f"no node {name!r}; there are {', '.join(node.name for node in nodes)}")
+
+    def commands(self, name: str) -> Path:
+        """Where a node, or the control plane, takes commands. Raises ClusterError."""
+        return (self.directory if name == CONTROL_PLANE else self.node(name)) / "commands"
 
     def check_running(self) -> None:
         """Raises ClusterError if it does not run."""

@@ -197,7 +197,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     return State("test")
 
 
-SETTINGS = Settings(nodes=1, layout="v2", cpus="16", memory="64Gi", release="", kubelet_config="")
+SETTINGS = Settings(nodes=1, layout="v2", cpus="16", memory="64Gi", release="", kubelet_config="", prometheus=False)
 
 
 def test_there_is_no_second_cluster_of_a_name(here: State) -> None:
@@ -233,6 +233,7 @@ def test_what_a_killed_cluster_left_is_removed(here: State) -> None:
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 def test_only_its_owner_may_read_a_kubeconfig_and_it_holds_what_it_needs(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "pki")
+    authority.begin()
     file = tmp_path / "kubeconfig"
     kubeconfig.write(file, "https://192.0.2.1", authority.certificate, *authority.issue("a", "someone", "some"))
     assert file.stat().st_mode & 0o777 == 0o600
