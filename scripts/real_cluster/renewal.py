@@ -18,7 +18,7 @@ _PATIENCE = 120.0  # seconds for the API server to answer again, and for each ku
 _CONTROL_PLANE = """
 cd "$1/processes"
 for name in kube-apiserver kube-controller-manager kube-scheduler prometheus; do
-  [ ! -e $name ] || kill "$(cat $name)"
+  [ ! -e $name ] || kill -KILL "$(cat $name)" # the API server would wait for its watches
 done
 """
 _NODE = """

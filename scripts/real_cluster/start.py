@@ -14,7 +14,7 @@ import debian_packages
 from fakecgroup_mount.vm.cache import cache_directory
 from program_matrix import release
 from program_matrix.errors import ProgramsError
-from program_matrix.plain_user import REPOSITORY, SEARCH_PATH
+from program_matrix.plain_user import REPOSITORY, SEARCH_PATH, has_many_users
 
 from . import build, keeper
 from .errors import ClusterError
@@ -22,13 +22,15 @@ from .settings import Settings
 from .state import State
 
 _NAMESPACES = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+_AS_ROOT = ["--user", "--map-root-user", "--map-auto"]
+# the machine's is real root's alone
+_OWN_RUN = ["sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && exec "$@"', "sh"]
 _INSTALL = 'environment=$1; shift; source "$environment"; apt_install "$@"'
 
 
 def start(state: State, settings: Settings, port: int, *, install: bool, say: Callable[[str], None]) -> None:
     """Returns when all nodes are ready. Otherwise nothing is left. Raises ClusterError."""
-    if os.geteuid() != 0:
-        raise ClusterError("up needs root, for the namespaces and their networks")
+    _check_user(settings)
     root = _root(settings, install=install)
     if install:
         _install(root, keeper.needed(settings))
@@ -50,6 +52,8 @@ def _start(state: State, root: Path | None, listener: socket.socket, lock: int, 
         python = release.PYTHON if root else sys.executable
         descriptors = [listener.fileno(), theirs.fileno()]
         command = [*_NAMESPACES, python, "-m", "real_cluster.keeper", str(state.directory), *map(str, descriptors)]
+        if os.geteuid() != 0:
+            command = [_NAMESPACES[0], *_AS_ROOT, *_NAMESPACES[1:], *_OWN_RUN, *command[len(_NAMESPACES) :]]
         if root:
             (cache_directory() / "cluster").mkdir(exist_ok=True)
             command = release.command_in(root, [REPOSITORY, cache_directory() / "cluster", state.directory], command)
@@ -78,6 +82,16 @@ def _start(state: State, root: Path | None, listener: socket.socket, lock: int, 
         raise ClusterError(f"its keeper ended: {said[-1] if said else 'it said nothing'}")
 
 
+def _check_user(settings: Settings) -> None:
+    """Raises ClusterError for who may not make the namespaces and networks of a cluster."""
+    if os.geteuid() == 0:
+        return
+    if not has_many_users():
+        raise ClusterError("up needs root, or newuidmap and ranges of ids in /etc/subuid and /etc/subgid")
+    if settings.release:
+        raise ClusterError("--release needs root; without it the machine's own programs are taken")
+
+
 def _environment(state: State) -> dict[str, str]:
     """Of all programs of a cluster."""
     packages = next(iter(REPOSITORY.glob(".venv/lib/python*/site-packages")))  # pure Python, for any version
@@ -85,7 +99,7 @@ def _environment(state: State) -> dict[str, str]:
     return {
         "PATH": f"{state.directory / 'bin'}:{build.directory()}:{SEARCH_PATH}",
         "LC_ALL": "C.UTF-8",
-        "HOME": "/root",
+        "HOME": str(Path.home()),
         "PYTHONPATH": ":".join(map(str, paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -98,8 +98,10 @@ def test_pods_run_are_resized_and_go_and_their_cgroups_are_as_computed(state: Pa
     kubectl("apply", "-f", str(state / "few.yaml"))
     kubectl("rollout", "status", "deployment/sleepers", "--timeout=300s")
     as_computed(state)
+    nothing_to_do(state, kubectl("get", "pods", "-A", "-o", "json"))
 
     pod = kubectl("get", "pods", "-o", "name").split()[0]
+    explained_as_written(state, pod.removeprefix("pod/"))
     assert kubectl("exec", pod, "--", "sh", "-c", "echo $KUBERNETES_SERVICE_HOST").strip() == "198.51.100.1"
     assert kubectl("get", pod, "-o", "jsonpath={.status.podIP}").startswith("10.244.1.")
     resources = {"limits": {"memory": "256Mi"}, "requests": {"memory": "96Mi"}}
@@ -130,6 +132,81 @@ def as_computed(state: Path) -> None:
         return done.returncode == 0
 
     wait_until(status, limit=150)
+
+
+def nothing_to_do(state: Path, pods: str) -> None:
+    """The plan for what the kubelet has made changes no value."""
+    options = "--root /sys/fs/cgroup --config /var/lib/kubelet/config.yaml --runtime-version runc-$runc"
+    script = f"runc=$(runc --version | sed -n '1s/.* //p'); cgroup-engine plan {options} -o json -"
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    done = subprocess.run(
+        command("exec", "node-1", "sh", "-c", script), env=environment, input=pods, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["steps"] == []
+
+
+def explained_as_written(state: Path, pod: str) -> None:
+    """`kubectl cgroups`, as a plugin of a real kubectl, explains the values that the kubelet has written."""
+    programs = Path(sys.executable).parent
+    if not (programs / "kubectl-cgroups").exists():
+        pytest.skip("kubectl-cgroups is not installed")
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "KUBECONFIG": str(state / "fakecgroup" / "clusters" / "cluster" / "kubeconfig"),
+    }
+    words = [str(build.directory() / "kubectl"), "cgroups", "explain", pod, "-o", "json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    values = {
+        f"/sys/fs/cgroup/{cgroup['cgroup']}/{file}": wanted
+        for cgroup in json.loads(done.stdout)["cgroups"]
+        for value in cgroup["values"]
+        for file, wanted in value["v2"].items()
+    }
+    found = cluster(state, "exec", "node-1", "cat", *values)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.split("\n")[:-1] == list(values.values())
+
+
+@needs_programs
+@pytest.mark.timeout(600)  # 35 s on an idle machine
+def test_new_certificates_reach_all_and_prometheus_finds_pods_that_ask_for_it(state: Path) -> None:
+    suite = release() or ""
+    has_prometheus = (cache_directory() / "roots" / suite / "usr" / "bin" / "prometheus").exists()
+    up = cluster(state, "up", "--nodes", "1", "--release", suite, *["--prometheus"] * has_prometheus)
+    assert up.returncode == 0, up.stderr
+    directory = state / "fakecgroup" / "clusters" / "cluster"
+    old = (directory / "kubeconfig").read_text()
+
+    renewed = cluster(state, "renew", "--authority")
+    assert renewed.returncode == 0, renewed.stderr
+    (directory / "old").write_text(old)
+    refused = cluster(state, "kubectl", "--kubeconfig", str(directory / "old"), "get", "nodes")
+    assert "certificate signed by unknown authority" in refused.stderr
+
+    serving = "mkdir /www && echo told 7 >/www/metrics.txt && exec httpd -f -p 8080 -h /www"
+    asking = {"scrape": "true", "port": "8080", "path": "/metrics.txt"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "told", "annotations": {f"prometheus.io/{key}": value for key, value in asking.items()}},
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "told", "image": "localhost/busybox:1", "command": ["sh", "-c", serving]}],
+        },
+    }
+    (state / "pod.json").write_text(json.dumps(pod))
+    wait_until(lambda: cluster(state, "kubectl", "apply", "-f", str(state / "pod.json")).returncode == 0)
+    ready = cluster(state, "kubectl", "wait", "--for=condition=Ready", "pod/told", "--timeout=200s")
+    assert ready.returncode == 0, ready.stderr
+    inside = cluster(state, "exec", "control-plane", "kubectl", "get", "pods", "-o", "name")
+    assert (inside.stdout, inside.stderr) == ("pod/told\n", "")
+    if has_prometheus:
+        query = ["promtool", "query", "instant", "http://127.0.0.1:9090", "told"]
+        wait_until(lambda: "} => 7 @" in cluster(state, "exec", "control-plane", *query).stdout, limit=60)
 
 
 @needs_programs
