@@ -23,6 +23,7 @@ class LimitedCgroup:
     size: int = NONE
     swap: int = 0
     high: int = NONE
+    waits: bool = False  # nobody is killed
     tgids: list[int] = field(default_factory=list)
     due: float = 0.0  # when it is to be looked at next
     sure: float = 0.0  # until then it cannot be over a limit
@@ -38,7 +39,7 @@ class LimitedCgroup:
     to_act: bool = False  # the last look has found something to do
     let_be: int = 0  # what is over the limit is let be up to this
     rests: bool = False  # none of its processes had run lately at the last look
-    rested: bool = False  # likewise, at the last precise one
+    rested: int | None = None  # what a quick look had found at the last precise one, if none had run lately then
     fitted: int = 0  # what a quick look had found when pages were taken last
     lowered: bool = False  # it is over a limit that was written since
     doubted: bool = False  # the log says that what is uncertain was left alone
@@ -57,13 +58,14 @@ class LimitedCgroup:
         if high > self.high:
             self.asleep = dict.fromkeys(self.asleep, 0.0)
         self.size, self.swap, self.high = size_of(self.css), swap_of(self.css), high
-        self.precise, self.enough, self.fitted, self.doubted = 0.0, 0, 0, False
+        self.waits = self.waits_for_room
+        self.precise, self.enough, self.fitted, self.doubted, self.rested = 0.0, 0, 0, False, None
 
     @property
     def is_current(self) -> bool:
         """Whether the cgroup is there and its limits are as they were."""
-        written = size_of(self.css), swap_of(self.css), high_of(self.css)
-        return not self.css.cgroup.dead and written == (self.size, self.swap, self.high)
+        written = size_of(self.css), swap_of(self.css), high_of(self.css), self.waits_for_room
+        return not self.css.cgroup.dead and written == (self.size, self.swap, self.high, self.waits)
 
     @property
     def limit(self) -> int:

@@ -280,7 +280,7 @@ class MemoryLimits:
         room = max(one.limit, one.enough) - most
         one.lowered = one.lowered and room < 0
         suspect = most + UNSEEN > min(one.limit, one.high) or bool(one.held)
-        if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested)):
+        if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested == most)):
             self._look_closely(one, busy)
             room = max(one.limit, one.enough) - most
         slow = bool(one.asleep) or most - one.surplus > one.high
@@ -336,7 +336,7 @@ class MemoryLimits:
             one.doubted = True
             log.warning("%s is left alone: of its memory only %d bytes are certainly charged there", cgroup.path, total)
         now = time.monotonic()
-        one.rested = one.rests
+        one.rested = one.most if one.rests else None
         one.enough = one.most + max(0, room)
         one.precise = now + max(next_look(room), SPARING * (time.thread_time() - busy))
 

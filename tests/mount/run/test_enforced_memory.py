@@ -164,21 +164,34 @@ def test_a_parent_sees_no_stop_of_a_process_that_sleeps_for_memory_high(sandboxe
     assert told(sandboxed(script, enforce="memory")) == ["(0, 0)", "(0, 0)", "True", "True"]
 
 
+# Until nothing has moved for a while, and so nothing is looked at.
+WAITS_FOR_ROOM = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a; mkfifo /tmp/$$.ready
+    echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
+    sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{RUN_ON}' >/tmp/$$.ready &
+    process=$!; exec 9</tmp/$$.ready; rm /tmp/$$.ready
+    until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
+    until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done
+    echo held $(cat a/memory.usage_in_bytes); sleep 0.3;"""
+
+
 def test_without_the_oom_killer_a_process_waits_for_room(sandboxed: Sandboxed) -> None:
-    script = f"""set -e; cd /sys/fs/cgroup/memory; mkdir a; mkfifo /tmp/$$.ready
-        echo 64M >a/memory.limit_in_bytes; echo 1 >a/memory.oom_control
-        sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {PYTHON} '{RUN_ON}' >/tmp/$$.ready &
-        process=$!; exec 9</tmp/$$.ready
-        until grep -q 'under_oom 1' a/memory.oom_control; do sleep 0.01; done
-        until [ $(cut -d' ' -f3 /proc/$process/stat) = t ]; do sleep 0.01; done
-        echo held $(cat a/memory.usage_in_bytes)
-        echo 300M >a/memory.limit_in_bytes; head -c 5 <&9; echo; rm /tmp/$$.ready; tail -2 a/memory.oom_control
+    script = f"""{WAITS_FOR_ROOM} echo 300M >a/memory.limit_in_bytes; head -c 5 <&9; echo; tail -2 a/memory.oom_control
         kill -9 $process"""
     assert told(sandboxed(script, enforce="memory", layout="v1")) == [
         f"held {64 << 20}",
         "ready",
         "under_oom 0",
         "oom_kill 0",
+    ]
+
+
+def test_who_waits_for_room_is_killed_once_the_oom_killer_may(sandboxed: Sandboxed) -> None:
+    script = f"{WAITS_FOR_ROOM} echo 0 >a/memory.oom_control; wait $process || echo $?; tail -2 a/memory.oom_control"
+    assert told(sandboxed(script, enforce="memory", layout="v1")) == [
+        f"held {64 << 20}",
+        "137",
+        "under_oom 0",
+        "oom_kill 1",
     ]
 
 
