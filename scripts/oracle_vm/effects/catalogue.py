@@ -24,10 +24,11 @@ _PARALLEL_RUNS = 10
 #: ns that an instruction takes, by the first words of a name. What is measured in slices and ticks may be played on a
 #: slow machine, and what waits for a disk. Otherwise the machine does about as much in a slice as a real one.
 _SLOW, _FAST = 8, 1
-_INSTRUCTIONS = {
+_INSTRUCTIONS: dict[str, int | None] = {
     **dict.fromkeys(("v1-quota", "v1-shares"), _SLOW),
     **dict.fromkeys(("cache-", "high-", "hugetlb-", "memory-", "oom-", "pids-", "swap-", "v1-"), _FAST),
-    "victims-": None,  # what else the CPUs do in the meantime matters: they run beside each other, in the host's time
+    # what else the CPUs do in the meantime matters: they run beside each other, in the host's time
+    **dict.fromkeys(("tree-2-", "victims-"), None),
 }
 
 

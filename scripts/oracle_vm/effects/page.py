@@ -17,9 +17,10 @@ words of [simulate](../guides/simulate.md), were played with real processes in b
 
 The kernels ran in QEMU without hardware virtualisation. On one CPU time was counted in instructions (`-icount`), so
 that what else the host did changed nothing: 8 ns each, or 1 ns where it matters how much a process does in a slice,
-as with the OOM killer. Two CPUs run in turns of a few ms then, so that figures on two CPUs spread more than on one
-that has them. 5.10 and 6.1 hang in such a machine. What depends on CPUs that run beside each other was played on two
-CPUs in the time of the host, which has to have time for them.
+as with the OOM killer. What depends on CPUs that run beside each other, random trees on two CPUs and who is killed
+there, was played on two CPUs in the time of the host, which has to have time for them. The other scenarios for two CPUs
+were played in counted instructions too, in which the CPUs run in turns of a few ms, so that their figures spread more.
+5.10 and 6.1 hang in such a machine.
 
 | rule | the model agrees if its number |
 |---|---|

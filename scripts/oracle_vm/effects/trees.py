@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fakecgroup.scenario import play, read_scenario
 
 #: Seconds of a run, by the number of CPUs: on one CPU few long runs, on two CPUs many short ones.
-SECONDS = {1: 8.0, 2: 2.5}
+SECONDS = {1: 8.0, 2: 2.0}
 _MOST_TASKS = 7
 #: Of all the CPUs: a group that gets less runs too seldom in a run to be measured.
 _LEAST_SHARE = 0.03
