@@ -86,7 +86,7 @@ def _check_user(settings: Settings) -> None:
     """Raises ClusterError for who may not make the namespaces and networks of a cluster."""
     if os.geteuid() == 0:
         return
-    if not has_many_users():
+    if shutil.which("newuidmap") is None or not has_many_users():
         raise ClusterError("up needs root, or newuidmap and ranges of ids in /etc/subuid and /etc/subgid")
     if settings.release:
         raise ClusterError("--release needs root; without it the machine's own programs are taken")

@@ -12,11 +12,14 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fakecgroup_mount.vm.cache import cache_directory
+from program_matrix.plain_user import SEARCH_PATH
+from program_matrix.release import PYTHON, command_in
 from real_cluster import build, keeper, kubeconfig, node_commands, start
 from real_cluster.certificates import Authority
 from real_cluster.errors import ClusterError
@@ -121,6 +124,65 @@ def test_pods_run_are_resized_and_go_and_their_cgroups_are_as_computed(state: Pa
     assert list((state / "fakecgroup" / "clusters").iterdir()) == []
     assert "node-1" not in links and "node-1" not in Path("/proc/net/dev").read_text()
     assert str(state) not in Path("/proc/mounts").read_text()
+
+
+NOBODY = 65534  # unshare(1) wants a user that /etc/passwd has
+# In the root of a release: /dev/fuse is open to all, and the user has ranges of ids, and Kubernetes' programs.
+AS_PLAIN_USER = """
+set -e
+user=$1
+mount --bind "$2" "$3"
+shift 3
+mount -t tmpfs none /mnt
+mknod -m 666 /mnt/fuse c 10 229
+mount --bind /mnt/fuse /dev/fuse
+echo "$user:100000:65536" >/mnt/ranges
+for file in /etc/subuid /etc/subgid; do touch $file; mount --bind /mnt/ranges $file; done
+umount -l /mnt
+exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+"""
+
+
+@needs_programs
+@pytest.mark.timeout(600)  # 20 s on an idle machine
+def test_a_plain_user_with_ranges_has_a_cluster_too(state: Path) -> None:
+    root = cache_directory() / "roots" / (release() or "")
+    packages = next(iter(REPOSITORY.glob(".venv/lib/python*/site-packages")), None)
+    if packages is None or not (root / "usr" / "bin" / "newuidmap").exists():
+        pytest.skip("takes .venv, and newuidmap in the release's root")
+    programs = state / "cache" / "fakecgroup" / "cluster" / "bin"
+    programs.mkdir(parents=True)
+    os.chown(state, NOBODY, NOBODY)
+    paths = [REPOSITORY / "scripts", REPOSITORY, REPOSITORY / "mount", REPOSITORY / "engine", packages]
+    variables = {
+        "HOME": state,
+        "USER": "nobody",
+        "PATH": SEARCH_PATH,
+        "PYTHONPATH": ":".join(map(str, paths)),
+        "XDG_CACHE_HOME": state / "cache",
+        "XDG_STATE_HOME": state,
+    }
+    as_user = ["sh", "-c", AS_PLAIN_USER, "sh", str(NOBODY), str(build.directory()), str(programs)]
+    as_user += ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), PYTHON]
+    as_user += [str(REPOSITORY / "scripts" / "program.py"), "real_cluster"]
+
+    def run(*words: str, may_fail: bool = False) -> int:
+        entered = command_in(root, [REPOSITORY, build.directory(), state], [*as_user, *words])
+        done = subprocess.run(entered, capture_output=True, text=True, check=False)
+        assert may_fail or done.returncode == 0, done.stderr
+        return done.returncode
+
+    run("up", "--nodes", "1")
+    process = (state / "fakecgroup" / "clusters" / "cluster" / "pid").read_text()
+    assert Path(f"/proc/{process}").stat().st_uid == NOBODY
+    deployment = (REPOSITORY / "examples" / "cluster" / "deployment.yaml").read_text()
+    (state / "one.yaml").write_text(deployment.replace("replicas: 30", "replicas: 1"))
+    run("kubectl", "apply", "-f", str(state / "one.yaml"))
+    run("kubectl", "rollout", "status", "deployment/sleepers", "--timeout=300s")
+    wait_until(lambda: run("status", may_fail=True) == 0, limit=150)
+    run("down")
+    assert processes_that_know(str(state)) == []
+    assert list((state / "fakecgroup" / "clusters").iterdir()) == []
 
 
 def as_computed(state: Path) -> None:
@@ -292,10 +354,24 @@ def test_a_port_that_is_taken_is_named_and_nothing_is_left(here: State) -> None:
     assert not here.directory.exists()
 
 
-def test_without_root_it_says_so_and_leaves_nothing(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["newuidmap", "ranges"])
+def test_a_plain_user_without_ranges_is_told_what_it_takes(
+    here: State, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ClusterError, match="up needs root"):
+    monkeypatch.setattr(start, "has_many_users", lambda: missing != "ranges")
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
+    with pytest.raises(ClusterError, match="up needs root, or newuidmap and ranges of ids in /etc/subuid"):
         start.start(here, SETTINGS, 0, install=False, say=print)
+    assert not here.directory.exists()
+
+
+def test_a_plain_user_has_the_programs_of_no_other_release(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(start, "has_many_users", lambda: True)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(ClusterError, match="--release needs root"):
+        start.start(here, replace(SETTINGS, release="sid"), 0, install=False, say=print)
     assert not here.directory.exists()
 
 
