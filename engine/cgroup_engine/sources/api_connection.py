@@ -246,7 +246,7 @@ def _connected(kubeconfig: Path | None, context: str | None) -> tuple[Any, str]:
 def _reason(failed: BaseException) -> str:
     """The cause of an exception of the libraries, in a few words."""
     from http.client import IncompleteRead
-    from ssl import SSLCertVerificationError
+    from ssl import SSLCertVerificationError, SSLEOFError
 
     from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
 
@@ -258,7 +258,7 @@ def _reason(failed: BaseException) -> str:
         timeout = isinstance(error, ReadTimeoutError | ConnectTimeoutError | TimeoutError)
         if timeout and not isinstance(error, NewConnectionError):
             return _SILENT
-        if isinstance(error, IncompleteRead):
+        if isinstance(error, IncompleteRead | SSLEOFError):
             return "the connection was closed"
         if isinstance(error, OSError) and error.strerror:
             return error.strerror + (f": {error.filename}" if error.filename else "")

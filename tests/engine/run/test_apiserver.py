@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -652,6 +653,19 @@ def test_a_new_authority_is_told_until_it_is_known(
         watching.until(lambda: watching.names == ["p1", "p2"])
     finally:
         server.stop()
+
+
+def test_a_server_that_hangs_up_in_the_handshake_is_told_in_plain_words(server: ApiServer) -> None:
+    def hang_up() -> None:
+        connection, _ = listener.accept()
+        connection.recv(1 << 16)
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=hang_up, daemon=True).start()
+        address = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ApiServerError, match=r"does not answer: the connection was closed$"):
+            apiserver_pods(server.kubeconfig(server=address), NODE, NEW, SOON)
 
 
 def test_listed_once_the_pods_are_a_list(server: ApiServer, pod: Callable[..., dict[str, Any]]) -> None:
