@@ -108,7 +108,7 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Ca
         for file in hierarchy.files_of(hierarchy.controllers[name]):
             if any(file in child.children for child in children):
                 raise refuse(EEXIST)
-    before = [_subsystems(child) for child in children]
+    before = [child.subsystems() for child in children]
     enabled = []
     try:
         for child in children:
@@ -129,7 +129,7 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Ca
         for name in disable:
             if name in child.csses:
                 hierarchy.disable(child, hierarchy.controllers[name])
-    changed = [child for child, had in zip(children, before, strict=True) if _subsystems(child) != had]
+    changed = [child for child, had in zip(children, before, strict=True) if child.subsystems() != had]
     hierarchy.membership.css_sets.remake(changed)
 
 
@@ -285,24 +285,13 @@ def write_max_descendants(cgroup: Cgroup, text: str) -> None:
     cgroup.max_descendants = _parse_limit(text)
 
 
-def _subsystems(cgroup: Cgroup) -> set[str]:
-    """The controllers with a css here, with or without files (cgroup_calc_subtree_ss_mask)."""
-    controllers = cgroup.hierarchy.controllers
-    return set(cgroup.csses).union(*(controllers[name].depends_on for name in cgroup.csses))
-
-
 def show_stat(cgroup: Cgroup) -> str:
     """The number of descendants; from 6.12 on also of csses per subsystem, this cgroup's included."""
     lines = [f"nr_descendants {cgroup.nr_descendants}"]
     per_subsystem = cgroup.hierarchy.personality.at_least(6, 12)
     if per_subsystem:
-        count = dict.fromkeys(_bound(cgroup), 0)
-        for member in (cgroup, *cgroup.descendants()):
-            for name in _subsystems(member) & count.keys():
-                count[name] += 1
-        if "perf_event" in count:
-            count["perf_event"] = cgroup.nr_descendants + 1
-        lines += [f"nr_subsys_{name} {number}" for name, number in count.items()]
+        count = {**cgroup.hierarchy.count_csses(cgroup), "perf_event": cgroup.nr_descendants + 1}
+        lines += [f"nr_subsys_{name} {count.get(name, 0)}" for name in _bound(cgroup)]
     lines.append("nr_dying_descendants 0")
     if per_subsystem:
         lines += [f"nr_dying_subsys_{name} 0" for name in _bound(cgroup)]

@@ -7,29 +7,37 @@ populated child, so a change walks up only until nothing flips.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ..kernfs.inode import DT_DIR, DT_REG, Directory, Inode
-from ..kernfs.namehash import name_hash
+from ..kernfs.namehash import name_key
 from ..tasks.usage import CpuTime, Faults, MemoryUse
 from .cgroup_file import CgroupFile
+from .child_order import ChildOrder
 from .css import Csses
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator, Mapping
 
     from ..effects.stalls import Stalls
     from ..tasks.tid import Tid
     from .cftype import CFType
-    from .css import Css
+    from .css import Controller, Css
     from .hierarchy import Hierarchy
 
 INT_MAX = 0x7FFFFFFF
 NOTIFY_INTERVAL = 12_000_000  # ns: CGROUP_FILE_NOTIFY_MIN_INTV, 10 ms rounded up to jiffies of 4 ms (HZ=250)
+_LARGE = 1000  # children of a cgroup whose order is kept for its next listing
+_NONE: Final[Any] = MappingProxyType({})  # shared by all that have no children, files or tasks
 
 
 class Cgroup(Directory):
-    """One cgroup. A value in the class is the default; an instance stores only what differs."""
+    """One cgroup. A value in the class is the default; an instance stores only what differs.
+
+    So a million of them fit. Its dictionaries are made when something is put into them. Nothing refers back to a cgroup
+    that was only made, so it is gone as soon as it is removed.
+    """
 
     owner: tuple[int, int] = (0, 0)  # uid and gid of its core files: of the task that made it
     dead: bool = False
@@ -57,19 +65,21 @@ class Cgroup(Directory):
     reclaimed: int = 0  # pages of simulated processes that reclaim took, here and below
     stalls: Mapping[str, Stalls] = MappingProxyType({})  # by resource: cpu, memory, io
     freeze: bool = False  # written here: to cgroup.freeze, or to v1's freezer.state
-    tasks: dict[Tid, Tid]  # tid -> tgid, in order of arrival; the root has all others
-    zombies: dict[Tid, Tid]
+    tasks: dict[Tid, Tid] = _NONE  # tid -> tgid, in order of arrival; the root has all others
+    zombies: dict[Tid, Tid] = _NONE
+    # the tree
+    children: dict[str, Cgroup] = _NONE
+    order: ChildOrder | None = None  # of many children, from the last listing
+    files: dict[str, CgroupFile] = _NONE  # those that were looked up
+    promised: Mapping[str, Controller] = _NONE  # for `csses`
+    made: dict[str, Css] = _NONE
+    css_counts: Counter[str] | None = None  # by controller, here and below, once somebody has asked
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
         super().__init__(ino, now)
         self.hierarchy = hierarchy
         self.parent = parent
         self.name = name
-        self.children: dict[str, Cgroup] = {}
-        self.csses = Csses(self)
-        self.tasks = {}
-        self.zombies = {}
-        self.files: dict[str, CgroupFile] = {}
 
     # -- the tree ---------------------------------------------------------------------------------
 
@@ -85,6 +95,21 @@ class Cgroup(Directory):
     @property
     def is_root(self) -> bool:
         return self.parent is None
+
+    def add_child(self, child: Cgroup) -> None:
+        if not self.children:
+            self.children = {}
+        self.children[child.name] = child
+        if self.order is not None:
+            self.order.changed(child.name)
+
+    def remove_child(self, name: str) -> None:
+        del self.children[name]
+        if not self.children:
+            del self.children
+            self.order = None
+        elif self.order is not None:
+            self.order.changed(name)
 
     @property
     def nlink(self) -> int:
@@ -121,10 +146,22 @@ class Cgroup(Directory):
 
     def effective_css(self, controller: str) -> Css | None:
         """The css in effect here: its own or the nearest ancestor's (cgroup_e_css)."""
-        for holder in self.lineage():
-            if controller in holder.csses:
+        holder: Cgroup | None = self
+        while holder is not None:
+            if controller in holder.made or controller in holder.promised:
                 return holder.csses[controller]
+            holder = holder.parent
         return None
+
+    @property
+    def csses(self) -> Csses:
+        """Its csses by controller."""
+        return Csses(self)
+
+    def subsystems(self) -> set[str]:
+        """The controllers with a css here, with or without files (cgroup_calc_subtree_ss_mask)."""
+        names = set(self.csses)
+        return names.union(*(self.hierarchy.controllers[name].depends_on for name in names))
 
     # -- the directory ----------------------------------------------------------------------------
 
@@ -144,6 +181,8 @@ class Cgroup(Directory):
             return None
         css = self.csses[entry.controller] if entry.controller is not None else None
         made = CgroupFile(self.ino + entry.number, self.hierarchy.now(), entry.row, self, css)
+        if not self.files:
+            self.files = {}
         self.files[name] = made
         return made
 
@@ -163,21 +202,33 @@ class Cgroup(Directory):
             return []
         first = self.ino
         files = self.hierarchy.listing(self)
-        if not self.children:
+        children = self.children
+        if not children:
             return [(name, first + number, DT_REG) for _, name, number in files]
         signed = not self.hierarchy.personality.at_least(6, 2)
-        children = [(name_hash(name, signed), name, 0) for name in self.children]
-        return [
-            (name, first + number, DT_REG) if number else (name, self.children[name].ino, DT_DIR)
-            for _, name, number in sorted([*files, *children])
-        ]
+        if len(children) < _LARGE:
+            keyed = [(name_key(name, signed), name, 0) for name in children]
+            return [
+                (name, first + number, DT_REG) if number else (name, children[name].ino, DT_DIR)
+                for _, name, number in sorted([*files, *keyed])
+            ]
+        if self.order is None:
+            self.order = ChildOrder(children, signed)
+        order = self.order
+        order.update(children)
+        found: list[tuple[str, int, int]] = []
+        start = 0
+        for key, name, number in files:
+            end = order.index(key, start)
+            found += order.entries(start, end)
+            found.append((name, first + number, DT_REG))
+            start = end
+        return found + order.entries(start)
 
     def drop_files(self, names: list[str]) -> None:
         """Remove these files. Open ones answer ENODEV from now on."""
-        for name in names:
-            gone = self.files.pop(name, None)
-            if gone is not None:
-                self._remove(gone)
+        for name in [name for name in names if name in self.files]:
+            self._remove(self.files.pop(name))
 
     def _remove(self, file: CgroupFile) -> None:
         """Mark a file as removed. This wakes no poller but that of a pressure trigger (psi_trigger_destroy)."""
@@ -240,6 +291,38 @@ class Cgroup(Directory):
         css = self.csses.get("memory")
         if css is not None:
             css.memory_changed(spike)
+
+    def add_task(self, tid: Tid, tgid: Tid) -> None:
+        """Take a live task in."""
+        if not self.tasks:
+            self.tasks = {}
+        self.tasks[tid] = tgid
+        if len(self.tasks) == 1:
+            self.update_populated(True)
+
+    def remove_task(self, tid: Tid) -> Tid | None:
+        """Let a live task go. Returns its process, None for a task that is not here."""
+        tgid = self.tasks.get(tid)
+        if tgid is not None:
+            del self.tasks[tid]
+            if not self.tasks:
+                del self.tasks
+                self.update_populated(False)
+        return tgid
+
+    def add_zombie(self, tid: Tid, tgid: Tid) -> None:
+        if not self.zombies:
+            self.zombies = {}
+        self.zombies[tid] = tgid
+
+    def remove_zombie(self, tid: Tid) -> bool:
+        """True if it was here."""
+        if tid not in self.zombies:
+            return False
+        del self.zombies[tid]
+        if not self.zombies:
+            del self.zombies
+        return True
 
     # -- population -------------------------------------------------------------------------------
 

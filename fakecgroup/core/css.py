@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from .cftype import CFType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator
 
     from ..credentials.caller import Caller
     from ..machine.machine import Machine
@@ -93,43 +93,59 @@ class Css:
         """Account for `count` tasks in the part of the tree that this new css takes over from its parent."""
 
 
-class Csses(dict[str, Css]):
+class Csses:
     """The csses of one cgroup by controller.
 
-    A css with nothing to do when its cgroup is made is made on first access. Until then its controller stands in its
-    place; `owner` will own it. Most csses of most cgroups are never accessed.
+    A css with nothing to do when its cgroup is made is made on first access. Until then it is only promised. Most csses
+    of most cgroups are never accessed, and all cgroups with the same promises share them. The cgroup keeps both, not
+    this view of them, so that it is in no reference cycle.
     """
 
-    __slots__ = ("_cgroup", "owner")
+    __slots__ = ("_cgroup",)
 
     def __init__(self, cgroup: Cgroup) -> None:
         self._cgroup = cgroup
-        self.owner = cgroup.owner
 
-    def promise(self, controllers: Mapping[str, Controller], owner: tuple[int, int]) -> None:
-        """Note that these controllers are on. Their csses are made on first access; `owner` owns the files."""
-        self.owner = owner
-        self.update(cast("Mapping[str, Css]", controllers))
+    def __contains__(self, name: str) -> bool:
+        return name in self._cgroup.made or name in self._cgroup.promised
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order of the hierarchy's controllers."""
+        made, promised = self._cgroup.made, self._cgroup.promised
+        return (name for name in self._cgroup.hierarchy.controllers if name in made or name in promised)
 
     def __getitem__(self, name: str) -> Css:
-        found: object = dict.__getitem__(self, name)
-        if isinstance(found, Css):
+        cgroup = self._cgroup
+        found = cgroup.made.get(name)
+        if found is not None:
             return found
-        assert isinstance(found, Controller)
-        parent = self._cgroup.parent
-        css = self[name] = found.css(self._cgroup, parent.csses.get(name) if parent is not None else None)
-        if self.owner != (0, 0):
-            css.owner = self.owner
+        parent = cgroup.parent
+        css = cgroup.promised[name].css(cgroup, None if parent is None else parent.csses.get(name))
+        if cgroup.owner != (0, 0):
+            css.owner = cgroup.owner
+        self[name] = css
         return css
 
-    def get(self, name: str, default: Css | None = None) -> Css | None:  # type: ignore[override]
+    def get(self, name: str) -> Css | None:
         if name not in self:
-            return default
+            return None
         return self[name]
+
+    def __setitem__(self, name: str, css: Css) -> None:
+        if not self._cgroup.made:
+            self._cgroup.made = {}
+        self._cgroup.made[name] = css
+
+    def __delitem__(self, name: str) -> None:
+        cgroup = self._cgroup
+        cgroup.promised = cgroup.hierarchy.promise(cgroup.promised.keys() - {name})
+        if name in cgroup.made:
+            del cgroup.made[name]
 
     def made(self) -> list[Css]:
         """The csses that exist."""
-        return [css for css in self.values() if isinstance(css, Css)]
+        made = self._cgroup.made
+        return [made[name] for name in self if name in made] if made else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)

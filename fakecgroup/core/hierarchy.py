@@ -11,13 +11,16 @@ its files, each of them has its cgroup, and `Hierarchy` and `Membership` are two
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..credentials.caller import ROOT
 from ..kernfs.inode import Inode
-from ..kernfs.namehash import name_hash
+from ..kernfs.namehash import name_key
 from ..refuse import refuse
 from .cftype import CFType, Where
 from .cgroup import Cgroup
@@ -51,7 +54,7 @@ class TableEntry(NamedTuple):
 class Listed(NamedTuple):
     """A file in a directory's listing: its sort key, its name and its number in the table."""
 
-    hash: tuple[int, bytes]
+    key: bytes
     name: str
     number: int
 
@@ -111,7 +114,9 @@ class Hierarchy:
         self.counts_huge_pages = "hugetlb" in self.controllers and bool(self.machine.huge_pages)
         self.root_table = self._table(core, Where.ROOT)
         self.child_table = self._table(core, Where.CHILD)
-        self._inheritance: dict[frozenset[str], tuple[dict[str, Controller], list[Controller]]] = {}
+        self._inheritance: dict[frozenset[str], tuple[Mapping[str, Controller], list[Controller]]] = {}
+        self._promises: dict[frozenset[str], Mapping[str, Controller]] = {}
+        self._counts = False  # a cgroup has counts of csses
         self._listings: dict[object, list[Listed]] = {}
         self._where = {}
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
@@ -172,7 +177,7 @@ class Hierarchy:
         if known is None:
             signed = not self.personality.at_least(6, 2)
             known = self._listings[key] = sorted(
-                Listed(name_hash(name, signed), name, entry.number)
+                Listed(name_key(name, signed), name, entry.number)
                 for name, entry in self.table(cgroup).items()
                 if cgroup.shows(entry.row, entry.controller)
             )
@@ -182,7 +187,10 @@ class Hierarchy:
 
     def _add_css(self, cgroup: Cgroup, controller: Controller, owner: tuple[int, int]) -> None:
         name, parent = controller.name, cgroup.parent
-        css = cgroup.csses[name] = controller.css(cgroup, parent.csses.get(name) if parent is not None else None)
+        css = controller.css(cgroup, parent.csses.get(name) if parent is not None else None)
+        self._count(cgroup, -1)
+        cgroup.csses[name] = css
+        self._count(cgroup, 1)
         if owner != (0, 0):
             css.owner = owner
         try:
@@ -191,12 +199,20 @@ class Hierarchy:
             self.disable(cgroup, controller)
             raise
 
-    def _inherited(self, enabled: frozenset[str]) -> tuple[dict[str, Controller], list[Controller]]:
+    def promise(self, names: AbstractSet[str]) -> Mapping[str, Controller]:
+        """The promise of csses of these controllers. Cgroups with the same promise share it."""
+        key = frozenset(names)
+        known = self._promises.get(key)
+        if known is None:
+            known = self._promises[key] = {name: self.controllers[name] for name in names}
+        return known
+
+    def _inherited(self, enabled: frozenset[str]) -> tuple[Mapping[str, Controller], list[Controller]]:
         """Controllers of a new child if its parent has these enabled: with a css on first access, and at once."""
         known = self._inheritance.get(enabled)
         if known is None:
             given = [c for c in self.controllers.values() if not self.dfl or c.name in enabled]
-            promised = {controller.name: controller for controller in given if not controller.at_once}
+            promised = self.promise({controller.name for controller in given if not controller.at_once})
             known = self._inheritance[enabled] = (promised, [c for c in given if c.at_once])
         return known
 
@@ -211,8 +227,26 @@ class Hierarchy:
     def disable(self, cgroup: Cgroup, controller: Controller) -> None:
         """Take the css and its files away from `cgroup`."""
         cgroup.csses[controller.name].offline()
+        self._count(cgroup, -1)
         del cgroup.csses[controller.name]
+        self._count(cgroup, 1)
         cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
+
+    def count_csses(self, cgroup: Cgroup) -> Mapping[str, int]:
+        """The csses here and below, by controller. From the first call on they are counted as they come and go."""
+        if cgroup.css_counts is None:
+            self._counts = True
+            cgroup.css_counts = Counter(chain.from_iterable(c.subsystems() for c in (cgroup, *cgroup.descendants())))
+        return cgroup.css_counts
+
+    def _count(self, cgroup: Cgroup, change: int) -> None:
+        """Count the csses that a cgroup has once more (1), or no longer (-1)."""
+        if not self._counts:
+            return
+        for above in cgroup.lineage():
+            if above.css_counts is not None:
+                for name in cgroup.subsystems():
+                    above.css_counts[name] += change
 
     def tell_of_tasks(self, name: str, children: Iterable[Cgroup], *, enabled: bool) -> None:
         """Tell a controller of the tasks here and below, whose css changes: it has been enabled for these children of
@@ -260,11 +294,13 @@ class Hierarchy:
             cgroup.notify_on_release = True
         if parent.clone_children:
             cgroup.clone_children = True
-        parent.children[name] = cgroup
+        parent.add_child(cgroup)
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
         promised, at_once = self._inherited(parent.subtree_control)
-        cgroup.csses.promise(promised, (uid, gid))
+        if promised:
+            cgroup.promised = promised
+        self._count(cgroup, 1)
         try:
             for controller in at_once:
                 self._add_css(cgroup, controller, (uid, gid))
@@ -288,11 +324,12 @@ class Hierarchy:
         if cgroup.parent is None or cgroup.populated or cgroup.children:
             raise refuse(EBUSY)
         parent = cgroup.parent
+        self._count(cgroup, -1)
         cgroup.dead = True
         cgroup.drop_files(list(cgroup.files))
         for css in cgroup.csses.made():
             css.offline()
-        del parent.children[cgroup.name]
+        parent.remove_child(cgroup.name)
         if cgroup.threaded:
             parent.nr_threaded_children -= 1
         for ancestor in parent.lineage():
@@ -327,9 +364,9 @@ class Hierarchy:
             raise refuse(EIO)
         if parent.name_taken(name):
             raise refuse(EEXIST)
-        del parent.children[inode.name]
+        parent.remove_child(inode.name)
         inode.name = name
-        parent.children[name] = inode
+        parent.add_child(inode)
 
     # -- tasks ------------------------------------------------------------------------------------
 
@@ -395,7 +432,7 @@ class Hierarchy:
         self._recharge(source, cgroup)
         self._where.pop(tid, None)
         self._enter(tid, tgid, cgroup)  # before it leaves the source (css_set_move_task)
-        self._leave(tid, source)
+        source.remove_task(tid)
 
     def can_attach(self, tids: Collection[int], cgroup: Cgroup, writer: Caller | None = None) -> None:
         """Check that these tasks may move to `cgroup` (cgroup_migrate_execute). Raises the refusal.
@@ -450,7 +487,7 @@ class Hierarchy:
         self._charge(cgroup, 1)
         if task.zombie:
             self._where[task.tid] = cgroup
-            cgroup.zombies[task.tid] = task.tgid
+            cgroup.add_zombie(task.tid, task.tgid)
             self.membership.entered(task.tid, task.tgid)
             self.membership.css_sets.exited(task.tid)
             self._adopt_threads(task.tgid, self.processes.threads(task.tgid), cgroup)
@@ -463,14 +500,8 @@ class Hierarchy:
                 self._where[tid] = cgroup
         else:
             self._where[tid] = cgroup
-            cgroup.tasks[tid] = tgid
-            if len(cgroup.tasks) == 1:
-                cgroup.update_populated(True)
+            cgroup.add_task(tid, tgid)
         self.membership.entered(tid, tgid)
-
-    def _leave(self, tid: int, cgroup: Cgroup) -> None:
-        if cgroup.tasks.pop(tid, None) is not None and not cgroup.tasks:
-            cgroup.update_populated(False)
 
     def _recharge(self, source: Cgroup, target: Cgroup) -> None:
         """Charge a task that moves to its new csses. A css that accounts for both cgroups is left out
@@ -507,11 +538,9 @@ class Hierarchy:
             if cgroup.parent is None:
                 del self._where[tid]
             return
-        tgid = cgroup.tasks.pop(tid)
-        if not cgroup.tasks:
-            cgroup.update_populated(False)
+        tgid = cgroup.remove_task(tid)
         if tid == tgid:
-            cgroup.zombies[tid] = tgid
+            cgroup.add_zombie(tid, tgid)
         else:
             self._where.pop(tid)
             self._charge(cgroup, -1)
@@ -522,7 +551,7 @@ class Hierarchy:
         if self.membership.on_task is not None:
             self.membership.on_task("reap", tid, tid, ())
         cgroup = self._where.pop(tid, None)
-        if cgroup is not None and cgroup.zombies.pop(tid, None) is not None:
+        if cgroup is not None and cgroup.remove_zombie(tid):
             self._charge(cgroup, -1)
 
     def prune(self, *cgroups: Cgroup) -> None:

@@ -11,6 +11,7 @@ from . import (
     applying,
     clusters,
     enforcing,
+    growing,
     idling,
     limiting,
     memory,
@@ -204,6 +205,21 @@ this machine.""",
         takes=counts,
         metavar="N,...",
         rounds=3,
+    ),
+    Measurement(
+        "cgroups",
+        "so many cgroups in one tree instead",
+        """\
+--cgroups N,... measures so many cgroups in one tree of depth 4: the daemon's memory (PSS), what it keeps of that when
+all are removed, and the CPU time of client and daemon for mkdir, rmdir, stat, a read, and a read of the root's
+cgroup.stat. A ratio is that time divided by the time in a tree of 1,000 cgroups in the same round. Then the listing of
+one directory with up to 100,000 cgroups: per entry, beside the machine's own with 2,000.""",
+        lambda options, rounds, directory: growing.measure(options.cgroups, rounds, directory),
+        growing.table,
+        takes=counts,
+        metavar="N,...",
+        rounds=11,
+        pinned=True,
     ),
     Measurement(
         "simulate",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.cgroup import Cgroup
-from ...core.css import Css
 from ...core.hierarchy import INO_STRIDE, Hierarchy
 from ...kernel import Kernel
 from ...kernfs.inode import Symlink, TopDirectory
@@ -137,14 +136,13 @@ def _in_order(root: Cgroup) -> Iterator[Cgroup]:
 
 def _entry(codec: Codec, number: int, cgroup: Cgroup) -> list[Any]:
     """A cgroup: hierarchy, parent, name, inode number, owner of csses, csses (1: it is made), files."""
-    made = {id(css) for css in cgroup.csses.made()}
     return [
         number,
         -1 if cgroup.parent is None else codec.number_of(cgroup.parent),
         cgroup.name,
         cgroup.ino,
-        list(cgroup.csses.owner),
-        [[name, int(id(css) in made)] for name, css in dict.items(cgroup.csses)],
+        list(cgroup.owner),
+        [[name, int(name in cgroup.made)] for name in cgroup.csses],
         list(cgroup.files),
     ]
 
@@ -231,21 +229,19 @@ def _make(kernel: Kernel, codec: Codec, entry: Any) -> None:
         if parent.hierarchy is not hierarchy or parent.children.get(name) or above < 0:
             raise StateError("a cgroup is there twice, or in another hierarchy")
         cgroup = Cgroup(_ino(ino), 0, hierarchy, parent, _name(name, hierarchy))
-        parent.children[name] = cgroup
-        cgroup.csses.promise({}, (_id(owner[0]), _id(owner[1])))
+        parent.add_child(cgroup)
+        cgroup.owner = _id(owner[0]), _id(owner[1])
     codec.give(cgroup)
-    fresh = dict(dict.items(cgroup.csses))
-    cgroup.csses.clear()
-    for controller_name, made in csses:
-        controller = hierarchy.controllers[controller_name]
-        if not made:
-            cgroup.csses.promise({controller_name: controller}, cgroup.csses.owner)
-            continue
-        css = fresh.get(controller_name)
-        if not isinstance(css, Css):
-            css = controller.css(cgroup, None if above == -1 else cgroup.parent.csses.get(controller_name))
-        cgroup.csses[controller_name] = css
-        codec.give(css)
+    fresh, cgroup.made = cgroup.made, {}
+    cgroup.promised = hierarchy.promise({controller for controller, made in csses if not made})
+    for controller, made in csses:
+        if made:
+            css = fresh.get(controller)
+            if css is None:
+                above_it = None if cgroup.parent is None else cgroup.parent.csses.get(controller)
+                css = hierarchy.controllers[controller].css(cgroup, above_it)
+            cgroup.csses[controller] = css
+            codec.give(css)
     for file_name in files:
         file = cgroup.file(file_name)
         if file is None:

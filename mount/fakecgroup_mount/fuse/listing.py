@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import sys
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, chain
 
 from fakecgroup_mount.fuse import wire
 
 DT_DIR = 4
 _WORD = 8  # bytes; records begin on a word, with the inode number
+_LARGE = 1000  # entries of a directory that shares no records with others
+_PAD = tuple(bytes(-(wire.DIRENT.size + length) % _WORD) for length in range(256))  # by the length of the name
+_SIZE = tuple(wire.DIRENT.size + length + len(pad) for length, pad in enumerate(_PAD))
 
 
 class Listing:
@@ -23,7 +28,10 @@ class Listing:
 
     def __init__(self, entries: Sequence[tuple[str, int, int]]) -> None:
         names, inos, kinds = zip(*entries, strict=True)
-        records, self._bounds = _records(names, kinds)
+        if len(names) >= _LARGE:
+            self._records, self._bounds = _packed(names, inos, kinds)
+            return
+        records, self._bounds = _shared(names, kinds)
         self._records = bytearray(records)
         with memoryview(self._records).cast("Q") as words:
             for start, ino in zip(self._bounds, inos, strict=False):
@@ -39,16 +47,16 @@ class Listing:
 
 
 @lru_cache(maxsize=64)
-def _records(names: tuple[str, ...], kinds: tuple[int, ...]) -> tuple[bytes, list[int]]:
-    """Records with inode number 0, their start offsets, and the end of the last one.
+def _shared(names: tuple[str, ...], kinds: tuple[int, ...]) -> tuple[bytes | bytearray, array[int]]:
+    """Records with inode number 0. Most listed cgroups have the same files, and so share them."""
+    return _packed(names, (0,) * len(names), kinds)
 
-    Most listed cgroups have the same files, and so share the records.
-    """
-    records, bounds = bytearray(), [0]
-    for name, kind in zip(names, kinds, strict=True):
-        raw = os.fsencode(name)
-        raw_end = len(records) + wire.DIRENT.size + len(raw)
-        end = raw_end + -raw_end % _WORD
-        records += wire.DIRENT.pack(0, end, len(raw), kind) + raw + bytes(end - raw_end)
-        bounds.append(end)
-    return bytes(records), bounds
+
+def _packed(names: Sequence[str], inos: Sequence[int], kinds: Sequence[int]) -> tuple[bytes | bytearray, array[int]]:
+    """Records, their start offsets, and the end of the last one."""
+    raws = "\0".join(names).encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()).split(b"\0")
+    lengths = list(map(len, raws))
+    bounds = array("Q", accumulate(map(_SIZE.__getitem__, lengths), initial=0))
+    heads = map(wire.DIRENT.pack, inos, bounds[1:], lengths, kinds)
+    pads = map(_PAD.__getitem__, lengths)
+    return b"".join(chain.from_iterable(zip(heads, raws, pads, strict=True))), bounds

@@ -5,10 +5,15 @@ A reply that names an inode gives the module a reference to its node. FORGET and
 
 from __future__ import annotations
 
+import sys
 from itertools import count
+from typing import Any
 
 from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.fuse import wire
+
+_SELDOM = 1000  # nodes that are forgotten between two looks at the size of the tables
+_SPARSE = 500  # bytes for each node from which a table is made anew; a full one has 40 to 100
 
 
 class Node:
@@ -41,6 +46,7 @@ class Nodes:
         self.by_inode = {root: first}
         self._extra: dict[Inode, list[Node]] = {}
         self._ids = count(wire.ROOT_ID + 1)
+        self._forgotten = 0
 
     def add(self, inode: Inode) -> Node:
         """The first node of an inode."""
@@ -80,6 +86,10 @@ class Nodes:
         if node.lookups <= 0:
             del self.by_id[node_id]
             self._remove(node)
+            self._forgotten += 1
+            if not self._forgotten % _SELDOM:
+                _give_back(self.by_id)
+                _give_back(self.by_inode)
 
     def _remove(self, node: Node) -> None:
         inode = node.inode
@@ -93,3 +103,11 @@ class Nodes:
             del self.by_inode[inode]
         if extra is not None and not extra:
             del self._extra[inode]
+
+
+def _give_back(table: dict[Any, Node]) -> None:
+    """Make a table small again that had far more nodes: a dictionary never shrinks."""
+    if sys.getsizeof(table) > _SPARSE * (len(table) + _SELDOM):
+        kept = list(table.items())
+        table.clear()
+        table.update(kept)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from fakecgroup import ROOT, Kernel
@@ -55,3 +57,14 @@ def test_a_further_node_takes_the_place_of_a_forgotten_one(nodes: Nodes, file: I
 def test_the_nodes_of_a_file_take_turns(nodes: Nodes, file: Inode) -> None:
     first, second, third = nodes.add(file), nodes.add_extra(file), nodes.add_extra(file)
     assert [nodes.next_of(file) for _ in range(4)] == [second, third, first, second]
+
+
+def test_the_tables_are_small_again_when_most_nodes_are_forgotten(nodes: Nodes, kernel: Kernel) -> None:
+    tables = (nodes.by_id, nodes.by_inode)
+    added = [nodes.add(Inode(number, 0)) for number in range(50_000)]
+    full = [sys.getsizeof(table) for table in tables]
+    for node in added[100:]:
+        nodes.forget(node.id, 1)
+    assert [sys.getsizeof(table) < size / 4 for table, size in zip(tables, full, strict=True)] == [True, True]
+    assert (nodes.by_id, nodes.by_inode) == tables
+    assert set(nodes.by_inode) == {kernel.vfs.root, *(node.inode for node in added[:100])}
