@@ -10,19 +10,23 @@ A call that the kernel refuses raises ``OSError`` with the kernel's errno. The p
 `Kernel` that cannot be made raises ValueError.
 """
 
+from typing import TYPE_CHECKING
+
 from .credentials.caller import ROOT, Caller, EventFd
 from .credentials.capability import Capability, Privileges
 from .kernel import Kernel
-from .kernel_fs import KernelFs
 from .machine.personality import personalities
-from .simulation.kill import Kill
-from .simulation.workload import Workload
 from .tasks.huge_pages import FilePage, HugePages
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
 from .tasks.processes import End, Processes, TaskInfo
 from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 from .vfs.openfile import OpenFile
+
+if TYPE_CHECKING:
+    from .kernel_fs import KernelFs
+    from .simulation.kill import Kill
+    from .simulation.workload import Workload
 
 __all__ = [
     "ROOT",
@@ -49,3 +53,18 @@ __all__ = [
     "Workload",
     "personalities",
 ]
+
+_LATE = {
+    "KernelFs": "kernel_fs",
+    "Kill": "simulation.kill",
+    "Workload": "simulation.workload",
+}  # few programs need them
+
+
+def __getattr__(name: str) -> object:
+    """What is imported when somebody asks for it."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_LATE[name]}", __name__), name)

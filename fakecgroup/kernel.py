@@ -22,7 +22,7 @@ from errno import (
     EOPNOTSUPP,
     ESRCH,
 )
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
@@ -47,9 +47,6 @@ from .outside.proc_files import places
 from .outside.simulated_tasks import SimulatedTask, parse_oom_score_adj
 from .refuse import refuse
 from .simulation.clock import VirtualClock, to_ns
-from .simulation.kill import Kill
-from .simulation.workload import Workload
-from .simulation.world import World
 from .tasks.affinity import AffinityTable
 from .tasks.joined_processes import JoinedProcesses
 from .tasks.process_table import ProcessTable
@@ -57,6 +54,11 @@ from .tasks.processes import Processes
 from .tasks.usage import NO_TIME, CpuTime
 from .vfs.openfile import OpenFile
 from .vfs.vfs import RENAME_NOREPLACE, Vfs
+
+if TYPE_CHECKING:
+    from .simulation.kill import Kill
+    from .simulation.workload import Workload
+    from .simulation.world import World
 
 PATH_MAX = 4096
 _DOTS = ("", ".", "..")
@@ -760,6 +762,8 @@ class Kernel:
 
     def _simulation(self) -> World:
         if self.world is None:
+            from .simulation.world import World  # takes a while to load
+
             self.world = World(self, self._table(), self.clock, self._seed)
         return self.world
 

@@ -5,11 +5,7 @@ A learnt kernel's file comes from strangers. It is data: it is read within bound
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +84,8 @@ def parse(data: bytes, called: str) -> LearntKernel:
         return LearntError(f"{called} is no learnt kernel: {why}")
 
     text = _unpacked(data, wrong)
+    import json
+
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -103,6 +101,10 @@ def parse(data: bytes, called: str) -> LearntKernel:
 
 
 def _unpacked(data: bytes, wrong: Callable[[str], LearntError]) -> bytes:
+    import gzip
+    import io
+    import zlib
+
     if not data:
         raise wrong("it is empty")
     try:

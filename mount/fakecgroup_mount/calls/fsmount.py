@@ -6,7 +6,6 @@ that is made of it is a real one of the tree.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from errno import EPERM
@@ -143,6 +142,8 @@ class FsmountCalls:
 
 def _write(context: FsContext, path: str) -> None:
     """Writes a context to the memory file at a path of the daemon's, as JSON. Raises OSError."""
+    import json  # takes a while to load
+
     fd = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
     try:
         os.write(fd, json.dumps(context).encode())
@@ -152,6 +153,8 @@ def _write(context: FsContext, path: str) -> None:
 
 def _read(path: str) -> FsContext | None:
     """The context at a path of the daemon's. None for any other file: then the kernel itself answers."""
+    import json
+
     try:
         if not os.readlink(path).startswith(f"/memfd:{_STAND_IN}"):
             return None

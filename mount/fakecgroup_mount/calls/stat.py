@@ -6,7 +6,7 @@ What they say is taken from a process of ours, but for owner and inode number.
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 from struct import Struct
 
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
@@ -67,7 +67,7 @@ class StatCalls:
         name, pid, number = found
         like = b"/proc/self/" + name
         owner = 0 if namespace_of(call.tid) == self._sandbox else _NOBODY
-        size, ino_at, uid_at = (_STATX, _STATX_INO, _STATX_UID) if extended else _STAT[platform.machine()]
+        size, ino_at, uid_at = (_STATX, _STATX_INO, _STATX_UID) if extended else _STAT[os.uname().machine]
         buffer = ctypes.create_string_buffer(size)
         if extended:
             syscalls.syscall("statx", syscalls.AT_FDCWD, like, 0, call.arguments[3] & 0xFFFFFFFF, buffer)

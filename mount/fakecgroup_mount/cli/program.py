@@ -8,34 +8,40 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from errno import EDQUOT, EFBIG, EIO, ENOSPC, ENOTCONN
-from typing import NoReturn, TextIO
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from typing import Any, NoReturn, TextIO
 
-from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fault_options import add_fault_options, read_faults
-from fakecgroup_mount.fuse.additions import Additions
-from fakecgroup_mount.fuse.daemons import daemon_of
-from fakecgroup_mount.fuse.fuse_mount import umount_fuse
-from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
-from fakecgroup_mount.fuse.umount import umount
-from fakecgroup_mount.hints import quoted, shown
-from fakecgroup_mount.host import daemon, procfs, shortage
-from fakecgroup_mount.host.child_call import call_in_child
-from fakecgroup_mount.host.logs import log_to_stderr
-from fakecgroup_mount.host.mountinfo import mount_at, real_path
-from fakecgroup_mount.record.options import add_trace_options, open_trace
-from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
-from fakecgroup_mount.workload_options import add_workload_options, read_workload
+from fakecgroup_mount.host import procfs
 
 _FULL = (ENOSPC, EDQUOT, EFBIG, EIO)  # what write(2) says of a file that takes no more
-_PATIENCE = 30.0  # seconds for the answer of a file system
+
+
+class Formatter(argparse.HelpFormatter):
+    """As argparse's, which imports shutil for the width; that takes longer than all the rest of `--help`."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """As shutil.get_terminal_size does it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
 
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser whose complaint is one line. `fill`, if set, adds its options once it is the one to parse."""
 
     fill: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=Formatter, **options)
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         if self.fill is not None:
@@ -64,6 +70,8 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
         return 1
     except (MountError, OSError, RuntimeError, MemoryError) as error:
+        from fakecgroup_mount.host import shortage
+
         why = error if isinstance(error, MountError) else _unwritten(error) or shortage.explained(error)
         if why is None:
             raise
@@ -124,35 +132,13 @@ def parser() -> argparse.ArgumentParser:
         "user's alone, who plays root in it. SIGTERM to the daemon unmounts. The daemon writes nothing but its own "
         "failures, to $XDG_STATE_HOME/fakecgroup/daemon.log (~/.local/state/fakecgroup/daemon.log).",
     )
-    mounting.add_argument("dir", metavar="DIR")
-    add_tree_options(mounting)
-    add_workload_options(mounting)
-    add_enforce_option(mounting)
-    add_fault_options(mounting)
-    add_trace_options(mounting)
-    group = mounting.add_argument_group("the mount")
-    group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
-    group.add_argument(
-        "--transport", choices=TRANSPORTS, default="native", help="native (default), or the fusepy library on libfuse 2"
-    )
-    group.add_argument(
-        "--allow-other",
-        action="store_true",
-        help="let other users in too; takes user_allow_other in /etc/fuse.conf, for root it is always so",
-    )
-    mounting.set_defaults(run=_mount)
+    mounting.fill = _fill_mount
     unmounting = commands.add_parser(
         "umount",
         help="take the tree at DIR away",
         description="Unmounts the tree at DIR and waits for its daemon to end.",
     )
-    unmounting.add_argument("dir", metavar="DIR")
-    unmounting.add_argument(
-        "--force",
-        action="store_true",
-        help="end the daemon too, whoever uses the tree, here or in another mount namespace, and even if it is stopped",
-    )
-    unmounting.set_defaults(run=_umount)
+    unmounting.fill = _fill_umount
     listing = commands.add_parser(
         "list",
         help="show the trees that are mounted here",
@@ -263,6 +249,20 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _fill_mount(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import mount
+
+    mount.add_options(parser)
+    parser.set_defaults(run=mount.run)
+
+
+def _fill_umount(parser: argparse.ArgumentParser) -> None:
+    from fakecgroup_mount.cli import umount
+
+    umount.add_options(parser)
+    parser.set_defaults(run=umount.run)
+
+
 def _fill_run(parser: argparse.ArgumentParser) -> None:
     from fakecgroup_mount.run import command
 
@@ -338,100 +338,3 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
 
     learn.add_options(parser)
     parser.set_defaults(run=learn.run)
-
-
-def _mount(options: argparse.Namespace) -> int:
-    try:
-        _vet_transport(options)
-        vet_snapshot(options)
-        workload = read_workload(options)
-        kernel = make_kernel(options)
-        faults = read_faults(options, kernel if options.faults is None else make_kernel(options))
-    except ValueError as error:
-        print(f"fakecgroup mount: {error}", file=sys.stderr)
-        return 2
-    tell_differences(options, kernel)
-    path = real_path(options.dir)
-    shortage.require_descriptors()
-    _make_way(path)
-    additions = Additions(workload, options.enforce, faults, open_trace(options))
-    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
-    message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
-
-    def run(ready: Callable[[], None]) -> None:
-        serve(
-            path,
-            options.transport,
-            lambda processes: make_kernel(options, processes),
-            allow_other=options.allow_other,
-            ready=ready,
-            additions=additions,
-        )
-
-    if options.foreground:
-        log_to_stderr()
-        run(lambda: print(message, flush=True))
-        return 0
-    daemon.start(run, keep=additions.descriptors)
-    try:
-        answered = call_in_child(lambda: bytes(os.path.isdir(path)), _PATIENCE)
-    except OSError as error:
-        answered, why = None, error.strerror
-    else:
-        why = "nothing came in time"
-    if answered is None:
-        raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(str(daemon.log_path()))}")
-    print(message)
-    return 0
-
-
-def _vet_transport(options: argparse.Namespace) -> None:
-    """Raises ValueError for what fusepy has not."""
-    if options.transport != "fusepy":
-        return
-    for name, given, what in (
-        ("workload", options.workload is not None, "simulated processes take"),
-        ("enforce", bool(options.enforce), "limits on real processes take"),
-        ("from", options.snapshot is not None, "simulated processes take"),
-        ("faults", options.faults is not None, "rules take"),
-        ("trace", options.trace is not None, "calls are recorded with"),
-    ):
-        if given:
-            raise ValueError(f"--{name}: {what} --transport native")
-
-
-def _make_way(path: str) -> None:
-    """Checks that a tree can be mounted at `path`, and takes away a dead mount of ours. Raises MountError."""
-    while (found := mount_at(path)) is not None and found.ours:
-        if daemon_of(found) is not None or not _is_dead(path):
-            raise MountError(
-                f"{shown(path)} is a fakecgroup tree already: unmount it with: fakecgroup umount {quoted(path)}"
-            )
-        umount_fuse(path, lazy=True)
-    try:
-        said = call_in_child(lambda: b"/".join(os.listdir(os.fsencode(path))), _PATIENCE)
-    except OSError as error:
-        hint = "; make it first (mkdir -p)" if isinstance(error, FileNotFoundError) else ""
-        raise MountError(f"{shown(path)}: {error.strerror}{hint}") from None
-    if said is None:
-        raise MountError(f"{shown(path)}: the file system there does not answer")
-    if found is not None:
-        raise MountError(
-            f"{shown(path)} is a mount point already ({found.fstype}): unmount that first, or take another directory"
-        )
-    if said:
-        raise MountError(f"{shown(path)} is not empty, and a tree there would hide its files: take an empty directory")
-
-
-def _is_dead(path: str) -> bool:
-    """Whether the mount there has no daemon any more."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        return error.errno == ENOTCONN
-    return False
-
-
-def _umount(options: argparse.Namespace) -> int:
-    umount(real_path(options.dir), force=options.force)
-    return 0

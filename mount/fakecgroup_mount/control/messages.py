@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from struct import Struct
@@ -18,6 +17,8 @@ class MessageError(Exception):
 
 def send(connection: socket.socket, message: dict[str, object], file: int = -1) -> None:
     """Sends a message, and with it a descriptor unless it is -1. Raises OSError, MessageError for one too long."""
+    import json  # takes a while to load
+
     data = json.dumps(message).encode()
     if len(data) > MOST:
         raise MessageError(f"a message of {len(data):,} bytes is too long: {MOST:,} are the most")
@@ -48,6 +49,8 @@ def _read(connection: socket.socket, begin: bytes) -> dict[str, object]:
     (length,) = _LENGTH.unpack(begin + _exactly(connection, _LENGTH.size - len(begin)))
     if length > MOST:
         raise MessageError(f"a message of {length:,} bytes is too long: {MOST:,} are the most")
+    import json
+
     try:
         message = json.loads(_exactly(connection, length))
     except (ValueError, RecursionError):

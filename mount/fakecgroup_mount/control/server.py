@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from fakecgroup_mount.control import messages
-from fakecgroup_mount.control.commands import BEFORE, COMMANDS, Command
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
+
+if TYPE_CHECKING:
+    from fakecgroup_mount.control.commands import Command
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +32,7 @@ _CREDENTIALS = Struct("=iII")  # struct ucred: pid, uid, gid, as our user namesp
 class ControlServer:
     """The socket at `path`. Only this process's own uid is answered. `close` removes the socket."""
 
-    def __init__(self, path: Path, tree: ControlledTree, commands: Mapping[str, Command] = COMMANDS) -> None:
+    def __init__(self, path: Path, tree: ControlledTree, commands: Mapping[str, Command] | None = None) -> None:
         self.path = path
         self._tree = tree
         self._commands = commands
@@ -93,9 +96,12 @@ class ControlServer:
         name, arguments = asked.get("command"), asked.get("arguments")
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
             raise CommandError("a command's arguments are texts", 2)
-        command = self._commands.get(name) if isinstance(name, str) else None
+        from fakecgroup_mount.control.commands import BEFORE, COMMANDS  # takes a while to load
+
+        commands = COMMANDS if self._commands is None else self._commands
+        command = commands.get(name) if isinstance(name, str) else None
         if command is None:
-            raise CommandError(f"this daemon knows no command {name!r}; it knows {', '.join(self._commands)}", 2)
+            raise CommandError(f"this daemon knows no command {name!r}; it knows {', '.join(commands)}", 2)
         try:
             if (before := BEFORE.get(str(name))) is not None:
                 before(self._tree)

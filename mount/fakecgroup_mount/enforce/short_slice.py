@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import platform
 from struct import pack
 
 from fakecgroup_mount.seccomp.syscalls import libc
 
-_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}.get(platform.machine())
+_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}.get(os.uname().machine)
 _SLICE = 100_000  # ns, the shortest
 
 

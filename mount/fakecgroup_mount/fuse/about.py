@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fakecgroup import Kernel
+if TYPE_CHECKING:
+    from fakecgroup import Kernel
 
 DAEMON_XATTR = "user.fakecgroup.daemon"
 """The pid of the daemon."""
@@ -26,6 +26,8 @@ class TreeFacts(NamedTuple):
     @classmethod
     def parse(cls, value: bytes) -> TreeFacts:
         """The facts in the value of TREE_XATTR."""
+        import json  # takes a while to load
+
         said = json.loads(value)
         return cls(said["layout"], said["kernel"], said["transport"], said["cgroups"])
 
@@ -35,6 +37,8 @@ def about(name: str, kernel: Kernel, transport: str) -> bytes | None:
     if name == DAEMON_XATTR:
         return b"%d" % os.getpid()
     if name == TREE_XATTR:
+        import json
+
         cgroups = sum(hierarchy.root.nr_descendants for hierarchy in kernel.hierarchies)
         return json.dumps(TreeFacts(kernel.layout, kernel.personality.name, transport, cgroups)._asdict()).encode()
     return None

@@ -5,9 +5,7 @@ from __future__ import annotations
 import array
 import ctypes
 import os
-import shutil
 import socket
-import subprocess
 from errno import EBUSY, EINVAL, ENODEV, EPERM
 
 from fakecgroup_mount.errors import MountError
@@ -57,6 +55,8 @@ def open_device() -> int:
 
 def helper() -> str | None:
     """The path of fusermount3, or else of fusermount; None without either."""
+    import shutil  # shutil and subprocess take a while to load, and root needs neither
+
     return shutil.which("fusermount3") or shutil.which("fusermount")
 
 
@@ -68,6 +68,8 @@ def _mount_with_helper(path: str, allow_other: bool) -> int:
     options = f"fsname={SOURCE},subtype={FSTYPE.partition('.')[2]},nosuid,nodev,noexec"
     if allow_other:
         options += ",allow_other"
+    import subprocess
+
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         done = subprocess.run(
@@ -107,6 +109,8 @@ def umount_fuse(path: str, *, lazy: bool = False) -> None:
     program = helper()
     if program is None:
         raise MountError("fusermount3 is missing, and only root can unmount without it: install fuse3 (Debian package)")
+    import subprocess
+
     done = subprocess.run(
         [program, "-u", *(["-z"] if lazy else []), "--", path],
         env={**os.environ, "LC_ALL": "C"},

@@ -39,12 +39,12 @@ from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import is_shortage, reply_errno
-from fakecgroup_mount.record.callers import Callers, Who
-from fakecgroup_mount.record.recorder import Recorder
 
 if TYPE_CHECKING:
     from fakecgroup.faults.faults import Firing
     from fakecgroup_mount.fuse.traced_requests import TracedRequests
+    from fakecgroup_mount.record.callers import Who
+    from fakecgroup_mount.record.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
@@ -202,6 +202,7 @@ class Session:
             self._traced = None
         if recorder is not None:
             from fakecgroup_mount.fuse.traced_requests import TracedRequests  # takes a while to load
+            from fakecgroup_mount.record.callers import Callers
 
             adopt = self._kernel.membership.adopt_forked
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from collections.abc import Callable
 from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions, added
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
@@ -119,6 +117,10 @@ def _end_on_signal(path: str, session: Session, server: int) -> None:
 def _serve_fusepy(
     path: str, kernel: Kernel, ids: IdMap, processes: HostProcesses, allow_other: bool, ready: Callable[[], None]
 ) -> None:
+    import tempfile
+
+    from fakecgroup_mount.fuse import fusepy
+
     fuse = fusepy.load()
     mounted = False
 

@@ -7,8 +7,9 @@ any more stays known for a second, as a fork under way may still bring a child w
 
 from __future__ import annotations
 
+import os
 import resource
-import secrets
+import sys
 import time
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +42,7 @@ class ForkMarks:
 
     def __init__(self) -> None:
         self._marks: dict[int, ForkMark] = {}
-        self._next = count(secrets.randbits(61) + 1)  # two daemons hardly ever use the same
+        self._next = count(int.from_bytes(os.urandom(7), sys.byteorder) + 1)  # two daemons hardly ever use the same
         self.now: dict[int, int] = {}  # tgid -> its mark, which may still be its parent's
         self._carried: dict[int, set[int]] = {}  # tgid -> the marks that its children may have
         self._holders: dict[int, int] = {}  # mark -> how many processes have it

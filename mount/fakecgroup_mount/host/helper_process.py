@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,8 @@ def start(script: Path) -> socket.socket:
     """Starts the process and returns a connection to its standard input. Closing it ends the process. Raises
     OSError.
     """
+    import subprocess  # takes a while to load
+
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         subprocess.Popen(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 
 _KCMP_VM = 1
-_NUMBER = {"x86_64": 312, "aarch64": 272}.get(platform.machine())  # of kcmp(2), for which the C library has no function
+_NUMBER = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine)  # of kcmp(2), for which the C library has no function
 _libc = ctypes.CDLL(None)
 
 

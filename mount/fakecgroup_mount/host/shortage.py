@@ -13,9 +13,12 @@ import resource
 import threading
 import time
 from errno import EAGAIN, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC
+from typing import TYPE_CHECKING
 
-from fakecgroup import Kernel
 from fakecgroup_mount.errors import MountError
+
+if TYPE_CHECKING:
+    from fakecgroup import Kernel
 
 _LEAST = 32  # descriptors that a daemon needs
 _RESERVED = 32  # descriptors for answers; at most half of the limit

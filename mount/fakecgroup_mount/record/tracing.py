@@ -7,18 +7,16 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
-from fakecgroup.trace.assumed import assumed_calls
-from fakecgroup.trace.call import Call
-from fakecgroup.trace.trace_file import head_of
-from fakecgroup.trace.tree_paths import TreePaths
-from fakecgroup_mount.record.callers import parent_of
 from fakecgroup_mount.record.options import TraceFile
-from fakecgroup_mount.record.recorder import Recorder
 from fakecgroup_mount.seccomp.process import identity
+
+if TYPE_CHECKING:
+    from fakecgroup.trace.tree_paths import TreePaths
+    from fakecgroup_mount.record.recorder import Recorder
 
 _REMEMBERED = 10_000  # tasks
 
@@ -44,6 +42,8 @@ class Tracing:
     `device` is the tree's mount ("0:42").
     """
 
+    _paths: TreePaths  # since the beginning of a trace
+
     def __init__(
         self, kernel: Kernel, lock: threading.Lock, source: str, parts: Sequence[Observed], device: str
     ) -> None:
@@ -54,7 +54,6 @@ class Tracing:
         self._device = device
         self._recorder: Recorder | None = None
         self._ending: Recorder | None = None
-        self._paths = TreePaths(kernel.root)
         self._told: dict[int, str] = {}  # what was noted of a task last, as each hierarchy tells of it
 
     def start(self, fd: int, name: str, limit: int) -> None:
@@ -67,11 +66,18 @@ class Tracing:
             raise AlreadyTracedError(self._recorder.name)
         if identity(f"/proc/self/fd/{fd}")[0] == _number(self._device):
             raise OwnFileError
+        # these take a while to load
+        from fakecgroup.trace.assumed import assumed_calls
+        from fakecgroup.trace.trace_file import head_of
+        from fakecgroup.trace.tree_paths import TreePaths
+        from fakecgroup_mount.record.recorder import Recorder
+
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         head = head_of(self._kernel, self._source, began)
         recorder = Recorder(fd, name, limit, [head.as_call(), *assumed_calls(self._kernel)])
         recorder.start()
         self._recorder = recorder
+        self._paths = TreePaths(self._kernel.root)
         self._told.clear()
         self._kernel.membership.on_task = self._note_task
         for part in self._parts:
@@ -125,6 +131,9 @@ class Tracing:
         recorder = self._recorder
         if recorder is None or recorder.ended:
             return
+        from fakecgroup.trace.call import Call
+        from fakecgroup_mount.record.callers import parent_of
+
         if what == "fork":
             self._told.pop(tid, None)
             parent, name = parent_of(tid)

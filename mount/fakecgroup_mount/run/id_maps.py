@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import subprocess
 from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
@@ -54,6 +53,8 @@ def _map_ranges(pid: int, kind: str, own: int) -> bool:
     ranges = _ranges(file)
     if not ranges:
         return False
+    import subprocess  # takes a while to load
+
     words = [str(word) for first, count in [(own, 1), *ranges] for word in (first, first, count)]
     try:
         return subprocess.run([program, str(pid), *words], capture_output=True, check=False).returncode == 0

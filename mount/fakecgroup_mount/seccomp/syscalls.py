@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import signal
 import sys
 from collections.abc import Mapping
@@ -126,7 +125,7 @@ ARCHITECTURES = {
 }
 """By uname(2)'s machine. All are little-endian with 64 bits, and have the same structs and flags for our calls."""
 
-HERE = ARCHITECTURES.get(platform.machine(), Architecture(0, {}))
+HERE = ARCHITECTURES.get(os.uname().machine, Architecture(0, {}))
 """This machine's; without calls for any other machine."""
 
 CLONE_VM = 0x00000100
@@ -153,7 +152,7 @@ libc.syscall.restype = ctypes.c_long
 
 def check_machine() -> None:
     """Raises MountError if `run` does not support this processor or kernel."""
-    machine, release = platform.machine(), platform.release()
+    _, _, release, _, machine = os.uname()
     narrow = sys.maxsize < 1 << 32
     if not HERE.numbers or narrow:
         known, here = " and ".join(ARCHITECTURES), machine + (" with a 32-bit Python" if narrow else "")

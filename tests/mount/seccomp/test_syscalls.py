@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import re
 import sys
 from pathlib import Path
@@ -57,14 +57,14 @@ def test_every_trapped_call_is_on_one_of_them() -> None:
 
 
 def test_an_unknown_processor_is_told_of_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "s390x")
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "6.1.0", "", "s390x")))
     monkeypatch.setattr(syscalls, "HERE", Architecture(0, {}))
     with pytest.raises(MountError, match=f"^{KNOWN}s390x$"):
         syscalls.check_machine()
 
 
 def test_a_32_bit_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "6.1.0", "", "aarch64")))
     monkeypatch.setattr(sys, "maxsize", 2**31 - 1)
     with pytest.raises(MountError, match=f"^{KNOWN}aarch64 with a 32-bit Python$"):
         syscalls.check_machine()
