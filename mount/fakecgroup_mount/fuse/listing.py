@@ -14,8 +14,7 @@ from fakecgroup_mount.fuse import wire
 DT_DIR = 4
 _WORD = 8  # bytes; records begin on a word, with the inode number
 _LARGE = 1000  # entries of a directory that shares no records with others
-_PAD = tuple(bytes(-(wire.DIRENT.size + length) % _WORD) for length in range(256))  # by the length of the name
-_SIZE = tuple(wire.DIRENT.size + length + len(pad) for length, pad in enumerate(_PAD))
+_PADS = tuple(bytes(length) for length in range(_WORD))
 
 
 class Listing:
@@ -56,7 +55,8 @@ def _packed(names: Sequence[str], inos: Sequence[int], kinds: Sequence[int]) -> 
     """Records, their start offsets, and the end of the last one."""
     raws = "\0".join(names).encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()).split(b"\0")
     lengths = list(map(len, raws))
-    bounds = array("Q", accumulate(map(_SIZE.__getitem__, lengths), initial=0))
+    pads = [_PADS[-(wire.DIRENT.size + length) % _WORD] for length in lengths]
+    sizes = [wire.DIRENT.size + length + len(pad) for length, pad in zip(lengths, pads, strict=True)]
+    bounds = array("Q", accumulate(sizes, initial=0))
     heads = map(wire.DIRENT.pack, inos, bounds[1:], lengths, kinds)
-    pads = map(_PAD.__getitem__, lengths)
     return b"".join(chain.from_iterable(zip(heads, raws, pads, strict=True))), bounds

@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
@@ -37,6 +38,11 @@ from fakecgroup_mount.workload_options import WorkloadOptions
 MOUNTED, REFUSED, FAILED = "mounted", "refused", "failed"
 
 _PREFIX = "fakecgroup-pytest-"
+_LATE = (
+    *("fakecgroup.faults", "fakecgroup.scenario.live", "fakecgroup.simulation.world", "fakecgroup.trace.assumed"),
+    *("fakecgroup_mount.control.commands", "fakecgroup_mount.record.recorder"),
+)
+"""What a daemon imports when it needs it. Here it is imported once, for all trees."""
 _LOCK = "lock"
 _PR_SET_PDEATHSIG = 1
 _PATIENCE = 10.0  # seconds for a daemon to end
@@ -52,6 +58,8 @@ def main() -> NoReturn:
     if os.getppid() != parent:
         sys.exit()
     _remove_stale()
+    for name in _LATE:
+        import_module(name)
     gc.collect()
     gc.freeze()  # so that collections in the daemons do not copy shared pages
     server = Server((connection.fileno(), alive))

@@ -28,7 +28,7 @@ def read_back(listing: Listing, limit: int) -> list[Entry]:
 
 @pytest.mark.parametrize("count", [3, 999, 1000, 3000])
 def test_a_listing_is_read_in_parts(count: int) -> None:
-    entries = [(f"n{number}" * (1 + number % 9), 10 + number, 8 if number % 3 else 4) for number in range(count)]
+    entries = [(f"n{number}" * (1 + number % 90), 10 + number, 8 if number % 3 else 4) for number in range(count)]
     assert read_back(Listing(entries), 4096) == entries
 
 
