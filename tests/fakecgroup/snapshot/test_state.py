@@ -322,8 +322,8 @@ WIRING = {
     "World": "table _host _clock _counted _changed _writes restarts _pressure _triggers _cpu _memory resources",
     "Restarts": "",
     "CpuResource": "_world _pressure _cpus scheduler _waits _waited",
-    "Scheduler": "_cpus _offset _close _agenda _demands _nodes _groups _limited _pools _root _changed "
-    "_unthrottled _roomy _widest",
+    "Scheduler": "_cpus _offset _close _agenda _demands _nodes _groups _limited _pools _bound _lowered "
+    "_root _changed _unthrottled _roomy _widest",
     "MemoryResource": "_world _version _batch _total _swap _hierarchy _charges _busy _killer _reclaim _homes _growers "
     "_next _settled",
     "HugetlbResource": "_world",
