@@ -130,7 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     effects = commands.add_parser(
         "effects",
         help="play scenarios with real processes and record what limits did to them",
-        description="Writes tests/fakecgroup/effects/recorded; scripts/effects makes the page from it.",
+        description="Writes tests/fakecgroup/effects/recorded, of which scripts/effects makes the page. The name "
+        "averages stands for pressure-KERNEL.jsonl beside it: the averages of pressure and their totals.",
     )
     effects.add_argument("--kernel", choices=list(SUITES), action="append", help="default: all")
     effects.add_argument("--cpus", type=int, help="only scenarios for a machine of so many; default: all")
@@ -302,18 +303,26 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _effects(options: argparse.Namespace) -> int:
+    from .effects import averages
     from .effects.catalogue import catalogue  # random trees are made by playing them
     from .effects.record import record
 
-    entries = [one for one in catalogue() if not options.names or one.name.startswith(tuple(options.names))]
-    if not entries:
+    begins = tuple(options.names) or ("",)
+    entries = [one for one in catalogue() if one.name.startswith(begins)]
+    with_averages = averages.ENTRY.name.startswith(begins)
+    if not entries and not with_averages:
         raise MachineError(f"no scenario's name begins with {' or '.join(options.names)}")
     entries = [one for one in entries if options.cpus in (None, one.cpus)]
-    if not entries:
+    with_averages = with_averages and options.cpus in (None, averages.ENTRY.cpus)
+    if not entries and not with_averages:
         raise MachineError(f"--cpus {options.cpus}: no such scenario is for so many")
+    everything = not options.names and options.cpus is None
     for series in options.kernel or SUITES:
-        path = record(_kernel(series), entries, everything=not options.names and options.cpus is None, report=_report)
-        print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
+        kernel = _kernel(series)
+        paths = [record(kernel, entries, everything=everything, report=_report)] if entries else []
+        paths += [averages.record(kernel, _report)] if with_averages else []
+        for path in paths:
+            print(f"{path.name}\t{path.stat().st_size} bytes", flush=True)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakecgroup_mount.vm.errors import MachineError
-from oracle_vm.effects import known_gaps
+from oracle_vm.effects import averages, known_gaps
 from oracle_vm.effects.catalogue import Entry, catalogue
 from oracle_vm.effects.plan import lines_of
 from oracle_vm.effects.recording import KERNELS, load
@@ -96,3 +96,23 @@ def test_a_known_gap_is_of_a_recorded_number() -> None:
     recorded = {(kernel, one.entry.name) for kernel in KERNELS for one in load(kernel)}
     for kernel, name, _ in known_gaps.GAPS:
         assert any(found == (kernel or found[0], name) for found in recorded), f"{name} is not recorded"
+
+
+def test_a_change_of_averages_is_kept_with_the_totals_before_and_after_it() -> None:
+    said = [
+        "look 0",
+        "changed 1000 6000",
+        "before some avg10=0.00 avg60=0.00 avg300=0.00 total=7",
+        "before full avg10=0.00 avg60=0.00 avg300=0.00 total=3",
+        "after some avg10=9.05 avg60=1.63 avg300=0.34 total=8",
+        "after full avg10=0.00 avg60=0.00 avg300=0.00 total=3",
+        "done",
+    ]
+    assert list(averages.rows_of(said)) == [
+        {"from": 1000, "to": 6000, "total": [[7, 8], [3, 3]], "shown": [[9.05, 1.63, 0.34], [0.0, 0.0, 0.0]]}
+    ]
+
+
+def test_a_guest_that_could_not_set_a_quota_has_no_averages() -> None:
+    with pytest.raises(MachineError, match=r"refused app/cpu\.max"):
+        list(averages.rows_of(["refused app/cpu.max 1: Invalid argument"]))

@@ -22,6 +22,9 @@ there, was played on two CPUs in the time of the host, which has to have time fo
 were played in counted instructions too, in which the CPUs run in turns of a few ms, so that their figures spread more.
 5.10 and 6.1 hang in such a machine.
 
+Averages of pressure are held against their totals by a test, digit by digit: `scripts/oracle effects averages` reads
+both every 5 ms for a minute.
+
 | rule | the model agrees if its number |
 |---|---|
 | exact | is that of all runs |

@@ -1,6 +1,7 @@
 """Averages of pressure against what booted kernels showed, digit by digit.
 
-pressure-VERSION.jsonl: cpu.pressure of a cgroup under a quota, read about every 5 ms for 60 s. A line is a change of
+pressure-VERSION.jsonl: cpu.pressure of a cgroup under a quota, read about every 5 ms for 60 s by `scripts/oracle
+effects averages`. A line is a change of
 the averages: the times of the reads before and after it (ns), the totals at both (µs, of some and of full), the
 averages after it (percent).
 """

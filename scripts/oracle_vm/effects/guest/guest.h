@@ -60,6 +60,12 @@ void count_events(void);
 void end_listening(void);
 void forget_listeners(void);
 
+/* sample.c */
+void sample(const char *line);
+void begin_to_sample(void);
+void end_sampling(void);
+void forget_sample(void);
+
 /* load.c */
 void hold_memory(int64_t bytes);
 int64_t held_memory(void);

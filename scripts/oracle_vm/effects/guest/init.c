@@ -190,8 +190,10 @@ static int run(const char *name, int number, int64_t offset, int64_t margin)
 	for (int i = 0; i < n_tasks; i++)
 		move(&tasks[i]);
 	int late = now_ns() > start;
-	if (!late)
+	if (!late) {
 		begin_to_listen(start);
+		begin_to_sample();
+	}
 	for (int i = 0; i < n_events && !late; i++) {
 		wait_until(start + events[i].at, start);
 		if (!strcmp(events[i].what, "look"))
@@ -201,6 +203,7 @@ static int run(const char *name, int number, int64_t offset, int64_t margin)
 	}
 	end_listening();
 	end_all();
+	end_sampling();
 	say(late ? "late\n" : "done\n");
 	return !late;
 }
@@ -238,6 +241,7 @@ static void forget(void)
 {
 	n_tasks = n_cgroups = n_writes = n_files = n_events = 0;
 	forget_listeners();
+	forget_sample();
 }
 
 static void play(FILE *plan)
@@ -252,6 +256,8 @@ static void play(FILE *plan)
 			set_up(rest);
 		else if (!strncmp(line, "listen ", 7))
 			listen_to(rest);
+		else if (!strncmp(line, "sample ", 7))
+			sample(rest);
 		else if (!strncmp(line, "cgroup ", 7))
 			cgroups[n_cgroups++] = strdup(rest);
 		else if (!strncmp(line, "write ", 6))
