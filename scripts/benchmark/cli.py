@@ -23,6 +23,7 @@ _OTHERS = "\n\n".join(one.text for one in MEASUREMENTS)
 _EPILOG = f"""\
 Columns, as far as this machine has what they need:
   null    a FUSE file system in C (libfuse 3, low-level, one thread) that does nothing: the others are compared with it
+  cached  the same one, and the kernel keeps its names, attributes and lists of directories for ever
   native  fakecgroup mount --transport native, a v2 tree of kernel 6.12
   fusepy  fakecgroup mount --transport fusepy, the same tree
   model   fakecgroup.Kernel in the client's own process, without a mount and without system calls

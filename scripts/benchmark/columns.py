@@ -98,17 +98,18 @@ def native(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 @contextmanager
-def null(bench: Bench) -> Iterator[Column]:
+def null(bench: Bench, *options: str) -> Iterator[Column]:
     """nullfs.c, with as many files in each directory as the fake's have, under the same names."""
     program = build.compiled("nullfs", bench.directory, "fuse3")
     names = measured_cgroup.model().listdir(f"/{measured_cgroup.NAME}")
-    root = bench.directory / "null"
-    with _mounted(root, [str(program), str(root), *names]):
+    root = bench.directory / "".join(("null", *options))
+    what = "a FUSE file system in C that does nothing"
+    if options:
+        what += ", and all of whose names, attributes and lists the kernel caches"
+    with _mounted(root, [str(program), *options, str(root), *names]):
         work = root / measured_cgroup.NAME
         work.mkdir()
-        with bench.operating(
-            work, measured_cgroup.FILE, measured_cgroup.VALUE, "a FUSE file system in C that does nothing"
-        ) as column:
+        with bench.operating(work, measured_cgroup.FILE, measured_cgroup.VALUE, what) as column:
             yield column
 
 
@@ -180,6 +181,7 @@ def host_root() -> tuple[Path, str, str, str]:
 NULL = "null"
 COLUMNS: dict[str, Callable[[Bench], AbstractContextManager[Column]]] = {
     NULL: null,
+    "cached": lambda bench: null(bench, "--cached"),
     "native": partial(fake, transport="native"),
     "fusepy": partial(fake, transport="fusepy"),
     "model": model,

@@ -1,12 +1,13 @@
 /* The null file system: what the fake is measured against.
  *
- *   nullfs MOUNTPOINT NAME...
+ *   nullfs [--cached] MOUNTPOINT NAME...
  *
  * As little as a FUSE file system can do and still be walked, read, written and listed, in C on libfuse's low-level
  * interface with its single-threaded loop. Every directory holds a file for each NAME and the directories made in it.
  * A file reads "max\n" whatever is written to it. As in the fake's native transport nothing is cached (entry and
  * attribute timeouts are 0), files are opened with direct I/O, directories are opened, and FLUSH is sent only once.
- * It ends, unmounted, on SIGTERM.
+ * With --cached the kernel keeps all names, attributes and lists of directories for ever, as nothing here changes by
+ * itself. It ends, unmounted, on SIGTERM.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -26,7 +27,8 @@ struct directory {
 	char name[];
 };
 
-static char **names; /* of the files, sorted */
+static double timeout; /* seconds for which the kernel keeps names and attributes */
+static char **names;   /* of the files, sorted */
 static int name_count;
 static struct directory **directories, *buckets[BUCKETS];
 static unsigned directory_count, directory_room;
@@ -87,7 +89,7 @@ static void fill_stat(struct stat *st, fuse_ino_t node)
 
 static void reply_entry(fuse_req_t request, fuse_ino_t node)
 {
-	struct fuse_entry_param entry = { .ino = node };
+	struct fuse_entry_param entry = { .ino = node, .entry_timeout = timeout, .attr_timeout = timeout };
 	fill_stat(&entry.attr, node);
 	fuse_reply_entry(request, &entry);
 }
@@ -111,7 +113,7 @@ static void null_getattr(fuse_req_t request, fuse_ino_t node, struct fuse_file_i
 	struct stat st;
 	(void)info;
 	fill_stat(&st, node);
-	fuse_reply_attr(request, &st, 0);
+	fuse_reply_attr(request, &st, timeout);
 }
 
 static void null_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode)
@@ -179,6 +181,7 @@ static void null_write(fuse_req_t request, fuse_ino_t node, const char *data, si
 static void null_opendir(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *info)
 {
 	(void)node;
+	info->cache_readdir = info->keep_cache = timeout > 0;
 	fuse_reply_open(request, info);
 }
 
@@ -255,8 +258,13 @@ int main(int argc, char **argv)
 	struct fuse_session *session;
 	int failed;
 
+	if (argc > 1 && !strcmp(argv[1], "--cached")) {
+		timeout = 1e9;
+		argv++;
+		argc--;
+	}
 	if (argc < 3 || argc - 2 >= STRIDE) {
-		fprintf(stderr, "usage: %s MOUNTPOINT NAME... (fewer than %d)\n", argv[0], STRIDE);
+		fprintf(stderr, "usage: nullfs [--cached] MOUNTPOINT NAME... (fewer than %d)\n", STRIDE);
 		return 2;
 	}
 	names = argv + 2;
