@@ -233,6 +233,7 @@ class Cgroup(Directory):
     def _remove(self, file: CgroupFile) -> None:
         """Mark a file as removed. This wakes no poller but that of a pressure trigger (psi_trigger_destroy)."""
         file.removed = True
+        self.hierarchy.gone(file)
         if file.has_trigger:
             self.hierarchy.notify(file)
 

@@ -70,6 +70,7 @@ class Environment(NamedTuple):
     now: Callable[[], int]  # ns
     notify: Callable[[CgroupFile], None]
     notify_later: Callable[[CgroupFile, int], None]
+    gone: Callable[[Inode], None]  # an interface file or a cgroup was removed
     release: Callable[[str, str, Caller], None]  # agent, path of the cgroup, caller that set the agent
     next_ino: Callable[[int], int]
 
@@ -100,6 +101,7 @@ class Hierarchy:
         self.now = environment.now
         self.notify = environment.notify
         self.notify_later = environment.notify_later
+        self.gone = environment.gone
         self.dfl = dfl
         self.mounted_with(options)
         self.name = name
@@ -334,6 +336,7 @@ class Hierarchy:
             parent.nr_threaded_children -= 1
         for ancestor in parent.lineage():
             ancestor.nr_descendants -= 1
+        self.gone(cgroup)
         parent.check_for_release()
 
     def release(self, cgroup: Cgroup) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -34,13 +34,17 @@ class Enforced(Protocol):
 
 @dataclass(frozen=True)
 class ControlledTree:
-    """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`)."""
+    """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`).
+
+    `settle` waits until what a command has changed shows in the mount; it is called without the lock.
+    """
 
     kernel: Kernel
     time: PassingTime
     injection: Injection
     enforcement: Enforced
     tracing: Tracing
+    settle: Callable[[], None]
 
 
 class Asked(NamedTuple):

@@ -108,9 +108,11 @@ class ControlServer:
             with self._tree.time.lock:
                 self._tree.time.catch_up()
                 try:
-                    return {"result": command(self._tree, Asked(arguments, file))}
+                    result = command(self._tree, Asked(arguments, file))
                 finally:
                     self._tree.time.changed()
+            self._tree.settle()
+            return {"result": result}
         except KeyError as error:
             raise CommandError(f"{name}: the argument {error} is missing", 2) from None
 

@@ -71,7 +71,9 @@ def added(
     with (
         enforced(asked.enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
         traced(Tracing(kernel, session.lock, source, [session], device), asked.trace) as tracing,
-        controlled(sockets, device, ControlledTree(kernel, time, injection, enforcement, tracing)) as control,
+        controlled(
+            sockets, device, ControlledTree(kernel, time, injection, enforcement, tracing, session.settle)
+        ) as control,
     ):
         session.tell_control_socket(control)
         yield Added(time, enforcement, tracing)

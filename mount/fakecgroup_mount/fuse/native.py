@@ -1,7 +1,7 @@
 """The native transport: a session that answers /dev/fuse, one request at a time.
 
-The kernel module caches no names and no attributes (their timeouts are 0), so a program sees the model's present state.
-The mount has no `default_permissions`, so the model checks permissions.
+The kernel module remembers names as `remembered_names` says, and no attributes (their timeouts are 0), so a program
+sees the model's present state. The mount has no `default_permissions`, so the model checks permissions.
 
 A FUSE file system cannot do all that a cgroup file system does. The kernel in between decides these:
 
@@ -19,7 +19,7 @@ import os
 import select
 import threading
 from collections.abc import Callable
-from errno import EAGAIN, ECONNABORTED, EINTR, EIO, ENODEV, ENOENT, ENOMEM
+from errno import EAGAIN, ECONNABORTED, EINTR, EIO, ENODEV, ENOENT, ENOMEM, ESTALE
 from functools import partial
 from io import FileIO
 from struct import Struct
@@ -33,6 +33,7 @@ from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.delayed_notify import DelayedNotifier
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Nodes
+from fakecgroup_mount.fuse.remembered_names import RememberedNames
 from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Handler, Requests
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
@@ -54,6 +55,7 @@ _TIMED = (wire.OPEN, wire.READ, wire.WRITE, wire.POLL, wire.MKDIR, wire.RMDIR)
 """Requests whose answer depends on what processes use."""
 _ZOMBIES = 1000  # ms between two looks at zombies when no request comes
 _RETRY = 100  # ms until a report of exits that failed for a shortage is tried again
+_SETTLES = 5.0  # seconds that somebody waits for it at most
 _CALLERS = 256  # callers that are kept, by uid, gid and tid
 _HEADER = Struct("=4xIQQIII")  # opcode unique nodeid uid gid pid
 _OUT = wire.OUT_SIZE
@@ -83,7 +85,8 @@ class Session:
         self._buffer = bytearray(BUFFER_SIZE)
         self._nodes = Nodes(kernel.vfs.root)
         self._modify_events = ModifyEvents(path, kernel, self._nodes.number_of)
-        self._requests = Requests(fd, self._buffer, kernel, ids, self._nodes, self._modify_events)
+        self._names = RememberedNames(fd, self.lock, self._nodes)
+        self._requests = Requests(fd, self._buffer, kernel, ids, self._nodes, self._names, self._modify_events)
         self._answers = self._requests.handlers()
         self._handlers = list(self._answers)  # what `serve` calls: the answers, or these as they are recorded
         self._traced: TracedRequests | None = None
@@ -91,6 +94,7 @@ class Session:
         self._descriptors = Descriptors(find_device, self._requests.files.values)
         self._told: list[Callable[[CgroupFile], None]] = []
         kernel.on_notify = self._notify
+        kernel.on_gone = self._names.gone
         kernel.on_notify_later = DelayedNotifier(self.lock).add
 
     def serve(self) -> None:
@@ -100,6 +104,9 @@ class Session:
         handlers = self._handlers
         lock = self.lock
         copied, invalidator = self._requests.copies.open, self._requests.invalidator
+        names = self._names
+        names.server = threading.get_ident()
+        taken, closed, by_id = names.taken, names.closed, self._nodes.by_id
         processes = self._processes
         watched = processes.watched
         exits = processes.exits.fileno()
@@ -142,6 +149,8 @@ class Session:
                     caller = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
                     caller = callers[uid, gid, pid] = caller._replace(cgroup_root=partial(self._cgroup_root, pid))
                 with lock:
+                    if closed and names.is_barred(opcode, by_id.get(node_id), caller):
+                        raise OSError(ESTALE, os.strerror(ESTALE))
                     reply = handlers[opcode](unique, node_id, caller, size)
             except OSError as error:
                 reply = wire.OUT_HEADER.pack(_OUT, -reply_errno(error), unique)
@@ -150,6 +159,12 @@ class Session:
             except Exception:
                 log.exception("opcode %d, node %d", opcode, node_id)
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
+            if taken:
+                if opcode == wire.WRITE and reply is not None:
+                    changed = partial(invalidator.reply, list(copied.values()), pid, reply)
+                    names.take_back(changed if copied else partial(names.send, reply))
+                    continue
+                names.take_back(None)
             if reply is not None:
                 if self._takes_late is not None and self._takes_late(reply):
                     continue
@@ -224,6 +239,7 @@ class Session:
 
     def _use_handlers(self) -> None:
         traced = self._traced
+        self._names.let(traced is None and self._takes_late is None)
         self._handlers[:] = (
             self._answers
             if traced is None
@@ -237,6 +253,11 @@ class Session:
         """
         self._requests.adopt_vfs()
         self._takes_late = takes_late
+        self._names.let(False)
+
+    def settle(self) -> None:
+        """Waits until the kernel module remembers nothing that it should not. The caller does not hold the lock."""
+        self._names.settle(_SETTLES)
 
     def note_firing(self, firing: Firing) -> None:
         """A rule of a fault has fired in the present request."""

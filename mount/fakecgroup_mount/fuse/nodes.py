@@ -20,10 +20,11 @@ class Node:
     """An inode under one node id, and how many references the kernel module has to it.
 
     `packed` is the struct fuse_attr of `stat` in a LOOKUP reply. It is kept, as most attributes are asked for again
-    before they change. `files` counts the open files.
+    before they change. `files` counts the open files or directories. `within` is the directory in which the kernel
+    module remembers the node's name (`remembered_names`); None where it asks.
     """
 
-    __slots__ = ("files", "id", "inode", "lookups", "packed", "stat")
+    __slots__ = ("files", "id", "inode", "lookups", "packed", "stat", "within")
 
     def __init__(self, node_id: int, inode: Inode) -> None:
         self.id = node_id
@@ -32,6 +33,7 @@ class Node:
         self.lookups = 0
         self.stat: Stat | None = None
         self.packed = b""
+        self.within: Node | None = None
 
 
 class Nodes:

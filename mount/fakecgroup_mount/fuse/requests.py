@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from errno import EINVAL, ENODATA, ENOENT, ENOSYS, ENOTTY, ENXIO, EPROTO, ERANGE
+from errno import EINVAL, ENODATA, ENOENT, ENOSYS, ENOTTY, ENXIO, EPROTO, ERANGE, ESTALE
 from itertools import count
 from struct import Struct
 from typing import NoReturn
@@ -27,6 +27,7 @@ from fakecgroup_mount.fuse.listing import DT_DIR, Listing
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Node, Nodes
 from fakecgroup_mount.fuse.pollers import Pollers
+from fakecgroup_mount.fuse.remembered_names import SEARCHABLE, RememberedNames
 from fakecgroup_mount.fuse.splicing import (
     READABLE_SIZE,
     CacheInvalidator,
@@ -84,7 +85,14 @@ class Requests:
     """
 
     def __init__(
-        self, fd: int, buffer: bytearray, kernel: Kernel, ids: IdMap, nodes: Nodes, modify_events: ModifyEvents
+        self,
+        fd: int,
+        buffer: bytearray,
+        kernel: Kernel,
+        ids: IdMap,
+        nodes: Nodes,
+        names: RememberedNames,
+        modify_events: ModifyEvents,
     ) -> None:
         self.files: dict[int, OpenFile] = {}
         self.control_socket = b""
@@ -100,7 +108,9 @@ class Requests:
         self._table = nodes
         self._nodes, self._node_of = nodes.by_id, nodes.by_inode
         self._copied, self._copied_at = self.copies.open, self.copies.last
+        self._closing = names.closing
         self._waiting = self.pollers.waiting
+        self._names = names
         self._modify_events = modify_events
         self.invalidator = CacheInvalidator(fd)
         self._headroom = MemoryHeadroom(kernel)
@@ -164,6 +174,7 @@ class Requests:
         if major < wire.VERSION or (major == wire.VERSION and minor < wire.OLDEST_MINOR):
             log.error("this kernel speaks FUSE %d.%d; 7.%d (Linux 5.4) is needed", major, minor, wire.OLDEST_MINOR)
             raise OSError(EPROTO, os.strerror(EPROTO))
+        self._names.begin(minor)
         # The kernel answers a lower major version with a second INIT.
         return wire.INIT_OUT.pack(
             wire.INIT_OUT.size,
@@ -202,20 +213,21 @@ class Requests:
         first, _, second = self._name(start, end).partition("\0")
         return first, second
 
-    def _entry(self, unique: int, inode: Inode, node: Node | None = None) -> bytes:
-        """A reply that gives the kernel module a reference to `inode`, or to this one of its nodes."""
+    def _entry(self, unique: int, parent: Node, inode: Inode, node: Node | None = None) -> bytes:
+        """A reply that gives the kernel module a reference to the entry `inode`, or to this one of its nodes."""
         known = node or self._node_of.get(inode)
         if known is None:
             known = self._table.add(inode)
         elif node is None and inode in self._copied_at and self.copies.is_recent(inode):
-            known = self._table.add_extra(inode)
+            node = known = self._table.add_extra(inode)
+        seconds = self._names.seconds(parent, known) if node is None else 0
         node = known
         node.lookups += 1
         stat = self._vfs.getattr(inode)
         if stat != node.stat:
             node.stat = stat
             node.packed = self._pack(stat, READABLE_SIZE if isinstance(inode, CgroupFile) else stat.size)
-        return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, 0, 0, 0, 0) + node.packed
+        return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, seconds, 0, 0, 0) + node.packed
 
     def _attr(self, unique: int, stat: Stat) -> bytes:
         return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0) + self._pack(stat, stat.size)
@@ -242,14 +254,19 @@ class Requests:
             0,
         )
 
-    def _lookup(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
+    def _lookup(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes | None:
         name = self._buffer[_IN : size - 1].decode(_ENCODING, _ERRORS)
-        inode = self._vfs.find(self._nodes[node_id].inode, name, caller)
+        parent = self._nodes[node_id]
+        inode = self._vfs.find(parent.inode, name, caller)
         if inode is None:
             return wire.OUT_HEADER.pack(_OUT, -ENOENT, unique)
         if caller.pid == self._modify_events.tid:
-            return self._entry(unique, inode, self._table.next_of(inode))
-        return self._entry(unique, inode)
+            return self._entry(unique, parent, inode, self._table.next_of(inode))
+        reply = self._entry(unique, parent, inode)
+        if inode in self._closing:
+            self._closing[inode].append(reply)
+            return None
+        return reply
 
     def _forget(self, unique: int, node_id: int, caller: Caller, size: int) -> None:
         self._table.forget(node_id, *wire.FORGET_IN.unpack_from(self._buffer, _IN))
@@ -274,7 +291,13 @@ class Requests:
         (valid, _, fh, length, _, atime, mtime, _, atime_ns, mtime_ns, _, mode, _, uid, gid, _) = (
             wire.SETATTR_IN.unpack_from(self._buffer, _IN)
         )
-        inode = self._nodes[node_id].inode
+        node = self._nodes[node_id]
+        inode = node.inode
+        closed: list[Node] = []
+        if inode.is_dir and valid & wire.FATTR_MODE and mode & SEARCHABLE != SEARCHABLE:
+            closed = self._names.below(inode)
+            if self._names.must_repeat_chmod(caller.pid, node, closed):
+                raise OSError(ESTALE, os.strerror(ESTALE))
         stat = self._vfs.setattr(
             inode,
             caller,
@@ -287,6 +310,8 @@ class Requests:
             handle=self.files.get(fh) if valid & wire.FATTR_FH else None,
             chown=not valid & ~wire.FATTR_KILL_SUIDGID,  # a SETATTR without fields is chown(2) with -1 and -1
         )
+        if closed or (self._closing and inode in self._closing):
+            self._names.close_late(inode, closed)
         if isinstance(inode, CgroupFile):  # no program sees this reply's size
             stat = stat._replace(size=READABLE_SIZE)
         return self._attr(unique, stat)
@@ -309,10 +334,21 @@ class Requests:
         self._headroom.require()
         mode, _ = wire.MKDIR_IN.unpack_from(self._buffer, _IN)
         name = self._name(_IN + wire.MKDIR_IN.size, size)
-        return self._entry(unique, self._vfs.mkdir(self._nodes[node_id].inode, name, mode & 0o7777, caller))
+        parent = self._nodes[node_id]
+        return self._entry(unique, parent, self._vfs.mkdir(parent.inode, name, mode & 0o7777, caller))
 
     def _rmdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        self._vfs.rmdir(self._nodes[node_id].inode, self._name(_IN, size), caller)
+        parent, name = self._nodes[node_id].inode, self._name(_IN, size)
+        victim = parent.children.get(name) if isinstance(parent, Cgroup) else None
+        if victim is not None and victim.files:
+            used = [node for node in self._names.below(victim) if node.files]
+            if self._names.must_retry(caller.pid, victim, used):
+                raise OSError(ESTALE, os.strerror(ESTALE))
+        self._names.removing = victim
+        try:
+            self._vfs.rmdir(parent, name, caller)
+        finally:
+            self._names.removing = None
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
     def _unlink(self, unique: int, node_id: int, caller: Caller, size: int) -> NoReturn:
@@ -362,8 +398,10 @@ class Requests:
         return _reply(unique, os.fsencode(self._vfs.readlink(self._nodes[node_id].inode)))
 
     def _opendir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        self._vfs.opendir(self._nodes[node_id].inode, caller)
+        node = self._nodes[node_id]
+        self._vfs.opendir(node.inode, caller)
         handle = next(self._handles)
+        node.files += 1
         self._listings[handle] = None
         return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, 0, 0)
 
@@ -382,6 +420,7 @@ class Requests:
 
     def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         del self._listings[_FH.unpack_from(self._buffer, _IN)[0]]
+        self._nodes[node_id].files -= 1
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
     def _fsyncdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
@@ -397,7 +436,7 @@ class Requests:
         handle = next(self._handles)
         node.files += 1
         opened = _OPEN_FLAGS
-        if flags & os.O_TRUNC and node.files > 1:
+        if flags & os.O_TRUNC and (node.files > 1 or node.within is not None):
             self._truncated.add(handle)
             opened &= ~wire.FOPEN_NOFLUSH
         self.files[handle] = file
@@ -406,7 +445,10 @@ class Requests:
     def _read(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         handle, offset, length, flags = _READ.unpack_from(self._buffer, _IN)
         if not flags & wire.READ_LOCKOWNER:
-            self.copies.note(node_id, self._nodes[node_id].inode, caller.pid)
+            node = self._nodes[node_id]
+            self.copies.note(node_id, node.inode, caller.pid)
+            if node.within is not None:
+                self._names.take_back_soon(node)
         data = self.files[handle].read(offset, length, caller)
         return wire.OUT_HEADER.pack(_OUT + len(data), 0, unique) + data
 

@@ -57,6 +57,7 @@ OPCODES = 64  # more than any opcode that the kernel has so far
 
 NOTIFY_POLL = 1
 NOTIFY_INVAL_INODE = 2
+NOTIFY_INVAL_ENTRY = 3
 NOTIFY_STORE = 4
 
 # INIT flags
@@ -88,6 +89,10 @@ FOPEN_NOFLUSH = 1 << 5
 READ_LOCKOWNER = 1 << 1  # in read_flags: not by way of the page cache
 
 POLL_SCHEDULE_NOTIFY = 1 << 0
+
+# NOTIFY_INVAL_ENTRY: the name is asked for again, and nothing is unmounted from it. Older kernels drop the name.
+EXPIRE_ONLY = 1 << 0
+EXPIRY_MINOR = 38  # Linux 6.2
 
 # Requests: the header, then what the opcode adds
 _IN = "IIQQIIIHH"  # len opcode unique nodeid uid gid pid total_extlen padding
@@ -133,6 +138,7 @@ GETXATTR_OUT = Struct("=" + _OUT + "II")  # size padding
 INIT_OUT = Struct("=" + _OUT + "IIIIHHIIHHI28x")
 # major minor max_readahead flags max_background congestion_threshold max_write time_gran max_pages map_alignment flags2
 POLL_OUT = Struct("=" + _OUT + "II")  # revents padding
+INVAL_ENTRY_OUT = Struct("=" + _OUT + "QII")  # parent namelen flags, then the name and a NUL
 INVAL_INODE_OUT = Struct("=" + _OUT + "Qqq")  # ino off len; off < 0: the attributes alone, len 0: to the end
 STORE_OUT = Struct("=" + _OUT + "QQII")  # nodeid offset size padding, then the data
 NOTIFY_POLL_OUT = Struct("=" + _OUT + "Q")  # kh; unique is 0 and error holds the notification's code

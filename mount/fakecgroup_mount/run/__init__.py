@@ -31,6 +31,8 @@ Of the server and of the daemon behind a mount:
     ModifyEvents._tell         uses the tree, so that inotify sees a change
     DelayedNotifier._tell      tells the model when a delayed event is due
     CacheInvalidator._serve    waits for reads of the page cache to end, then sends a reply
+    RememberedNames._serve     takes names back from the kernel module
+    RememberedNames._withdraw  likewise, where a reply or a LOOKUP waits for it; ends then
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
@@ -92,6 +94,7 @@ Whoever uses the tree waits for `Session.serve`, and so for `Session.lock`. So a
   cannot be killed (fs/fuse/dev.c, request_wait_answer);
 * wait for a process of the sandbox, which may be in a trapped call or in a call on the tree;
 * invalidate cached pages, which waits for reads that `Session.serve` has to answer; `CacheInvalidator` does this;
+* invalidate names, which waits for whoever has the directory's lock in the kernel; `RememberedNames` does this;
 * take a lock of the drawing other than those below it, or wait for a thread that does.
 
 It may send FUSE notifications that do not wait (polls, attributes, the last byte of a file), put work into another

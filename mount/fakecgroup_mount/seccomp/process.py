@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterable
 from struct import unpack_from
 from typing import NamedTuple
 
@@ -86,6 +87,16 @@ def is_in_call(tid: int, number: int) -> bool:
             return file.read().split()[0] in (b"running", b"%d" % number)
     except OSError:
         return False
+
+
+def is_in_one_of(tid: int, names: Iterable[str]) -> bool:
+    """Whether a thread that waits in a system call is in one of those with these names, as far as /proc tells."""
+    try:
+        with open(f"/proc/{tid}/syscall", "rb") as file:
+            number = file.read().split()[0]
+    except OSError:
+        return False
+    return number in [b"%d" % syscalls.HERE.numbers[name] for name in names if name in syscalls.HERE.numbers]
 
 
 class TaskCredentials(NamedTuple):

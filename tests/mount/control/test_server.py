@@ -49,7 +49,7 @@ def tree() -> ControlledTree:
     kernel = Kernel(processes=processes)
     time = PassingTime(kernel, processes, threading.Lock(), lambda before, after: None, 1.0)
     tracing = Tracing(kernel, time.lock, "a test", [], "")
-    return ControlledTree(kernel, time, Unused(), NothingEnforced(), tracing)
+    return ControlledTree(kernel, time, Unused(), NothingEnforced(), tracing, lambda: None)
 
 
 @pytest.fixture
