@@ -35,3 +35,6 @@ class Enforcer(Protocol):
 
     def moves(self, tgid: int) -> None:
         """Note what a process has, which is about to be in another cgroup."""
+
+    def begets(self, tgid: int) -> None:
+        """Note what a process shares with a child that it is about to make in another cgroup."""

@@ -18,8 +18,10 @@ QUOTAS = (20, 50, 150)
 """Percent of a CPU."""
 COUNTS = (1, 4)
 WEIGHTS = (100, 300, 600)
-PAGES = {"4 KiB": 15, "huge": 14}
-"""Pages of the process that grows: MADV_NOHUGEPAGE, MADV_HUGEPAGE."""
+PAGES = {"4 KiB": ("MAP_PRIVATE", 15), "huge": ("MAP_PRIVATE", 14), "shared": ("MAP_SHARED", 15)}
+"""Pages of the process that grows: how they are mapped, and MADV_NOHUGEPAGE or MADV_HUGEPAGE."""
+SOON, LITTLE = 50, 16
+"""ms until a process is dead, and MiB over the limit, that are wanted at most."""
 _BUSY = """
 import json, os, signal, sys, time
 seconds, limits = float(sys.argv[1]), json.loads(sys.argv[2])
@@ -57,8 +59,8 @@ told = memoryview(mmap.mmap(-1, 4096)).cast("q")
 child = os.fork()
 if not child:
     open("a/cgroup.procs", "w").write("0")
-    memory = mmap.mmap(-1, most, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.madvise(int(sys.argv[1]))
+    memory = mmap.mmap(-1, most, flags=getattr(mmap, sys.argv[1]) | mmap.MAP_ANONYMOUS)
+    memory.madvise(int(sys.argv[2]))
     for at in range(0, most, step):
         for page in range(at, at + step, 4096): memory[page] = 1
         told[0] = at + step
@@ -78,7 +80,7 @@ def measure(seconds: float, rounds: int) -> dict[str, Any]:
         "run": {"seconds": seconds, "rounds": rounds, "cpus": _cpus(), "load": round(os.getloadavg()[0], 2)},
         "cpu": cpu,
         "weights": _weights(seconds),
-        "memory": {pages: _memory(advice, rounds) for pages, advice in PAGES.items()},
+        "memory": {pages: _memory(mapped, advice, rounds) for pages, (mapped, advice) in PAGES.items()},
     }
 
 
@@ -119,10 +121,11 @@ def _weights(seconds: float) -> dict[str, Any]:
     }
 
 
-def _memory(advice: int, rounds: int) -> dict[str, Any]:
-    found = [_run("memory", _GROWS, str(advice)) for _ in range(rounds)]
+def _memory(mapped: str, advice: int, rounds: int) -> dict[str, Any]:
+    found = [_run("memory", _GROWS, mapped, str(advice)) for _ in range(rounds)]
     return {
         "killed": sum(one["killed"] for one in found),
+        "in_time": sum(one["killed"] and one["ms"] <= SOON and one["mib"] <= LITTLE for one in found),
         "ms": spread([one["ms"] for one in found], 1),
         "mib": spread([one["mib"] for one in found], 2),
     }
@@ -138,11 +141,13 @@ def table(result: dict[str, Any]) -> str:
             )
     lines += ["", f"{'cpu.weight':10}  % of the CPU  to its share"]
     lines += [f"{weight:10}  {one['percent']:12.2f}  {one['ratio']:12.3f}" for weight, one in result["weights"].items()]
-    lines += ["", f"{'memory.max':10}  killed  ms until dead  (max)  MiB over  (max)"]
+    within = f"<= {SOON} ms and {LITTLE} MiB"
+    lines += ["", f"{'memory.max':10}  killed  {within}  ms until dead  (min–max)     MiB over  (min–max)"]
     for pages, one in result["memory"].items():
+        ms, mib = (f"({one[kind]['min']:.1f}–{one[kind]['max']:.1f})" for kind in ("ms", "mib"))
         lines.append(
-            f"{pages:10}  {one['killed']:6}  {one['ms']['median']:13.1f}  ({one['ms']['max']:.1f})  "
-            f"{one['mib']['median']:8.2f}  ({one['mib']['max']:.2f})"
+            f"{pages:10}  {one['killed']:6}  {one['in_time']:{len(within)}}  {one['ms']['median']:13.1f}  {ms:12}  "
+            f"{one['mib']['median']:8.2f}  {mib}"
         )
     run = result["run"]
     lines += [

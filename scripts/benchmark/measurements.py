@@ -186,8 +186,8 @@ job in a limited cgroup under fakecgroup run, beside the same job where nothing 
         """\
 --limits measures how exactly limits act under fakecgroup run: the CPU time of one and of four busy processes under
 quotas, for ten seconds each (or --seconds), divided by what the quota allows; that of three groups that compete for one
-CPU, divided by their shares; and how far so many processes as there are rounds get over memory.max. Let nothing else
-run beside it.""",
+CPU, divided by their shares; and how far so many processes as there are rounds get over memory.max, after how many ms
+they are dead, and how many are within 16 MiB and 50 ms. Let nothing else run beside it.""",
         lambda options, rounds, _directory: limiting.measure(options.seconds or 10, 1 if options.seconds else rounds),
         limiting.table,
         rounds=20,

@@ -174,7 +174,11 @@ def test_how_exactly_limits_act_is_measured_beside_what_they_say(tmp_path: Path)
         quota: ["1", "4"] for quota in ("20", "50", "150")
     }
     assert list(result["weights"]) == ["100", "300", "600"]
-    assert {pages: one["killed"] for pages, one in result["memory"].items()} == {"4 KiB": 1, "huge": 1}
+    assert {pages: one["killed"] for pages, one in result["memory"].items()} == {
+        "4 KiB": 1,
+        "huge": 1,
+        "shared": 1,
+    }
 
 
 def test_virtual_time_is_measured_beside_the_cpu_time_that_it_takes(tmp_path: Path) -> None:

@@ -94,6 +94,9 @@ class Clone3Call:
             source = cgroup.hierarchy.cgroup_of(call.tid)
             dfl.vet_clone_into(cgroup, source, self._caller(call.tid), threadgroup=not flags & CLONE_THREAD)
             cgroup.hierarchy.can_attach((call.tid,), cgroup)
+            enforcer = cgroup.hierarchy.membership.enforcer
+            if enforcer is not None:
+                enforcer.begets(tgid)
         self._forking.admit(call.tid, after, flags)
         if not call.waits():
             return CONTINUE

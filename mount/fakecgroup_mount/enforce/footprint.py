@@ -1,4 +1,4 @@
-"""What a process has in memory, as /proc tells it: anonymous pages only, as reclaim could drop those of files."""
+"""What a process has in memory, as /proc tells it, without pages of files, which reclaim could drop."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ import re
 from typing import NamedTuple
 
 from fakecgroup.simulation.oom_killer import Candidate
+from fakecgroup_mount.enforce.shared_mappings import shares_of
 from fakecgroup_mount.host.usage import image_of, stat_of, text_of
 
 _KIB = 1024
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PARENT = 1  # in what `stat_of` gives
-_STATUS = re.compile(rb"^(VmRSS|VmSwap|VmPTE):\s+(\d+)", re.M)
-_ROLLUP = re.compile(rb"^(Pss_Anon|Anonymous|LazyFree|Swap):\s+(\d+)", re.M)
+_STATUS = re.compile(rb"^(VmRSS|VmSwap|VmPTE|RssShmem):\s+(\d+)", re.M)
+_ROLLUP = re.compile(rb"^(Pss_Anon|Pss_Shmem|Anonymous|LazyFree|Swap):\s+(\d+)", re.M)
+
+
+class Resident(NamedTuple):
+    """Bytes of one process by the kernel's quick counts, which count shared pages for each: `anon` is anonymous,
+    `shmem` in shared memory, `mapped` in that and in files.
+    """
+
+    anon: int
+    shmem: int
+    mapped: int
 
 
 class Footprint(NamedTuple):
     """Bytes of one process at a precise look.
 
     `anon` is what it maps, `share` its part of that where pages are shared among processes. Both are without pages that
-    it has given up (MADV_FREE). `swap` is what the machine has moved out. `image` changes with execve(2).
+    it has given up (MADV_FREE). `shmem` is its part of shared memory, `shared` what of that is in which anonymous
+    mapping (`shares_of`). `swap` is what the machine has moved out. `image` changes with execve(2).
     """
 
     anon: int
@@ -28,6 +40,37 @@ class Footprint(NamedTuple):
     swap: int
     parent: int
     image: object
+    shmem: int = 0
+    shared: tuple[tuple[int, int], ...] = ()
+
+    def lesser(self, other: Footprint) -> Footprint:
+        """What is certain by two looks at a process, of which `other` is the later one.
+
+        Between a look at a process and one at another that shares pages with it, one of them may have gone, or have
+        begun to map them: the pages would count for both.
+        """
+        again = dict(other.shared)
+        shared = tuple((ino, min(share, again[ino])) for ino, share in self.shared if ino in again)
+        return other._replace(
+            anon=min(self.anon, other.anon),
+            share=min(self.share, other.share),
+            shmem=min(self.shmem, other.shmem),
+            shared=shared,
+        )
+
+
+def resident(tgid: int, last: Resident | None = None) -> Resident:
+    """A quick look, which takes some µs; nothing if the process is gone. `last` is what an earlier one has found."""
+    fields = text_of(f"/proc/{tgid}/statm").split()
+    if not fields:
+        return Resident(0, 0, 0)
+    mapped = int(fields[2]) * _PAGE
+    if last is not None and last.mapped == mapped:
+        shmem = last.shmem
+    else:
+        found = dict(_STATUS.findall(text_of(f"/proc/{tgid}/status")))
+        shmem = int(found.get(b"RssShmem", 0)) * _KIB
+    return Resident(int(fields[1]) * _PAGE - mapped, shmem, mapped)
 
 
 def anon_bytes(tgid: int) -> int:
@@ -59,7 +102,9 @@ def footprint(tgid: int) -> Footprint | None:
         return None
     given_up = found.get(b"LazyFree", 0)
     anon, share = (max(0, found.get(name, 0) - given_up) for name in (b"Anonymous", b"Pss_Anon"))
-    return Footprint(anon, share, found.get(b"Swap", 0), int(stat[_PARENT]), image_of(stat))
+    shmem = found.get(b"Pss_Shmem", 0)
+    shared = tuple(shares_of(tgid).items()) if shmem else ()
+    return Footprint(anon, share, found.get(b"Swap", 0), int(stat[_PARENT]), image_of(stat), shmem, shared)
 
 
 def candidate(tgid: int) -> Candidate | None:

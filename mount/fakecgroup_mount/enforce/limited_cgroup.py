@@ -34,6 +34,10 @@ class LimitedCgroup:
     most: int = 0  # what may be charged, by the last look
     certain: int | None = None  # what is certainly charged, if the last look was a precise one
     surplus: int = 0  # what a quick look counts too much, by the last precise one
+    shmem: int = 0  # what a quick look has counted of shared memory, at the last one
+    looked_at_shmem: int = 0  # the same, at the last precise one
+    forgiven: int = 0  # of shared memory that outlives its victims: what was over the limit when they were killed
+    sharing: list[int] = field(default_factory=list)  # who has certain shared memory
     had: dict[int, int] = field(default_factory=dict)  # of each process at the last look
     grown: dict[int, int] = field(default_factory=dict)  # since something was done for the last time
     to_act: bool = False  # the last look has found something to do
@@ -71,6 +75,11 @@ class LimitedCgroup:
     def limit(self) -> int:
         """What can be charged before somebody is killed. What is in swap stays there when its limit is lowered."""
         return NONE if self.size == NONE else self.size + max(self.swap, self.css.last_used.swap)
+
+    @property
+    def charged(self) -> int:
+        """What is charged, by the last look. What shared memory has grown by since a precise one may be others'."""
+        return self.most - self.surplus - max(0, self.shmem - self.looked_at_shmem)
 
     @property
     def full(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from fakecgroup import Kernel
@@ -25,6 +25,7 @@ from fakecgroup.effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAI
 from fakecgroup.effects.high_delay import overage, sleep
 from fakecgroup.tasks.joined_processes import is_simulated
 from fakecgroup_mount.enforce import footprint
+from fakecgroup_mount.enforce.address_spaces import distinct
 from fakecgroup_mount.enforce.footprint import Footprint
 from fakecgroup_mount.enforce.holds import Holding
 from fakecgroup_mount.enforce.ledger import Ledger
@@ -32,10 +33,10 @@ from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_
 from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SHORTEST, SPARING, UNSEEN, margin, next_look
 from fakecgroup_mount.enforce.paging import Paging
 from fakecgroup_mount.enforce.pulse import Pulse
+from fakecgroup_mount.enforce.shared_mappings import SharedMappings
 from fakecgroup_mount.enforce.stalled import Stalled
 from fakecgroup_mount.enforce.victims import Victims
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.shared_memory import shares_memory
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class MemoryLimits:
         self._looking = threading.Lock()  # taken after the model's, by who looks
         self._ledger = Ledger()
         self._pulse = Pulse()
+        self._mappings = SharedMappings()
         self.idle = True
         """No cgroup has a limit or a process."""
         self._limited: list[LimitedCgroup] = []
@@ -88,7 +90,9 @@ class MemoryLimits:
         """Becomes the reclaimer of all processes. That of simulated ones may have come meanwhile."""
         assert self._hierarchy is not None
         membership = self._hierarchy.membership
-        membership.enforcer = self
+        if membership.enforcer is not self:  # some may have been moved meanwhile
+            membership.enforcer = self
+            self._mappings.doubt(self._placed(self._hierarchy))
         if membership.reclaimer is not self:
             self._simulated, membership.reclaimer = membership.reclaimer, self
 
@@ -105,16 +109,11 @@ class MemoryLimits:
 
     def _gather(self, hierarchy: Hierarchy) -> None:
         self._writes = hierarchy.membership.writes
-        placed: dict[int, Cgroup] = {}
-        self.idle = True
-        for cgroup in hierarchy.root.descendants():
-            css = cgroup.csses.get("memory")
-            if isinstance(css, Memory) and min(css.max, css.high) != PAGE_COUNTER_MAX:
-                self.idle = False
-            for tid, tgid in cgroup.tasks.items():
-                if tid == tgid and not is_simulated(tgid):
-                    placed[tgid] = cgroup
-                    self.idle = False  # its children are to be seen soon after they start
+        placed = self._placed(hierarchy)
+        self.idle = not placed and not any(  # children of processes are to be seen soon after they start
+            isinstance(css := cgroup.csses.get("memory"), Memory) and min(css.max, css.high) != PAGE_COUNTER_MAX
+            for cgroup in hierarchy.root.descendants()
+        )
         self._ledger.keep(placed)
         self._pulse.keep(placed)
         self._moved = {tgid: had for tgid, had in self._moved.items() if tgid in placed}
@@ -140,12 +139,24 @@ class MemoryLimits:
             for cgroup in (*one.css.cgroup.lineage(), *one.css.cgroup.descendants()):
                 self._near.setdefault(cgroup, []).append(one)
 
+    @staticmethod
+    def _placed(hierarchy: Hierarchy) -> dict[int, Cgroup]:
+        """The real processes outside of the root, by pid."""
+        return {
+            tgid: cgroup
+            for cgroup in hierarchy.root.descendants()
+            for tid, tgid in cgroup.tasks.items()
+            if tid == tgid and not is_simulated(tgid)
+        }
+
     def _enter(self, hierarchy: Hierarchy, tgid: int, cgroup: Cgroup) -> None:
         """Tells the ledger where a process is."""
         places = hierarchy.membership.memory.charged_places(tgid)
         if tgid not in self._ledger:
             parent, image = footprint.parent_and_image(tgid)
             self._ledger.begin(tgid, image, parent if len(places) == 1 else None)
+            if tgid not in self._moved and hierarchy.cgroup_of(parent) is not cgroup:  # it may have started elsewhere
+                self._mappings.doubt([tgid])
         lineage = [above for above in cgroup.lineage() if above.parent is not None]
         since = places[self._seen.get(tgid, 0) :]
         self._seen[tgid] = len(places)
@@ -198,6 +209,11 @@ class MemoryLimits:
     def moves(self, tgid: int) -> None:
         """`Enforcer.moves`."""
         self._moved[tgid] = _had(tgid)
+        self._mappings.doubt([tgid])
+
+    def begets(self, tgid: int) -> None:
+        """`Enforcer.begets`."""
+        self._mappings.doubt([tgid])
 
     @contextmanager
     def _acts(self) -> Iterator[None]:
@@ -214,7 +230,7 @@ class MemoryLimits:
                     self._act(one)
         if one.css.pages > min(one.css.max, one.css.high):
             self._paging.fit(one.css)
-            for tgid in one.held:
+            for tgid in one.held or (one.sharing if one.forgiven else ()):
                 self._paging.refuse(tgid, one.css)
 
     def fit(self, cgroup: Cgroup) -> None:
@@ -283,13 +299,17 @@ class MemoryLimits:
         if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested == most)):
             self._look_closely(one, busy)
             room = max(one.limit, one.enough) - most
-        slow = bool(one.asleep) or most - one.surplus > one.high
+        slow = bool(one.asleep) or one.charged > one.high
         page = most > one.size and most > one.fitted + one.let_be
-        room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
+        asleep = bool(one.asleep) and one.rests and not one.held  # all that have run lately
+        if not asleep:
+            room = min(room, max(0, one.high - (most - one.surplus)))  # none while it is slowed down
         if not page:
             room = min(room, max(0, max(one.size, one.fitted) - most))
         due = began + next_look(room)
-        if suspect:
+        if asleep:
+            due = min(due, *one.asleep.values())
+        elif suspect:
             due = min(due, max(one.precise, began + SHORTEST))
         now = time.monotonic()
         one.due = max(due, now + _SPARING * (time.thread_time() - busy))  # a cgroup with many processes takes a while
@@ -304,41 +324,61 @@ class MemoryLimits:
         cgroup = one.css.cgroup
         total = one.css.usage * PAGE_SIZE
         had, one.had = one.had, {}
-        one.rests = True
+        one.rests, one.shmem = True, 0
         for tgid in one.tgids:
             if (self._ledger.before(tgid, cgroup) or 0) > _MUCH:  # it may execute another program
                 self._ledger.renew(tgid, footprint.parent_and_image(tgid)[1])
-            anon = None if thorough else self._pulse.resting(tgid, now)
-            if anon is None:
+            found = None if thorough else self._pulse.resting(tgid, now)
+            if found is None:
                 one.rests = False
-                anon = self._pulse.look(tgid, now)
-            one.had[tgid] = anon
+                found = self._pulse.look(tgid, now)
+            one.shmem += found.shmem
+            one.had[tgid] = anon = found.anon
             before = self._ledger.before(tgid, cgroup)
             if before is not None:
                 total += max(0, anon - before)
                 had.setdefault(tgid, before)
         grown = one.grown if one.to_act else {}
         one.grown = {tgid: grown.get(tgid, 0) + anon - had.get(tgid, anon) for tgid, anon in one.had.items()}
-        return total
+        return total + one.shmem
 
     def _look_closely(self, one: LimitedCgroup, busy: float) -> None:
         if self._victims.are_dying(one.tgids):
             return
-        found = dict(_distinct(one.tgids))
-        cgroup = one.css.cgroup
-        total = one.css.usage * PAGE_SIZE
-        total += sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
+        found = dict(distinct(one.tgids))
+        total = self._certain(one, found)
+        enough = one.limit + one.let_be
+        if total > enough:  # somebody may have been killed, but for what has changed between two of the looks
+            again = dict(distinct(one.tgids))
+            found = {tgid: found[tgid].lesser(again[tgid]) for tgid in found.keys() & again.keys()}
+            total = self._certain(one, found)
         one.certain = total
         one.surplus = one.most - total
-        room = one.limit + one.let_be - total
+        one.looked_at_shmem = one.shmem
+        room = enough - total
         doubtful = sum(what.share for tgid, what in found.items() if not self._ledger.is_exact([tgid]))
-        if room >= 0 and not one.doubted and doubtful > one.limit + one.let_be:
+        doubtful = max(doubtful, total + sum(what.shmem for what in found.values()) - self._shared(found))
+        if room >= 0 and not one.doubted and doubtful > enough:
             one.doubted = True
-            log.warning("%s is left alone: of its memory only %d bytes are certainly charged there", cgroup.path, total)
+            log.warning(
+                "%s is left alone: of its memory only %d bytes are certainly charged there", one.css.cgroup.path, total
+            )
         now = time.monotonic()
         one.rested = one.most if one.rests else None
         one.enough = one.most + max(0, room)
         one.precise = now + max(next_look(room), SPARING * (time.thread_time() - busy))
+
+    def _certain(self, one: LimitedCgroup, found: Mapping[int, Footprint]) -> int:
+        """Bytes that are certainly charged to a cgroup, by a precise look at its processes."""
+        cgroup = one.css.cgroup
+        anon = sum(self._ledger.certain(tgid, cgroup, what) for tgid, what in found.items())
+        one.sharing = [tgid for tgid, what in found.items() if self._mappings.certain(dict(what.shared))]
+        shared = self._shared(found)
+        one.forgiven = min(one.forgiven, shared)
+        return one.css.usage * PAGE_SIZE + anon + shared - one.forgiven
+
+    def _shared(self, found: Mapping[int, Footprint]) -> int:
+        return sum(self._mappings.certain(dict(what.shared)) for what in found.values())
 
     def _hold_and_let_go(self) -> float:
         """Holds who waits, again if they have begun to run, and lets the others go on. Returns the seconds until the
@@ -379,7 +419,7 @@ class MemoryLimits:
             one.fitted = one.most
             one.css.used()
             self._paging.fit(one.css)
-        if one.asleep or one.most - one.surplus > one.high:
+        if one.asleep or one.charged > one.high:
             self._slow_down(one)
 
     def _out_of_memory(self, one: LimitedCgroup) -> bool:
@@ -406,6 +446,8 @@ class MemoryLimits:
         self._paging.fit(css)
         for tgid in victims:
             self._victims.kill(tgid)
+        if one.sharing and one.certain is not None:
+            one.forgiven += max(0, one.certain - one.limit)
         self._paging.refuse(victims[-1], css)
         return True
 
@@ -436,7 +478,7 @@ class MemoryLimits:
     def _slow_down(self, one: LimitedCgroup) -> None:
         """Stops those that have grown over memory.high for as long as a kernel has them sleep, batch by batch."""
         now, css, batch = time.monotonic(), one.css, self._batch * PAGE_SIZE
-        usage = one.most - one.surplus - css.last_used.swap
+        usage = one.charged - css.last_used.swap
         for tgid in [tgid for tgid, until in one.asleep.items() if until <= now]:
             one.asleep.pop(tgid)
             self._stalled.end(tgid)
@@ -462,16 +504,3 @@ def _had(tgid: int) -> tuple[int, bool]:
     anon = footprint.anon_bytes(tgid)
     exact = footprint.exact_anon_bytes(tgid) if anon < _SMALL else None
     return (anon, False) if exact is None else (exact, True)
-
-
-def _distinct(tgids: Iterable[int]) -> Iterator[tuple[int, Footprint]]:
-    """The footprints of processes, those with one address space once."""
-    seen: dict[Footprint, list[int]] = {}
-    for tgid in tgids:
-        found = footprint.footprint(tgid)
-        if found is None:
-            continue
-        alike = seen.setdefault(found._replace(parent=0), [])
-        if not any(shares_memory(tgid, other) for other in alike):
-            yield tgid, found
-        alike.append(tgid)

@@ -18,7 +18,10 @@ from fakecgroup_mount.host.taken_pages import TakenPages
 
 @dataclass(slots=True, eq=False)
 class _Pages:
-    """The pages of a process that reclaim may take; `before` is what it had in swap and of files."""
+    """The pages of a process that reclaim may take; `before` is what it had in swap and of files.
+
+    `anon` has those of shared memory too, which go to swap as well.
+    """
 
     tgid: int
     anon: int
@@ -106,7 +109,7 @@ class Paging:
 
     def _pages(self, tgid: int) -> _Pages:
         use = self._charges.charged_in(tgid)
-        anon, file = max(0, use.anon - use.locked) // PAGE_SIZE, use.file // PAGE_SIZE
-        cold = max(0, use.file - max(0, use.locked - use.anon)) // PAGE_SIZE
+        anon, file = max(0, use.anon + use.shmem - use.locked) // PAGE_SIZE, use.file // PAGE_SIZE
+        cold = max(0, use.file - max(0, use.locked - use.anon - use.shmem)) // PAGE_SIZE
         swap = use.swap // PAGE_SIZE
         return _Pages(tgid, anon, swap, file, cold, (swap, file))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fakecgroup_mount.enforce import footprint
+from fakecgroup_mount.enforce.footprint import Resident, resident
 from fakecgroup_mount.host.usage import cpu_clock
 
 _RESTING = 0.02  # seconds: the clock of a running process may stand still for one tick, 10 ms at most
@@ -13,11 +13,11 @@ _RESTING = 0.02  # seconds: the clock of a running process may stand still for o
 
 @dataclass(slots=True)
 class _Known:
-    """A process: its CPU clock, since when it stands still, and the bytes at the last look."""
+    """A process: its CPU clock, since when it stands still, and what it had at the last look."""
 
     clock: int | None
     since: float
-    anon: int
+    resident: Resident
 
 
 class Pulse:
@@ -26,20 +26,20 @@ class Pulse:
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}
 
-    def resting(self, tgid: int, now: float) -> int | None:
-        """The anonymous bytes of a process that has not run lately; None for one that may have."""
+    def resting(self, tgid: int, now: float) -> Resident | None:
+        """What a process has that has not run lately; None for one that may have."""
         known = self._known.get(tgid)
         if known is None or known.since + _RESTING > now or cpu_clock(tgid) != known.clock:
             return None
-        return known.anon
+        return known.resident
 
-    def look(self, tgid: int, now: float) -> int:
-        """`footprint.anon_bytes`."""
+    def look(self, tgid: int, now: float) -> Resident:
+        """`footprint.resident`."""
         known, clock = self._known.get(tgid), cpu_clock(tgid)
         since = known.since if known is not None and known.clock == clock else now
-        anon = footprint.anon_bytes(tgid)
-        self._known[tgid] = _Known(clock, since, anon)
-        return anon
+        found = resident(tgid, None if known is None else known.resident)
+        self._known[tgid] = _Known(clock, since, found)
+        return found
 
     def keep(self, tgids: Collection[int]) -> None:
         """Forgets all other processes."""

@@ -1,7 +1,8 @@
 """Pages that real processes have, and would not have on a kernel that enforces their limits.
 
-Reclaim would have dropped pages of files and moved anonymous ones to swap. What is touched beyond a limit would not
-have been given at all. Which pages that are is not known: a process that frees some is taken to free those last.
+Reclaim would have dropped pages of files and moved anonymous and shared ones to swap. What is touched beyond a limit
+would not have been given at all. Which pages that are is not known: a process that frees some is taken to free those
+last.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ class Taken:
     """Bytes of one process, by what became of them; `image` is the program that had them."""
 
     image: object
-    swapped: int = 0  # of anonymous memory: in swap
+    swapped: int = 0  # of anonymous memory, then of shared: in swap
     dropped: int = 0  # of files
-    refused: int = 0  # of anonymous memory: never given
+    refused: int = 0  # likewise: never given
 
 
 class TakenPages:
@@ -62,10 +63,18 @@ class TakenPages:
             self.forget(tgid)
             return memory
         use = memory.use
-        taken.refused = min(taken.refused, use.anon)
-        taken.swapped = min(taken.swapped, use.anon - taken.refused)
+        taken.refused = min(taken.refused, use.anon + use.shmem)
+        taken.swapped = min(taken.swapped, use.anon + use.shmem - taken.refused)
         taken.dropped = min(taken.dropped, use.file)
-        anon, file = use.anon - taken.refused - taken.swapped, use.file - taken.dropped
-        locked = min(use.locked, anon + file + use.shmem)
-        use = use._replace(anon=anon, file=file, swap=taken.swapped, huge=min(use.huge, anon), locked=locked)
+        gone = taken.refused + taken.swapped
+        anon, shmem = max(0, use.anon - gone), use.shmem - max(0, gone - use.anon)
+        file = use.file - taken.dropped
+        use = use._replace(
+            anon=anon,
+            file=file,
+            shmem=shmem,
+            swap=taken.swapped,
+            huge=min(use.huge, anon),
+            locked=min(use.locked, anon + file + shmem),
+        )
         return memory._replace(use=use)

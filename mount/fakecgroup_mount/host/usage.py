@@ -275,6 +275,17 @@ def text_of(path: str) -> bytes:
         return b""
 
 
+def whole_text_of(path: str) -> bytes | None:
+    """All of a file in /proc; empty if it is gone, None if we may not read it."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+    except PermissionError:
+        return None
+
+
 def _clock(tgid: int, which: int) -> int | None:
     """A CPU clock of a process in ns; None if it is gone. Any process may read it (clock_getcpuclockid(3))."""
     try:

@@ -102,3 +102,10 @@ def test_v1_counts_failures() -> None:
     assert machine.read("memory.usage_in_bytes") == f"{30 * MIB}\n"
     assert machine.read("memory.memsw.usage_in_bytes") == f"{50 * MIB}\n"
     assert machine.read("memory.failcnt") == "160\n"
+
+
+def test_shared_memory_goes_to_swap_after_anonymous_memory() -> None:
+    taken = TakenPages()
+    taken.take(7, None, swapped=30 * MIB)
+    left = taken.left(7, ProcessMemory(MemoryUse(anon=10 * MIB, shmem=40 * MIB)))
+    assert (left.use.anon, left.use.shmem, left.use.swap) == (0, 20 * MIB, 30 * MIB)

@@ -14,7 +14,7 @@ from ...waiting import wait_until
 
 def test_one_that_runs_is_looked_at() -> None:
     pulse = Pulse()
-    assert pulse.look(os.getpid(), 0.0) > 0
+    assert pulse.look(os.getpid(), 0.0).anon > 0
     while sum(range(100_000)) and pulse.resting(os.getpid(), 1.0) is not None:
         pass  # until its clock has moved
     assert pulse.resting(os.getpid(), 1.0) is None
@@ -33,7 +33,7 @@ def test_one_that_sleeps_has_what_it_had() -> None:
             known = pulse.resting(process.pid, now)
             if known is None:
                 pulse.look(process.pid, now)
-            return known == anon_bytes(process.pid)
+            return known is not None and known.anon == anon_bytes(process.pid)
 
         wait_until(rests)
         pulse.keep([])
