@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmark import curves
+from benchmark import page as benchmarks
 from cgroup_engine.change.apply import execute
 from cgroup_engine.inputs.config import feature_gates, node_config, read_config
 from cgroup_engine.inputs.pods import read_pods
@@ -35,7 +37,7 @@ from fakecgroup.scenario.report import table
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _KEY = b"figure"  # the picture's text chunk that says which figure it shows
-_FIGURE = re.compile(r'id="(figure|data)">(.*?)</script>', re.DOTALL)
+_FIGURE = re.compile(r'id="(figure|data|curves)">(.*?)</script>', re.DOTALL)
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --hide-scrollbars --virtual-time-budget=20000"
@@ -75,6 +77,10 @@ def _tree() -> str:
     return found_page(node, wanted, compare(wanted, found, node.driver), found)
 
 
+def _growth() -> str:
+    return curves.page(benchmarks.read()["parts"]["cgroups"])
+
+
 class _Picture(NamedTuple):
     """What a picture shows: a page, perhaps at a place of it, in pixels."""
 
@@ -87,6 +93,7 @@ class _Picture(NamedTuple):
 _PICTURES = {
     "docs/timeline.png": _Picture(_scenario, 1100, 1010),
     "docs/eviction.png": _Picture(_node, 1100, 1080),
+    "docs/growth.png": _Picture(_growth, 1000, 460),
     "docs/tree.png": _Picture(_tree, 1500, 620, "#%2Fkubepods%2Fburstable"),
 }
 
@@ -115,10 +122,15 @@ def main() -> int:
 
 
 def _digest(text: str) -> bytes:
-    """Of what the page's figure says but for lines' points and cgroups' values, which a finer simulation may change."""
+    """Of what the page's figure says but for lines' points and cgroups' values, which a finer simulation may change.
+
+    What was measured counts whole.
+    """
     found = _FIGURE.search(text)
     assert found is not None
     figure = json.loads(found[2])
+    if found[1] == "curves":
+        return hashlib.sha256(json.dumps(figure).encode()).hexdigest().encode()
     if found[1] == "data":
         return hashlib.sha256(json.dumps([node["p"] for node in figure["nodes"]]).encode()).hexdigest().encode()
     lines = [{key: value for key, value in line.items() if key != "y"} for line in figure["data"]]

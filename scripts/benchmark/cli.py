@@ -7,13 +7,14 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import interruption, operations, report
+from . import interruption, operations, page, report
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measurements import MEASUREMENTS, Measurement, positive
@@ -52,6 +53,17 @@ Exit status: 0 done, 1 it failed, 2 the command line is wrong. Nothing is left b
 """
 
 
+#: The parts of the page, each with its command line.
+_PARTS: dict[str, list[str]] = {
+    "operations": [],
+    "cgroups": ["--cgroups", "100,1000,10000,100000,1000000", "--rounds", "7"],
+    "run": ["--run", "--rounds", "7"],
+    "start": ["--start", "--rounds", "11"],
+    "apply": ["--apply", "500"],
+    "pods": ["--pods", "1000,10000", "--rounds", "3"],
+}
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser whose complaint is one line."""
 
@@ -64,8 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     interruption.watch()
     try:
-        other = next((one for one in MEASUREMENTS if one.asked(options)), None)
-        result = _bench(options) if other is None else _measured(other, options)
+        if options.page is not None:
+            return _page(options.page)
+        other, result = _result(options)
         table = report.table if other is None else other.table
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
@@ -76,6 +89,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps(result, indent=2) if options.output == "json" else table(result), flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read it has seen enough
+    return 0
+
+
+def _result(options: argparse.Namespace) -> tuple[Measurement | None, dict[str, Any]]:
+    """What is asked for, None for operations, and its result."""
+    other = next((one for one in MEASUREMENTS if one.asked(options)), None)
+    return other, _bench(options) if other is None else _measured(other, options)
+
+
+def _page(what: str) -> int:
+    """Does --page. Returns the exit status."""
+    if what == "check":
+        if page.is_current():
+            return 0
+        raise BenchmarkError(f"{page.PAGE.name} is not what the recording says: run scripts/bench --page text")
+    if what == "text":
+        page.write(page.read())
+        return 0
+    began, allowed = time.monotonic(), os.sched_getaffinity(0)
+    parts = {}
+    for name, arguments in _PARTS.items():
+        print(f"bench: {' '.join(arguments) or name}", file=sys.stderr)
+        _, parts[name] = _result(_parser().parse_args(arguments))
+        os.sched_setaffinity(0, allowed)
+    minutes = max(1, round((time.monotonic() - began) / 60))
+    machine = f"{len(allowed)} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
+    page.write({"minutes": minutes, "machine": machine, "parts": parts})
     return 0
 
 
@@ -103,6 +143,14 @@ def _parser() -> argparse.ArgumentParser:
             other.add_argument(f"--{one.name}", action="store_true", help=one.help)
         else:
             other.add_argument(f"--{one.name}", type=one.takes, metavar=one.metavar, help=one.help)
+    other.add_argument(
+        "--page",
+        nargs="?",
+        const="measure",
+        choices=["measure", "text", "check"],
+        help="measure what the page of benchmarks says, and write it with its recording; text: write it from the "
+        "recording; check: exit 1 if it is not what the recording says",
+    )
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
     return parser

@@ -146,11 +146,11 @@ on the fake, and as root in this machine's own cgroup2. A ratio is the median ti
     ),
     Measurement(
         "run",
-        "fakecgroup run: its start, and a job under it, instead",
+        "fakecgroup run and mount: their start, and a job under run, instead",
         """\
 --run measures fakecgroup run: until `true` has run under it, beside a bare user and mount namespace and a kernel that
-scripts/oracle boots; and the time by the clock of a compile job under it, without the
-start, beside the same job without it.""",
+scripts/oracle boots; until fakecgroup mount has mounted a tree; and the time by the clock of a compile job under run,
+without the start, beside the same job without it.""",
         lambda _options, rounds, directory: running.measure(rounds, directory),
         running.table,
         rounds=11,

@@ -21,7 +21,8 @@ from . import interruption
 from .errors import BenchmarkError, UnavailableError
 
 _HERE = Path(__file__).parent
-RUN = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())", "run")
+_FAKECGROUP = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())")
+RUN = (*_FAKECGROUP, "run")
 STARTS: dict[str, tuple[str, ...]] = {
     "unshare -Urm true": ("unshare", "-Urm", "true"),
     "python -c pass": (sys.executable, "-c", "pass"),
@@ -29,6 +30,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "fakecgroup run --layout v1 -- true": (*RUN, "--layout", "v1", "--", "true"),
 }
 BARE = "unshare -Urm true"
+MOUNT = "fakecgroup mount"
 _VM = (sys.executable, str(_HERE.parent / "program.py"), "oracle_vm", "ask", "--kernel", "6.12", "--layout", "v2", "-")
 VM = "a kernel booted under QEMU"
 _VM_ROUNDS = 3
@@ -37,11 +39,13 @@ JOBS: dict[str, tuple[str, ...]] = {"bare": (), "unshare -Urm": ("unshare", "-Ur
 
 
 def measure(rounds: int, directory: Path) -> dict[str, Any]:
-    """Milliseconds until each has started and ended, and of the compile job; ratios round by round.
+    """Milliseconds until each has started and ended or mounted a tree, and of the compile job; ratios round by round.
 
     The job's time is taken within, so that it has no part of the start. Raises BenchmarkError, StoppedError.
     """
-    starts: dict[str, list[float]] = {name: [] for name in STARTS}
+    starts: dict[str, list[float]] = {name: [] for name in (*STARTS, MOUNT)}
+    tree = directory / "tree"
+    tree.mkdir()
     jobs: dict[str, list[tuple[float, float]]] = {name: [] for name in JOBS}
     missing: dict[str, str] = {}
     job = compile_job(directory)
@@ -49,6 +53,8 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         for name, command in STARTS.items():
             starts[name].append(_elapsed(command))
             interruption.check()
+        starts[MOUNT].append(_elapsed((*_FAKECGROUP, "mount", str(tree))))
+        output((*_FAKECGROUP, "umount", str(tree)))
         names = list(JOBS)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             clock, used = output((*JOBS[name], *job)).split()

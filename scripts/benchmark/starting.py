@@ -17,13 +17,14 @@ from .planning import NODE, empty_root, pod_list
 from .spread import spread
 
 BARE = "python -c 'import yaml, argparse'"
+PASS = "python -c pass"
 _PODS = 3
 _ENGINE = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
 _FAKE = "import sys; from fakecgroup_mount.cli import main; sys.exit(main())"
 
 
 def measure(rounds: int, directory: Path) -> dict[str, Any]:
-    """For each command: ms of CPU time, and their ratio to the bare process round by round.
+    """For each command: ms of CPU time, and their ratios to the two bare processes round by round.
 
     :raises BenchmarkError: one of them failed.
     """
@@ -31,6 +32,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     file.write_text("".join(pod_list(_PODS)))
     plan = ["plan", "--root", empty_root(directory), *NODE, str(file)]
     commands = {
+        PASS: ["pass"],
         BARE: ["import yaml, argparse"],
         "cgroup-engine --help": [_ENGINE, "--help"],
         f"cgroup-engine plan of {_PODS} pods": [_ENGINE, *plan],
@@ -49,6 +51,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
             name: {
                 "cpu_ms": spread(found),
                 "ratio": spread([here / bare for here, bare in zip(found, times[BARE], strict=True)]),
+                "to_pass": spread([here / bare for here, bare in zip(found, times[PASS], strict=True)]),
             }
             for name, found in times.items()
         },

@@ -129,7 +129,7 @@ def test_starts_are_measured_beside_a_bare_python(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--start", "--rounds", "1", "-o", "json").communicate()
     assert err == ""
     starts = json.loads(out)["starts"]
-    assert list(starts)[1:] == ["cgroup-engine --help", "cgroup-engine plan of 3 pods", "fakecgroup --help"]
+    assert list(starts)[2:] == ["cgroup-engine --help", "cgroup-engine plan of 3 pods", "fakecgroup --help"]
     assert all(each["ratio"]["median"] > 0 for each in starts.values())
     assert not list(tmp_path.iterdir())
 
@@ -201,3 +201,16 @@ def test_a_cluster_is_looked_at_beside_reading_its_dump(tmp_path: Path) -> None:
     assert all(way["peak_mib"] > 0 for way in result["ways"].values())
     rates = [way["pods_per_second"] for way in result["ways"].values()]
     assert rates[0] is None and all(rate > 0 for rate in rates[1:])  # json.load looks at no pod
+
+
+@pytest.mark.usefixtures("fuse")
+def test_many_cgroups_are_measured_beside_a_small_tree(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--cgroups", "30,60", "--rounds", "1", "-o", "json").communicate()
+    assert err == ""
+    result = json.loads(out)
+    assert list(result["cgroups"]) == ["30", "60"]
+    for figures in result["cgroups"].values():
+        assert list(figures["operations"]) == ["mkdir", "rmdir", "stat", "open+read+close", "root cgroup.stat"]
+        assert figures["full_mib"] >= figures["empty_mib"] > 0
+    assert {*result["listing"], *result["missing"]} == {"native", "host"}
+    assert not list(tmp_path.iterdir())

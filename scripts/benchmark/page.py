@@ -1,0 +1,193 @@
+"""The page of benchmarks: what a recording of measurements says, beside what is aimed at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import curves
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RECORDING = Path(__file__).with_name("recorded.json")
+PAGE = REPOSITORY / "docs" / "evidence" / "benchmarks.md"
+
+Recording = dict[str, Any]
+Spread = dict[str, float]
+
+_TEMPLATE = Path(__file__).with_name("page.md")
+
+
+class Figure(NamedTuple):
+    """One figure, what is aimed at, and why it is not better where it is not reached."""
+
+    what: str
+    spread: Spread
+    goal: float | None = None
+    least: bool = False  # the goal is the least, not the most
+    unit: str = ""
+    bound: str = ""
+
+    @property
+    def reached(self) -> bool:
+        value = self.spread["median"]
+        return self.goal is None or (value >= self.goal if self.least else value <= self.goal)
+
+
+def text(recording: Recording) -> str:
+    """The page."""
+    parts = recording["parts"]
+    sections: list[tuple[str, str, Callable[[Any], Iterator[Figure]]]] = [
+        ("operations", _OPERATIONS, _operations),
+        ("cgroups", _CGROUPS, _cgroups),
+        ("run", _STARTS, _run),
+        ("start", _COMMANDS, _start),
+        ("apply", _APPLY, _apply),
+        ("pods", _PODS, _pods),
+    ]
+    lines: list[str] = []
+    for name, head, figures in sections:
+        if name not in parts:
+            continue
+        found = list(figures(parts[name]))
+        lines.append(f"\n{head}\n\n{_table(found)}\n")
+        lines += [f"\n{figure.what}: {figure.bound}\n" for figure in found if figure.bound and not figure.reached]
+        lines += [f"\nNot measured: {what}: {why}.\n" for what, why in parts[name].get("missing", {}).items()]
+        if name == "cgroups":
+            lines.append(f"\n![{curves.TITLE}](../growth.png)\n")
+    template = _TEMPLATE.read_text(encoding="utf-8")
+    shown = "".join(lines).strip()
+    return template.format(minutes=recording["minutes"], machine=recording["machine"], figures=shown)
+
+
+def _table(figures: list[Figure]) -> str:
+    rows = ["| | median | min–max | goal |", "|---|---|---|---|"]
+    for what, spread, goal, least, unit, _ in figures:
+        aim = "" if goal is None else f"{'≥' if least else '≤'} {goal:g}{unit}"
+        digits = 0 if spread["max"] >= 100 else 1 if spread["max"] >= 10 else 2
+        shown = [f"{spread[name]:,.{digits}f}" for name in ("median", "min", "max")]
+        rows.append(f"| {what} | {shown[0]}{unit} | {shown[1]}–{shown[2]} | {aim} |")
+    return "\n".join(rows)
+
+
+def _alone(value: float) -> Spread:
+    return {"min": value, "median": value, "max": value}
+
+
+_OPERATIONS = """\
+## Operations
+
+`scripts/bench`. Operations per second, divided by those of a FUSE file system in C that does nothing. 1 is as fast as
+FUSE without caches lets anyone be. Client and daemon share one CPU. `model` is `fakecgroup.Kernel` in the client's own
+process, without FUSE."""
+_GOALS = {"write": 1.0, "read": 1.0, "stat": 1.0, "listdir": 1.0}
+
+
+def _operations(part: Any) -> Iterator[Figure]:
+    for operation, columns in part["operations"].items():
+        for column, figures in columns.items():
+            if figures["ratio"] is not None and column != "null":
+                goal = _GOALS.get(operation, 0.6) if column == "native" else None
+                yield Figure(f"{operation}, {column}", figures["ratio"], goal, least=True)
+
+
+_CGROUPS = """\
+## Many cgroups
+
+`scripts/bench --cgroups`. Cgroups in one tree of depth 4, made through a mount. Memory is the daemon's (PSS). A ratio
+is CPU time of client and daemon, divided by that in a tree of 1,000 cgroups in the same round."""
+
+
+_PACKED = "most of the time goes into FUSE's records, which are packed one by one."
+_SORTED = "two thirds of the time go into the hashes of the names and their order, which a kernel has from mkdir."
+
+
+def _cgroups(part: Any) -> Iterator[Figure]:
+    most = max(map(int, part["cgroups"]))
+    figures = part["cgroups"][str(most)]
+    yield Figure(f"memory of {most:,} cgroups", _alone(figures["full_mib"]), 1024, unit=" MiB")
+    yield Figure("bytes for each", _alone(figures["per_cgroup_bytes"]))
+    yield Figure("kept of it when all are removed", _alone(100 * figures["kept"]), 20, unit=" %")
+    for name, one in figures["operations"].items():
+        yield Figure(f"{name} at {most:,}", one["ratio"], 1.2 if name == "mkdir" else None)
+    listing = part["listing"]
+    if "host" in listing:
+        entries = (
+            f"listing of {listing['native']['entries']:,} cgroups, to this machine's of {listing['host']['entries']:,}"
+        )
+        for when, ratio, bound in (
+            ("again, per entry", listing["native"]["again_us"]["ratio"], _PACKED),
+            ("after one was made", listing["native"]["changed_us"]["ratio"], _PACKED),
+            ("the first time", listing["native"]["first_ratio"], _SORTED),
+        ):
+            yield Figure(f"{entries}: {when}", _alone(ratio), 3, bound=bound)
+
+
+_STARTS = """\
+## Starts of `fakecgroup run`
+
+`scripts/bench --run`. Milliseconds by the clock until `true` has run, and what the same takes without it."""
+
+
+def _run(part: Any) -> Iterator[Figure]:
+    bare = part["starts_ms"]["unshare -Urm true"]["median"]
+    for name, spread in part["starts_ms"].items():
+        goal = {"fakecgroup run -- true": round(bare + 60, 1), "fakecgroup mount": 60.0}.get(name)
+        yield Figure(f"`{name}`" if "QEMU" not in name else name, spread, goal, unit=" ms")
+    for name, figures in part["compile"].items():
+        yield Figure(f"a compile job, {name}, to a bare one", figures["clock"]["ratio"])
+
+
+_COMMANDS = """\
+## Starts of commands
+
+`scripts/bench --start`. CPU time of whole processes, divided by that of `python -c pass` in the same round."""
+
+
+def _start(part: Any) -> Iterator[Figure]:
+    for name, figures in part["starts"].items():
+        yield Figure(f"`{name}`", figures["to_pass"], 2.0 if name == "fakecgroup --help" else None)
+
+
+_APPLY = """\
+## The engine on a tree
+
+`scripts/bench --apply 500`. CPU time with the daemon's, divided by that of a bare loop of the same system calls: a
+first apply, and one that changes nothing beside reading the files."""
+
+
+def _apply(part: Any) -> Iterator[Figure]:
+    for name, tree in part["trees"].items():
+        for phase, goal in (("first", 1.3), ("idle", 1.5)):
+            if phase in tree:
+                yield Figure(f"{phase} apply, {name}", tree[phase]["ratio"], goal)
+
+
+_PODS = """\
+## Planning
+
+`scripts/bench --pods`. CPU time of `cgroup-engine plan`, divided by that of parsing the same file with PyYAML's C
+loader."""
+
+
+def _pods(part: Any) -> Iterator[Figure]:
+    for count, figures in part["pods"].items():
+        yield Figure(f"{int(count):,} pods", figures["ratio"])
+
+
+def read() -> Recording:
+    """The recording."""
+    recording: Recording = json.loads(RECORDING.read_text(encoding="utf-8"))
+    return recording
+
+
+def write(recording: Recording) -> None:
+    """Keep a recording, and write the page and the picture's data."""
+    RECORDING.write_text(json.dumps(recording, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(text(recording), encoding="utf-8")
+
+
+def is_current() -> bool:
+    """True if the page is what the recording says."""
+    return PAGE.read_text(encoding="utf-8") == text(read())

@@ -1,0 +1,48 @@
+"""The page of benchmarks says what was recorded; no figure is judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmark import page
+from benchmark.cli import main
+from benchmark.page import Figure
+
+SPREAD = {"min": 0.5, "median": 0.7, "max": 0.9}
+
+
+def recording(**parts: object) -> page.Recording:
+    return {"minutes": 3, "machine": "2 CPUs", "parts": parts}
+
+
+def test_the_page_is_what_the_recording_says() -> None:
+    assert main(["--page", "check"]) == 0
+
+
+def test_a_page_that_is_not_is_told_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path_factory.mktemp("docs") / "benchmarks.md"
+    old.write_text("# Benchmarks\n")
+    monkeypatch.setattr(page, "PAGE", old)
+    assert main(["--page", "check"]) == 1
+    assert capsys.readouterr().err == (
+        "bench: benchmarks.md is not what the recording says: run scripts/bench --page text\n"
+    )
+
+
+def test_a_figure_stands_with_its_spread_and_its_goal() -> None:
+    part = {"operations": {"mkdir": {"native": {"ratio": SPREAD}, "null": {"ratio": SPREAD}}}}
+    assert "| mkdir, native | 0.70 | 0.50–0.90 | ≥ 0.6 |" in page.text(recording(operations=part))
+
+
+@pytest.mark.parametrize(
+    ("goal", "least", "reached"), [(None, False, True), (0.6, True, True), (0.8, True, False), (0.6, False, False)]
+)
+def test_a_goal_is_reached_from_one_side(goal: float | None, least: bool, reached: bool) -> None:
+    assert Figure("", SPREAD, goal, least=least).reached is reached
+
+
+def test_what_could_not_be_measured_is_told() -> None:
+    part = {"starts_ms": {"unshare -Urm true": SPREAD}, "compile": {}, "missing": {"a kernel": "no QEMU"}}
+    assert "Not measured: a kernel: no QEMU." in page.text(recording(run=part))
