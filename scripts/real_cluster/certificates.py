@@ -55,7 +55,10 @@ class Authority:
         made = [file.with_name(f"{file.name}.new") for file in files]
         command += ["-out", str(made[0]), "-keyout", str(made[1])]
         command += [word for extension in extensions for word in ("-addext", extension)]
-        done = subprocess.run(command, cwd=self._directory, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, cwd=self._directory, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise ClusterError("no openssl here; as root: apt-get install openssl") from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
             raise ClusterError(f"openssl made no certificate for {name}: {last}")

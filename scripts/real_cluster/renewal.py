@@ -15,15 +15,16 @@ from .errors import ClusterError
 from .state import CONTROL_PLANE, State
 
 _PATIENCE = 120.0  # seconds for the API server to answer again, and for each kubelet to be known again
+# who does not run at the moment is started again anyway; the API server would wait for its watches without KILL
 _CONTROL_PLANE = """
 cd "$1/processes"
 for name in kube-apiserver kube-controller-manager kube-scheduler prometheus; do
-  [ ! -e $name ] || kill -KILL "$(cat $name)" # the API server would wait for its watches
+  [ ! -e $name ] || kill -KILL "$(cat $name)" || true
 done
 """
 _NODE = """
 cp "$1/kubeconfig" "$1/ca.crt" /var/lib/kubelet
-kill "$(busybox pidof kubelet)"
+for process in $(busybox pidof kubelet); do kill "$process" || true; done
 """
 
 

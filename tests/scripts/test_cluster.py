@@ -304,7 +304,14 @@ def test_an_interrupted_up_leaves_nothing(state: Path) -> None:
 
 
 def test_without_a_cluster_there_is_nothing_to_ask(tmp_path: Path) -> None:
-    for words in (["status"], ["exec", "node-1", "true"], ["kubectl", "-n", "a", "get", "pods"], ["load", "/dev/null"]):
+    for words in (
+        ["status"],
+        ["exec", "node-1", "true"],
+        ["exec", "control-plane", "true"],
+        ["renew"],
+        ["kubectl", "-n", "a", "get", "pods"],
+        ["load", "/dev/null"],
+    ):
         done = cluster(tmp_path, *words)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "cluster: no cluster runs; start one with: scripts/cluster up\n"
@@ -395,6 +402,32 @@ def test_only_its_owner_may_read_a_kubeconfig_and_it_holds_what_it_needs(tmp_pat
         ["openssl", "verify", "-CAfile", authority.certificate, tmp_path / "pki" / "a.crt"], capture_output=True
     )
     assert verified.returncode == 0, verified.stderr
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_certificate_is_replaced_as_a_whole_and_is_of_the_authority_of_then(tmp_path: Path) -> None:
+    def verified(certificate: Path) -> bool:
+        command = ["openssl", "verify", "-CAfile", str(tmp_path / "pki" / "ca.crt"), str(certificate)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    authority = Authority(tmp_path / "pki")
+    authority.begin()
+    certificate, _ = authority.issue("a", "someone")
+    first = certificate.read_bytes()
+    authority.issue("a", "someone")
+    assert certificate.read_bytes() != first
+    assert verified(certificate)
+    authority.begin()
+    assert not verified(certificate)
+    authority.issue("a", "someone")
+    assert verified(certificate)
+    assert not list((tmp_path / "pki").glob("*.new"))
+
+
+def test_without_openssl_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match="no openssl here; as root: apt-get install openssl"):
+        Authority(tmp_path / "pki").begin()
 
 
 @pytest.fixture
