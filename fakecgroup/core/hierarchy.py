@@ -71,6 +71,7 @@ class Environment(NamedTuple):
     notify: Callable[[CgroupFile], None]
     notify_later: Callable[[CgroupFile, int], None]
     gone: Callable[[Inode], None]  # an interface file or a cgroup was removed
+    children_changed: Callable[[Cgroup], None]
     release: Callable[[str, str, Caller], None]  # agent, path of the cgroup, caller that set the agent
     next_ino: Callable[[int], int]
 
@@ -102,6 +103,7 @@ class Hierarchy:
         self.notify = environment.notify
         self.notify_later = environment.notify_later
         self.gone = environment.gone
+        self.children_changed = environment.children_changed
         self.dfl = dfl
         self.mounted_with(options)
         self.name = name
@@ -299,6 +301,7 @@ class Hierarchy:
         parent.add_child(cgroup)
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
+        self.children_changed(parent)
         promised, at_once = self._inherited(parent.subtree_control)
         if promised:
             cgroup.promised = promised
@@ -337,6 +340,7 @@ class Hierarchy:
         for ancestor in parent.lineage():
             ancestor.nr_descendants -= 1
         self.gone(cgroup)
+        self.children_changed(parent)
         parent.check_for_release()
 
     def release(self, cgroup: Cgroup) -> None:
@@ -370,6 +374,7 @@ class Hierarchy:
         parent.remove_child(inode.name)
         inode.name = name
         parent.add_child(inode)
+        self.children_changed(parent)
 
     # -- tasks ------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from .conftest import OTHER_UID, Mount, needs_root
+from .conftest import OTHER_UID, Mount, needs_root, run
 
 pytestmark = needs_root
 
@@ -203,6 +203,37 @@ def test_a_held_file_of_a_removed_cgroup_has_no_name(trees: Trees) -> None:
     assert trees.do(ROOT, "held read", "file") == 19
     trees.do(ROOT, "held stat", "file")
     trees.do(ROOT, "held stat", "directory")
+
+
+def test_the_links_and_the_list_of_a_directory_follow_its_children(trees: Trees) -> None:
+    trees.do(ROOT, "mkdir", "{}/a")
+    trees.do(OTHER, "hold", "directory", "{}/a", os.O_RDONLY)
+    for name, *arguments in (
+        ("mkdir", "{}/a/b"),
+        ("mkdir", "{}/a/c"),
+        ("rmdir", "{}/a/b"),
+        ("chown", "{}/a", OTHER_UID),
+        ("chmod", "{}/a", 0o711),
+        ("rmdir", "{}/a/c"),
+        ("rmdir", "{}/a"),
+    ):
+        trees.do(ROOT, name, *arguments)
+        for who in CALLERS:
+            trees.do(who, "stat", "{}/a")
+            trees.do(who, "listdir", "{}/a")
+        trees.do(OTHER, "held stat", "directory")
+        trees.do(OTHER, "held listdir", "directory")
+
+
+def test_a_cgroup_that_a_scenario_makes_counts_as_a_link(native_v2: Path, tmp_path: Path) -> None:
+    before = os.stat(native_v2).st_nlink, set(os.listdir(native_v2))
+    (tmp_path / "scenario.yaml").write_text("cgroups: {made-by-a-scenario: {}}\nworkloads: []\n")
+    added = run("ctl", native_v2, "workload", "add", tmp_path / "scenario.yaml")
+    assert added.returncode == 0, added.stderr
+    assert os.stat(native_v2).st_nlink == before[0] + 1
+    assert set(os.listdir(native_v2)) - before[1] == {"made-by-a-scenario"}
+    os.rmdir(native_v2 / "made-by-a-scenario")
+    assert os.stat(native_v2).st_nlink == before[0]
 
 
 @pytest.mark.parametrize("who", [OTHER, CONTAINER])

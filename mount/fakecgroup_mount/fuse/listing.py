@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, chain
 
+from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.core.hierarchy import Listed
 from fakecgroup_mount.fuse import wire
 
 DT_DIR = 4
+_MOST = 64  # listings that are kept
 _WORD = 8  # bytes; records begin on a word, with the inode number
 _LARGE = 1000  # entries of a directory that shares no records with others
 _PADS = tuple(bytes(length) for length in range(_WORD))
@@ -36,6 +40,11 @@ class Listing:
             for start, ino in zip(self._bounds, inos, strict=False):
                 words[start // _WORD] = ino
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it shares no records with others."""
+        return len(self._bounds) > _LARGE
+
     def part(self, offset: int, limit: int) -> bytes:
         """The records from `offset` on that fit into `limit` bytes; none for an offset that is no entry's."""
         start = self._bounds[bisect_right(self._bounds, offset) - 1]
@@ -43,6 +52,32 @@ class Listing:
             return b""
         end = self._bounds[bisect_right(self._bounds, start + limit) - 1]
         return bytes(self._records[start:end])
+
+
+class Listings:
+    """The listings of the directories that were listed last. A child that comes or goes has its parent's dropped."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Cgroup, tuple[list[Listed], Listing]] = OrderedDict()
+
+    def find(self, cgroup: Cgroup, files: list[Listed]) -> Listing | None:
+        """The listing of a cgroup that has these files, if it is kept."""
+        known = self._kept.get(cgroup)
+        if known is None or known[0] is not files:
+            return None
+        self._kept.move_to_end(cgroup)
+        return known[1]
+
+    def keep(self, cgroup: Cgroup, files: list[Listed], listing: Listing) -> None:
+        """Keeps a listing if it is not large."""
+        if listing.is_large:
+            return
+        self._kept[cgroup] = files, listing
+        if len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+
+    def drop(self, cgroup: Cgroup) -> None:
+        self._kept.pop(cgroup, None)
 
 
 @lru_cache(maxsize=64)

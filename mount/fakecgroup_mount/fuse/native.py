@@ -94,7 +94,8 @@ class Session:
         self._descriptors = Descriptors(find_device, self._requests.files.values)
         self._told: list[Callable[[CgroupFile], None]] = []
         kernel.on_notify = self._notify
-        kernel.on_gone = self._names.gone
+        kernel.on_gone = self._gone
+        kernel.on_children = self._children_changed
         kernel.on_notify_later = DelayedNotifier(self.lock).add
 
     def serve(self) -> None:
@@ -290,6 +291,19 @@ class Session:
         self._requests.pollers.wake(file)
         for tell in self._told:
             tell(file)
+
+    def _gone(self, inode: Inode) -> None:
+        """`Kernel.on_gone`."""
+        self._names.gone(inode)
+        if isinstance(inode, Cgroup):
+            self._children_changed(inode)
+
+    def _children_changed(self, cgroup: Cgroup) -> None:
+        """`Kernel.on_children`: drops what is known of a directory whose number of links or content changes."""
+        self._requests.kept_listings.drop(cgroup)
+        node = self._nodes.by_inode.get(cgroup)
+        if node is not None:
+            self._names.forget_attributes(node)
 
     def tell_events(self, tell: Callable[[CgroupFile], None]) -> None:
         """Calls `tell`, too, for each poll event on a file, with the lock held."""

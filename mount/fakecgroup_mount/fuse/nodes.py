@@ -21,10 +21,11 @@ class Node:
 
     `packed` is the struct fuse_attr of `stat` in a LOOKUP reply. It is kept, as most attributes are asked for again
     before they change. `files` counts the open files or directories. `within` is the directory in which the kernel
-    module remembers the node's name (`remembered_names`); None where it asks.
+    module remembers the node's name (`remembered_names`); None where it asks. `attributes` tells whether it may
+    remember those of a directory.
     """
 
-    __slots__ = ("files", "id", "inode", "lookups", "packed", "stat", "within")
+    __slots__ = ("attributes", "files", "id", "inode", "lookups", "packed", "stat", "within")
 
     def __init__(self, node_id: int, inode: Inode) -> None:
         self.id = node_id
@@ -34,6 +35,7 @@ class Node:
         self.stat: Stat | None = None
         self.packed = b""
         self.within: Node | None = None
+        self.attributes = False
 
 
 class Nodes:

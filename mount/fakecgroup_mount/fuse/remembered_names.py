@@ -8,8 +8,11 @@ that everybody may search. It is taken back
 * when the directory is closed to somebody (chmod(2));
 * when the file is read through the page cache, as each copying program then needs a node of its own (`splicing`).
 
-Names that are not there are not remembered. Nor is any name once there are rules of faults or a trace, which each
-LOOKUP is for.
+Names that are not there are not remembered. Nor is anything once there are rules of faults or a trace, which each
+request is for.
+
+The attributes of directories are remembered too, as a change by a request is told with its reply, or is forgotten when
+a child comes or goes. Those of files are not: stat(2) and the page cache want different sizes (`splicing`).
 
 FUSE_NOTIFY_INVAL_ENTRY waits for the directory's lock in the kernel. The lock's holder may wait for a reply, so
 the server never sends this notification. Threads do, and where an answer depends on it they send that too.
@@ -46,6 +49,7 @@ from fakecgroup.credentials.permission import MAY_EXEC, permitted
 from fakecgroup.kernfs.inode import Inode, TopDirectory
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.nodes import Node, Nodes
+from fakecgroup_mount.fuse.splicing import inval_attributes
 from fakecgroup_mount.seccomp.process import is_in_one_of
 
 log = logging.getLogger(__name__)
@@ -103,7 +107,9 @@ class RememberedNames:
     def let(self, may: bool) -> None:
         """From now on remembers names, or none. Those that are remembered are being taken back (`settle`)."""
         self._may = may
-        if not may and self._can:
+        if self._can and not may:
+            for node in self._nodes.values():
+                self.forget_attributes(node)
             self._queue.put((self._forgotten(self._nodes.values()), _nothing))
 
     def settle(self, patience: float) -> None:
@@ -120,10 +126,21 @@ class RememberedNames:
         if node.lookups and node.within is None:
             return 0
         directory = parent.inode
-        if not (self._can and self._may) or directory.mode & SEARCHABLE != SEARCHABLE or directory in self.closing:
+        if not self.remembering or directory.mode & SEARCHABLE != SEARCHABLE or directory in self.closing:
             return 0
         node.within = parent
         return LONG
+
+    @property
+    def remembering(self) -> bool:
+        """Whether the module may remember anything."""
+        return self._can and self._may
+
+    def forget_attributes(self, node: Node) -> None:
+        """Has the module ask for a directory's attributes again. One that is being answered already does not count."""
+        if node.attributes:
+            node.attributes = False
+            self.send(inval_attributes(node.id))
 
     def below(self, directory: Inode) -> list[Node]:
         """The nodes whose names are remembered in a directory."""

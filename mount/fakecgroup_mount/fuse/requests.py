@@ -23,11 +23,11 @@ from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.control.directory import CONTROL_XATTR
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.about import about
-from fakecgroup_mount.fuse.listing import DT_DIR, Listing
+from fakecgroup_mount.fuse.listing import DT_DIR, Listing, Listings
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Node, Nodes
 from fakecgroup_mount.fuse.pollers import Pollers
-from fakecgroup_mount.fuse.remembered_names import SEARCHABLE, RememberedNames
+from fakecgroup_mount.fuse.remembered_names import LONG, SEARCHABLE, RememberedNames
 from fakecgroup_mount.fuse.splicing import (
     READABLE_SIZE,
     CacheInvalidator,
@@ -115,6 +115,7 @@ class Requests:
         self.invalidator = CacheInvalidator(fd)
         self._headroom = MemoryHeadroom(kernel)
         self._handles = count(1)
+        self.kept_listings = Listings()
         self._listings: dict[int, Listing | None] = {}  # by directory handle; None until the first READDIR
         self._truncated: set[int] = set()  # handles opened with O_TRUNC while others have the file open
 
@@ -229,8 +230,8 @@ class Requests:
             node.packed = self._pack(stat, READABLE_SIZE if isinstance(inode, CgroupFile) else stat.size)
         return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, seconds, 0, 0, 0) + node.packed
 
-    def _attr(self, unique: int, stat: Stat) -> bytes:
-        return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0) + self._pack(stat, stat.size)
+    def _attr(self, unique: int, stat: Stat, seconds: int = 0) -> bytes:
+        return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, seconds, 0, 0) + self._pack(stat, stat.size)
 
     def _pack(self, stat: Stat, size: int) -> bytes:
         """A struct fuse_attr."""
@@ -278,8 +279,13 @@ class Requests:
             self._table.forget(*wire.FORGET_ONE.unpack_from(self._buffer, offset))
 
     def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        inode = self._nodes[node_id].inode
+        node = self._nodes[node_id]
+        inode = node.inode
         stat = self._vfs.stat(inode, caller)
+        # The root tells of a dead daemon. The module itself takes the links of a removed directory away.
+        if inode.is_dir and node_id != wire.ROOT_ID and inode.alive and self._names.remembering:
+            node.attributes = True
+            return self._attr(unique, stat, LONG)
         if isinstance(inode, CgroupFile):
             if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # lseek(2) with SEEK_END
                 self.invalidator.enlarge_later(node_id)
@@ -414,6 +420,16 @@ class Requests:
         return _reply(unique, listing.part(offset, limit))
 
     def _list(self, inode: Inode) -> Listing:
+        if not isinstance(inode, Cgroup) or inode.dead or not self._names.remembering:
+            return self._listed(inode)
+        files = inode.hierarchy.listing(inode)
+        known = self.kept_listings.find(inode, files)
+        if known is None:
+            known = self._listed(inode)
+            self.kept_listings.keep(inode, files, known)
+        return known
+
+    def _listed(self, inode: Inode) -> Listing:
         parent = inode.parent if isinstance(inode, Cgroup) else None
         above = inode.ino if parent is None else parent.ino
         return Listing([(".", inode.ino, DT_DIR), ("..", above, DT_DIR), *self._vfs.readdir(inode)])

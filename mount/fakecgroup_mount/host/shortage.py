@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _LEAST = 32  # descriptors that a daemon needs
 _RESERVED = 32  # descriptors for answers; at most half of the limit
 _HEADROOM = 4 << 20  # bytes that must be free before the tree grows, for answers and log messages
+_UNASKED = 64  # cgroups that are made without asking anew for memory
+_RECENT = 0.01  # seconds for which an answer holds
+_CGROUP = 8 << 10  # bytes of a new cgroup at most
 _LISTED = 512  # bytes of a cgroup in a list of all
 _AGAIN = 0.9  # share of the memory of removed cgroups that can be used again
 _SPARING = 20  # times the duration of a garbage collection before the next one
@@ -98,6 +101,7 @@ class MemoryHeadroom:
         self._living = 0  # cgroups at the last garbage collection
         self._made = 0  # cgroups made since then
         self._next_collection = 0.0
+        self._unasked, self._asked = 0, 0.0  # cgroups that may be made before it is asked again, and when it was
 
     def require(self) -> None:
         """Called before a cgroup is made. Raises MemoryError.
@@ -105,8 +109,14 @@ class MemoryHeadroom:
         Python keeps the memory of removed cgroups, so it counts as free. Removed cgroups are in reference cycles until
         they are collected.
         """
+        if self._unasked and time.monotonic() - self._asked < _RECENT:
+            self._unasked -= 1
+            return
         living = sum(hierarchy.root.nr_descendants for hierarchy in self._kernel.hierarchies)
         size = _HEADROOM + living * _LISTED
+        if _can_map(size + _UNASKED * _CGROUP):
+            self._unasked, self._asked = _UNASKED, time.monotonic()
+            return
         if _can_map(size):
             return
         self._most = max(self._most, int(living * _AGAIN))
