@@ -39,7 +39,7 @@ class Quota:
 
     def correct(self, used: int) -> None:
         """Takes ns that looks have missed; negative if they counted too much."""
-        self.group.runtime -= used
+        self._spend(used)
 
     def use(self, now: int, used: int) -> int:
         """Takes the ns that the processes have used since the last look. Returns how many of these it was throttled."""
@@ -54,7 +54,7 @@ class Quota:
             if not group.active:
                 group.active = True
                 group.boundary = now - min(passed, used) + group.period
-            group.runtime = max(group.runtime - used, -_MOST_DEBT * float(group.quota))
+            self._spend(used)
         while group.active and group.boundary <= now:
             group.snapshot += min(0.0, group.runtime)  # what was used too much is no burst
             group.expire()
@@ -62,6 +62,9 @@ class Quota:
             group.throttled = True
             group.queues = 0
         return halted
+
+    def _spend(self, used: int) -> None:
+        self.group.runtime = max(self.group.runtime - used, -_MOST_DEBT * float(self.group.quota))
 
     def hold(self, threads: int) -> None:
         """Takes how many threads wait for the next period."""

@@ -75,3 +75,8 @@ def test_a_new_limit_lets_everybody_go_on(quota: Quota) -> None:
 def test_what_exited_processes_have_used_is_taken_from_what_is_left(quota: Quota) -> None:
     quota.correct(9 * MS + 1)
     assert quota.next_look(10 * MS) == SHORTEST
+
+
+def test_nobody_waits_longer_than_a_hundred_periods_for_what_looks_have_missed(quota: Quota) -> None:
+    quota.correct(10**15)
+    assert quota.group.runtime == -100 * 20 * MS
