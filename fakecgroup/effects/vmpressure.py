@@ -5,6 +5,8 @@ from __future__ import annotations
 LEVELS = ("low", "medium", "critical")
 WINDOW = 512
 """Scanned pages after which listeners are told (vmpressure_win)."""
+LOOKS = 2
+"""Looks of a round that finds what it needs: each at twice as much as the one before, the last at half of all."""
 HARD_LOOKS = 4
 """Priorities of a round of reclaim at which listeners are told in any case (vmpressure_level_critical_prio to 0)."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..core.cftype import PAGE_SIZE
+from ..effects.page_tables import pages_within, tables_for
 from ..tasks.usage import MemoryUse
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ UNIT = PAGE_SIZE * _SECOND  # a page that grows at a byte per second, in ns
 class Holding:
     """Pages of one process, which are charged to `counters` (None: not looked at yet).
 
-    `cold` is the part of `file` that reclaim can drop, `swap` what it has moved out.
-    `asks` are pages that it wants at once, by kind. From `since` on its anonymous memory grows by `rate` bytes per
-    second, if it is not asleep until `wakes`, or content with what it was charged ahead until `until`. `blocked` is
-    what it waits for without an end: room in a cgroup that is out of memory.
+    `cold` is the part of `file` that reclaim can drop, `swap` what it has moved out. `tables` map `anon` and `swap`.
+    `asks` are pages that it wants at once, by kind; with anonymous ones their tables. From `since` on its anonymous
+    memory grows, with its tables, by `rate` bytes per second, if it is not asleep until `wakes`, or content with what
+    it was charged ahead until `until`. `blocked` is what it waits for without an end: room in a cgroup that is out of
+    memory.
     """
 
     process: Process
@@ -36,6 +38,7 @@ class Holding:
     file: int = 0
     cold: int = 0
     kernel: int = 0
+    tables: int = 0
     asks: dict[str, int] = field(default_factory=dict)
     share: float = 1.0  # of new file pages that are cold
     rate: int = 0
@@ -52,11 +55,6 @@ class Holding:
         return self.anon
 
     @property
-    def tables(self) -> int:
-        """Pages of page tables, which simulated processes have none of."""
-        return 0
-
-    @property
     def oom_score_adj(self) -> int:
         return self.process.oom_score_adj
 
@@ -68,7 +66,7 @@ class Holding:
     @property
     def pages(self) -> int:
         """All that it holds, swapped out or not."""
-        return self.anon + self.swap + self.file + self.kernel
+        return self.anon + self.swap + self.tables + self.file + self.kernel
 
     def idle(self, now: int) -> bool:
         """True if it neither grows nor asks for memory, nor sleeps or waits for some."""
@@ -86,7 +84,7 @@ class Holding:
         """Add what it has grown up to now."""
         if now > self.since and self.growing(self.since):
             pages, self.part = divmod(self.grown(now), UNIT)
-            self.anon += pages
+            self._add_anon(pages)
         self.since = max(now, self.since, self.until)
 
     def take(self, phase: Phase) -> None:
@@ -108,10 +106,13 @@ class Holding:
         more = -(-size // PAGE_SIZE) - held
         if more > 0:
             self.asks[kind] = more
+            if kind == "anon":
+                self.asks[kind] += max(0, tables_for(held + more) - self.tables)
         elif kind == "anon":
             out = min(self.swap, -more)
             self.swap -= out
             self.anon -= -more - out
+            self.tables = min(self.tables, tables_for(self.anon + self.swap))
         elif kind == "file":
             self.file += more
             self.cold = min(self.cold, self.file)
@@ -128,11 +129,17 @@ class Holding:
                 if not self.asks[kind]:
                     del self.asks[kind]
                 pages -= some
+        self._add_anon(pages)
+
+    def _add_anon(self, charged: int) -> None:
+        """Take so many pages, of which some are for tables."""
+        pages = pages_within(charged, self.anon + self.swap, self.tables)
         self.anon += pages
+        self.tables += charged - pages
 
     def _add(self, kind: str, pages: int) -> None:
         if kind == "anon":
-            self.anon += pages
+            self._add_anon(pages)
         elif kind == "kernel":
             self.kernel += pages
         else:
@@ -145,6 +152,7 @@ class Holding:
         return MemoryUse(
             anon=self.anon * PAGE_SIZE,
             file=self.file * PAGE_SIZE,
+            tables=self.tables * PAGE_SIZE,
             slab=self.kernel * PAGE_SIZE,
             swap=self.swap * PAGE_SIZE,
             cold=self.cold * PAGE_SIZE,

@@ -14,6 +14,7 @@ from ..effects.charge import MAX_BEFORE_KILL, MAX_OF_VICTIM, MAX_RECLAIM_RETRIES
 from ..effects.high_delay import overage, sleep
 from ..effects.reclaim_rounds import rounds_of_reclaim
 from ..effects.release import left_by_victims
+from ..effects.vmpressure import LOOKS
 from ..tasks.tid import Tid
 from ..tasks.usage import MemoryUse
 from .holding import UNIT, Holding
@@ -322,7 +323,7 @@ class MemoryResource:
             rounds = rounds_of_reclaim(self._version, swapped=got.swap, dropped=got.file, listed=listed, refilled=reads)
             self._note_max(css, limit.prefix, rounds)
             if css is not None and not css.on_dfl:
-                note_reclaim(css, got.pages, got.pages, rounds)
+                note_reclaim(css, got.pages, got.pages, rounds * LOOKS)
             self._sleep(holding, got.time)
             return
         self._note_failures(css, limit.prefix, MAX_BEFORE_KILL)

@@ -33,15 +33,15 @@ def listener(text: str, event: EventFd) -> PressureListener | None:
     return PressureListener(LEVELS.index(level), mode[0] if mode else MODES[0], event)
 
 
-def note_reclaim(css: Memory, scanned: int, reclaimed: int, rounds: int = 1) -> None:
+def note_reclaim(css: Memory, scanned: int, reclaimed: int, looks: int = 1) -> None:
     """Tell listeners of reclaim for a limit of this group: each time that a window of pages was scanned (vmpressure).
 
-    `scanned` and `reclaimed` are pages in so many rounds.
+    `scanned` and `reclaimed` are pages in so many looks.
     """
-    while rounds:
-        some = min(rounds, max(1, -(-(WINDOW - css.scanned) * rounds // max(1, scanned))))  # until a window is full
-        now, taken = scanned * some // rounds, reclaimed * some // rounds
-        scanned, reclaimed, rounds = scanned - now, reclaimed - taken, rounds - some
+    while looks:
+        some = min(looks, max(1, -(-(WINDOW - css.scanned) * looks // max(1, scanned))))  # until a window is full
+        now, taken = scanned * some // looks, reclaimed * some // looks
+        scanned, reclaimed, looks = scanned - now, reclaimed - taken, looks - some
         css.scanned += now
         css.reclaimed_of_scanned += taken
         if css.scanned >= WINDOW:

@@ -172,13 +172,13 @@ def test_the_table_shows_memory_stalls_and_kills_where_there_are_any() -> None:
 
 def test_samples_have_memory_and_kills() -> None:
     outcome = _played(_LEAK, until=5 * _SECOND, every=_SECOND)
-    assert [(one.memory, one.killed) for one in outcome.samples][-2:] == [(43_515_904, 0), (1_572_864, 1)]
+    assert [(one.memory, one.killed) for one in outcome.samples][-2:] == [(43_524_096, 0), (1_581_056, 1)]
 
 
 def test_on_v1_a_cgroup_of_the_memory_hierarchy_alone_is_shown() -> None:
     text = _LEAK.replace("app", "memory/app").replace("memory.max", "memory.limit_in_bytes")
     outcome = _played("machine: {layout: v1}\n" + text, until=10 * _SECOND, every=10 * _SECOND)
-    assert [(one.cgroup, one.memory, one.killed) for one in outcome.samples] == [("app", 1_572_864, 1)]
+    assert [(one.cgroup, one.memory, one.killed) for one in outcome.samples] == [("app", 1_581_056, 1)]
 
 
 def test_json_tells_writes_and_kills() -> None:

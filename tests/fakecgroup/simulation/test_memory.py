@@ -7,8 +7,11 @@ from errno import EAGAIN
 import pytest
 
 from fakecgroup import Kernel, ProcessTable, Workload
+from fakecgroup.core.cftype import PAGE_SIZE
 from fakecgroup.tasks.joined_processes import JoinedProcesses
 from fakecgroup.tasks.usage import MemoryUse
+
+from .held import with_tables
 
 _MIB = 1 << 20
 
@@ -62,10 +65,33 @@ def test_what_a_process_holds_is_charged_to_its_cgroup_and_those_above() -> None
     _make(kernel, "/a")
     _make(kernel, "/a/b")
     _spawn(kernel, "/a/b", _hold(30, file="20Mi", kernel="10Mi"))
-    assert _mib(kernel, "/a/b/memory.current") == 60
-    assert _mib(kernel, "/a/memory.current") == pytest.approx(60, abs=0.1)
+    assert _mib(kernel, "/a/b/memory.current") == with_tables(30) + 30
+    assert _mib(kernel, "/a/memory.current") == pytest.approx(with_tables(30) + 30, abs=0.1)
     stat = _keys(kernel, "/a/b/memory.stat")
-    assert (stat["anon"], stat["file"], stat["kernel"]) == (30 * _MIB, 20 * _MIB, 10 * _MIB)
+    assert (stat["anon"], stat["file"], stat["kernel"]) == (30 * _MIB, 20 * _MIB, 10 * _MIB + stat["pagetables"])
+
+
+def test_page_tables_are_a_page_for_two_mib_and_one_for_a_gib() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a")
+    _spawn(kernel, "/a", _hold(30))
+    assert _keys(kernel, "/a/memory.stat")["pagetables"] == (15 + 1) * PAGE_SIZE
+
+
+def test_page_tables_go_with_the_memory() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a")
+    kernel.spawn("/a", Workload([{"for": "1s", "memory": "30Mi"}, {"for": "1h", "memory": "2Mi"}]))
+    kernel.advance(2)
+    assert _mib(kernel, "/a/memory.current") == with_tables(2)
+
+
+def test_page_tables_have_to_fit_into_memory_max_too() -> None:
+    kernel = _kernel()
+    _make(kernel, "/a", max=30)
+    _spawn(kernel, "/a", _hold(30))
+    assert len(_killed(kernel)) == 1
+    assert _mib(kernel, "/a/memory.peak") == 30
 
 
 def test_memory_grows_steadily_with_grow() -> None:
@@ -73,7 +99,8 @@ def test_memory_grows_steadily_with_grow() -> None:
     _make(kernel, "/a")
     _spawn(kernel, "/a", _grow(10, start=5))
     kernel.advance(2.5)
-    assert _mib(kernel, "/a/memory.current") == 30
+    assert _mib(kernel, "/a/memory.current") == pytest.approx(30, abs=0.05)
+    assert _keys(kernel, "/a/memory.stat")["anon"] == pytest.approx(30 * _MIB, rel=0.003)
 
 
 def test_a_phase_that_does_not_state_memory_keeps_what_the_process_holds() -> None:
@@ -90,7 +117,7 @@ def test_an_exit_frees_what_the_process_held_and_the_peak_stays() -> None:
     kernel.spawn("/a", Workload([{"for": "2s", "memory": "70Mi"}]))
     kernel.advance(3)
     assert _mib(kernel, "/a/memory.current") == 0
-    assert _mib(kernel, "/a/memory.peak") == 70
+    assert _mib(kernel, "/a/memory.peak") == with_tables(70)
 
 
 def test_a_process_that_moves_leaves_its_charges_behind() -> None:
@@ -208,7 +235,7 @@ def test_a_raised_limit_lets_the_process_go_on_that_waited_for_room() -> None:
     _spawn(kernel, "/a", _hold(80), oom_score_adj=-1000)
     kernel.write("/a/memory.max", "100M")
     kernel.advance(1)
-    assert _mib(kernel, "/a/memory.current") == 80
+    assert _mib(kernel, "/a/memory.current") == with_tables(80)
 
 
 def test_a_lowered_memory_max_kills_until_it_fits_and_the_write_succeeds() -> None:
@@ -344,11 +371,11 @@ def test_memory_reclaim_takes_what_it_can_and_says_so() -> None:
     _make(kernel, "/a")
     _spawn(kernel, "/a", _hold(10, file="40Mi"))
     kernel.write("/a/memory.reclaim", "30M")
-    assert _mib(kernel, "/a/memory.current") == 20
+    assert _mib(kernel, "/a/memory.current") == with_tables(10) + 10
     with pytest.raises(OSError, match=r".*") as refused:
         kernel.write("/a/memory.reclaim", "30M")
     assert refused.value.errno == EAGAIN
-    assert _mib(kernel, "/a/memory.current") == 10
+    assert _mib(kernel, "/a/memory.current") == with_tables(10)
 
 
 def test_anonymous_memory_goes_to_swap_before_anybody_is_killed() -> None:
@@ -412,8 +439,9 @@ def test_a_file_that_does_not_fit_is_read_through_the_room_that_there_is() -> No
     _spawn(kernel, "/a", {"for": "1h", "memory": "40Mi", "file": "1Gi"})
     kernel.advance(2)
     assert _killed(kernel) == []
-    assert _keys(kernel, "/a/memory.stat")["file"] == 10 * _MIB
-    assert _keys(kernel, "/a/memory.stat")["pgsteal"] == 1014 * 256
+    stat = _keys(kernel, "/a/memory.stat")
+    assert stat["file"] == 10 * _MIB - stat["pagetables"]
+    assert stat["pgsteal"] == (1 << 30) // PAGE_SIZE - stat["file"] // PAGE_SIZE
 
 
 def test_what_can_be_reclaimed_of_the_page_cache_is_inactive() -> None:
@@ -436,7 +464,7 @@ def test_page_cache_of_real_processes_is_no_reason_to_kill_simulated_ones() -> N
     real.memory_of = lambda pid: has.get(pid, MemoryUse())
     kernel.write("/a/cgroup.procs", str(program))
     has[program] = MemoryUse(anon=4096 + 10 * _MIB, file=40 * _MIB)
-    assert _mib(kernel, "/a/memory.current") == 70
+    assert _mib(kernel, "/a/memory.current") == with_tables(20) + 50
     kernel.write("/a/memory.max", "40M")
     assert (_killed(kernel), _keys(kernel, "/a/memory.events")["oom"]) == ([], 0)
 
