@@ -6,7 +6,8 @@ process ends, the kernel lets everybody go on.
 
 A seized thread that dies is a zombie until its tracer has waited for it. So a thread of ours does that now and then.
 An execve(2) waits for its process's other threads to be gone; to seize the thread that makes it would wait for the
-execve, and nobody else would bury the other threads.
+execve, and nobody else would bury the other threads. The thread that makes it has its process's number afterwards: so
+that is looked for, too, when a process is let go.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class TracedHolds:
                 self._leaving.remove(tid)
                 held.add(tid)
             elif tid not in held and not _trace(_SEIZE, tid):
-                _trace(_INTERRUPT, tid)
+                if _trace(_INTERRUPT, tid):
+                    _trace(_INTERRUPT, tgid)
                 held.add(tid)
         if not held:
             del self._held[tgid]
@@ -72,7 +74,7 @@ class TracedHolds:
 
     def let_go(self, tgid: int) -> None:
         """Lets a process go on."""
-        for tid in self._held.pop(tgid, ()):
+        for tid in {tgid, *self._held.pop(tgid, ())}:
             if not _detached(tid):
                 self._leaving.add(tid)
 
@@ -98,7 +100,8 @@ class TracedHolds:
         """Waits for seized threads that have died."""
         while self._some.wait():
             time.sleep(_BURY)
-            for tid in {tid for held in tuple(self._held.values()) for tid in tuple(held)} | self._leaving.copy():
+            held = {tid for tgid, held in tuple(self._held.items()) for tid in (tgid, *held)}
+            for tid in held | self._leaving.copy():
                 try:
                     found = os.waitid(os.P_PID, tid, os.WEXITED | os.WNOHANG | os.WNOWAIT | _WALL)
                     if found is not None and found.si_code in _ENDED:  # stops are told of too, to a tracer
