@@ -14,15 +14,15 @@ def start(tree: ControlledTree, asked: Asked) -> dict[str, object]:
     limit = asked.arguments["limit"]
     if asked.file < 0 or not limit.isdecimal() or len(limit) > 15:
         raise CommandError("trace start: the file or its limit is missing", 2)
+    try:
+        tree.tracing.vet(asked.file)
+    except AlreadyTracedError as error:
+        raise CommandError(f"a trace is written already, to {error}: end it with trace stop") from None
+    except OwnFileError:
+        raise CommandError("a trace cannot go into the tree that it is of") from None
     fd = os.dup(asked.file)
     try:
         tree.tracing.start(fd, asked.arguments["name"], int(limit))
-    except AlreadyTracedError as error:
-        os.close(fd)
-        raise CommandError(f"a trace is written already, to {error}: end it with trace stop") from None
-    except OwnFileError:
-        os.close(fd)
-        raise CommandError("a trace cannot go into the tree that it is of") from None
     except RuntimeError:
         os.close(fd)
         raise

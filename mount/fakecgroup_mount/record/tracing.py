@@ -56,22 +56,29 @@ class Tracing:
         self._ending: Recorder | None = None
         self._told: dict[int, str] = {}  # what was noted of a task last, as each hierarchy tells of it
 
+    def vet(self, fd: int) -> None:
+        """Raises AlreadyTracedError, and OwnFileError for a descriptor that no trace can be written to.
+
+        Nobody who holds the lock closes a file of the tree: the server answers that, and takes the lock.
+        """
+        if self._recorder is not None and not self._recorder.ended:
+            raise AlreadyTracedError(self._recorder.name)
+        if identity(f"/proc/self/fd/{fd}")[0] == _number(self._device):
+            raise OwnFileError
+
     def start(self, fd: int, name: str, limit: int) -> None:
         """Writes a trace to a descriptor, which is closed at its end. The caller holds the lock.
 
         Raises AlreadyTracedError, OwnFileError, and RuntimeError if no thread can be started; then the descriptor stays
         open.
         """
-        if self._recorder is not None and not self._recorder.ended:
-            raise AlreadyTracedError(self._recorder.name)
-        if identity(f"/proc/self/fd/{fd}")[0] == _number(self._device):
-            raise OwnFileError
         # these take a while to load
         from fakecgroup.trace.assumed import assumed_calls
         from fakecgroup.trace.trace_file import head_of
         from fakecgroup.trace.tree_paths import TreePaths
         from fakecgroup_mount.record.recorder import Recorder
 
+        self.vet(fd)
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         head = head_of(self._kernel, self._source, began)
         recorder = Recorder(fd, name, limit, [head.as_call(), *assumed_calls(self._kernel)])
