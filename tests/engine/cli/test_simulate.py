@@ -27,18 +27,18 @@ def test_the_example_says_who_is_throttled_and_evicted(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines() == [
         "POD/CONTAINER     QOS         CPUS  THROTTLED  WAITED   MEMORY    AT MOST  WHAT HAPPENED",
         "shop/batch/job    Burstable   0.20          -     0 %        -  1,100 MiB  evicted at 250 s",
-        "shop/cache/cache  Burstable   0.10          -     0 %        -  1,500 MiB  evicted at 421 s",
-        "shop/web/app      Guaranteed  0.43       83 %    42 %  400 MiB    400 MiB  -",
+        "shop/cache/cache  Burstable   0.10          -     0 %        -  1,501 MiB  evicted at 421 s",
+        "shop/web/app      Guaranteed  0.43       83 %    42 %  401 MiB    401 MiB  -",
         "",
         "190 s: the node has the condition MemoryPressure",
-        "250 s: shop/batch is evicted with 10 s to end: memory.available is 248 MiB, below 500Mi; it uses 1,100 MiB "
+        "250 s: shop/batch is evicted with 10 s to end: memory.available is 250 MiB, below 500Mi; it uses 1,100 MiB "
         "and requests 128 MiB; the order was shop/batch, shop/cache, shop/web",
-        "421 s: shop/cache is evicted with 1 s to end: allocatableMemory.available is 138 MiB, below 200Mi; it uses "
-        "1,510 MiB and requests 256 MiB; the order was shop/cache, shop/web",
+        "421 s: shop/cache is evicted with 1 s to end: allocatableMemory.available is 137 MiB, below 200Mi; it uses "
+        "1,511 MiB and requests 256 MiB; the order was shop/cache, shop/web",
         "",
         "1,648 MiB of 2,048 MiB are available. If they were not, the order of eviction would be:",
         "    POD          USES  REQUESTS   OVER  PRIORITY",
-        "1.  shop/web  400 MiB   512 MiB  0 MiB      1000",
+        "1.  shop/web  401 MiB   512 MiB  0 MiB      1000",
         "",
         "4 of 4 expectations hold",
     ]
