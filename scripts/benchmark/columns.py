@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from fakecgroup_mount.host.mountinfo import mount_at
 from . import build, interruption, measured_cgroup
 from .child import Child, Client, started
 from .errors import UnavailableError
+from .own_cgroup import own_cgroup
 
 _PATIENCE = 10.0  # seconds until a mount must answer
 _SCRIPTS = Path(__file__).resolve().parent.parent
@@ -144,21 +144,16 @@ def model(bench: Bench) -> Iterator[Column]:
 def host(bench: Bench) -> Iterator[Column]:
     """A cgroup of its own in this machine's cgroup2, or in its v1 cpu hierarchy."""
     root, kind, file, value = host_root()
-    cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
-    try:
-        cgroup.mkdir()
-    except OSError as error:
-        raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
-    try:
-        if kind == "cgroup2":
-            measured_cgroup.enable_all(cgroup)
-        what = f"this machine's {kind} at {root}, Linux {platform.release()}"
-        with bench.operating(cgroup, file, value, what) as column:
-            yield column
-    finally:
-        for child in filter(Path.is_dir, list(cgroup.iterdir())):
-            child.rmdir()
-        cgroup.rmdir()
+    with own_cgroup(root) as cgroup:
+        try:
+            if kind == "cgroup2":
+                measured_cgroup.enable_all(cgroup)
+            what = f"this machine's {kind} at {root}, Linux {platform.release()}"
+            with bench.operating(cgroup, file, value, what) as column:
+                yield column
+        finally:
+            for child in filter(Path.is_dir, list(cgroup.iterdir())):
+                child.rmdir()
 
 
 def host_root() -> tuple[Path, str, str, str]:

@@ -6,7 +6,6 @@ Costs are CPU time of client and daemon. The machine's own cgroups stand beside 
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from . import interruption
 from .columns import host_root, mounting
 from .errors import UnavailableError
+from .own_cgroup import own_cgroup
 from .spread import spread
 
 _DEPTH = 4
@@ -64,7 +64,8 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
     with _mounted(directory / "flat") as flat, ExitStack() as stack:
         listing["native"] = _listing(flat.root, min(_LISTED, max(counts)), rounds, flat)
         try:
-            listing["host"] = _listing(stack.enter_context(_host()), min(_HOST_LISTED, max(counts)), rounds)
+            cgroup = stack.enter_context(own_cgroup(host_root()[0]))
+            listing["host"] = _listing(cgroup, min(_HOST_LISTED, max(counts)), rounds)
         except UnavailableError as reason:
             missing["host"] = str(reason)
     if "host" in listing:
@@ -80,20 +81,6 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
 def _mounted(at: Path) -> Iterator[Tree]:
     with mounting(at, ()) as daemon:
         yield Tree(at, daemon.process.pid)
-
-
-@contextmanager
-def _host() -> Iterator[Path]:
-    root, _, _, _ = host_root()
-    cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
-    try:
-        cgroup.mkdir()
-    except OSError as error:
-        raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
-    try:
-        yield cgroup
-    finally:
-        cgroup.rmdir()
 
 
 def _paths(count: int) -> Iterator[str]:

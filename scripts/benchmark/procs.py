@@ -6,7 +6,6 @@ On the fake, and in a cgroup of its own of this machine.
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 from . import interruption
 from .columns import host_root, native
 from .errors import UnavailableError
+from .own_cgroup import own_cgroup
 
 _FORKS_PER_OPERATION = 50
 _ROUND = 0.5  # seconds of reads
@@ -71,7 +71,7 @@ def measure(counts: list[int], rounds: int, ops: int, directory: Path) -> dict[s
         with ExitStack() as stack:
             try:
                 what, root = stack.enter_context(make(directory))
-                cgroup = stack.enter_context(_own_cgroup(root))
+                cgroup = stack.enter_context(own_cgroup(root))
             except UnavailableError as reason:
                 missing[name] = str(reason)
                 continue
@@ -82,19 +82,6 @@ def measure(counts: list[int], rounds: int, ops: int, directory: Path) -> dict[s
             forks = {"inside_s": round(median(all_inside), 3), "outside_s": round(median(all_outside), 3)}
             trees[name] = {"what": what, "reads": reads, "forks": {**forks, "ratio": round(ratio, 3)}}
     return {"run": {"processes": counts, "rounds": rounds, "forks": forked}, "trees": trees, "missing": missing}
-
-
-@contextmanager
-def _own_cgroup(root: Path) -> Iterator[Path]:
-    cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
-    try:
-        cgroup.mkdir()
-    except OSError as error:
-        raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
-    try:
-        yield cgroup
-    finally:
-        cgroup.rmdir()
 
 
 def _reads(cgroup: Path, count: int, rounds: int) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
 import select
 import subprocess
 import time
@@ -21,6 +20,7 @@ from typing import Any
 from . import interruption
 from .columns import host_root, native
 from .errors import BenchmarkError, UnavailableError
+from .own_cgroup import own_cgroup
 from .spread import spread
 
 WAYS = ("poll", "inotify")
@@ -31,15 +31,11 @@ _libc = ctypes.CDLL(None)
 
 
 class _WatchedCgroup:
-    """A cgroup of its own below `root`, and what waits for its changes."""
+    """What waits for the changes of a cgroup."""
 
-    def __init__(self, root: Path) -> None:
-        self.cgroup = root / f"fcg-bench-{secrets.token_hex(4)}"
-        try:
-            self.cgroup.mkdir()
-        except OSError as error:
-            raise UnavailableError(f"cannot make a cgroup in {root}: {error.strerror}") from None
-        events = self.cgroup / "cgroup.events"
+    def __init__(self, cgroup: Path) -> None:
+        self.cgroup = cgroup
+        events = cgroup / "cgroup.events"
         self._file = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
         self._inotify = int(_libc.inotify_init1(os.O_CLOEXEC))
         _libc.inotify_add_watch(self._inotify, os.fsencode(events), _IN_MODIFY)
@@ -47,7 +43,6 @@ class _WatchedCgroup:
     def close(self) -> None:
         for fd in (self._file, self._inotify):
             os.close(fd)
-        self.cgroup.rmdir()
 
     def wake(self, way: str) -> float:
         """ms from the kill to the wake."""
@@ -99,7 +94,7 @@ def measure(count: int, directory: Path) -> dict[str, Any]:
         for name, make in TREES.items():
             try:
                 what, root = stack.enter_context(make(directory))
-                watched[name] = _WatchedCgroup(root)
+                watched[name] = _WatchedCgroup(stack.enter_context(own_cgroup(root)))
             except UnavailableError as reason:
                 missing[name] = str(reason)
                 continue

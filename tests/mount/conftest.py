@@ -27,7 +27,9 @@ from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fusepy
 from fakecgroup_mount.fuse.about import DAEMON_XATTR
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
+from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import mounts
+from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 
@@ -161,6 +163,14 @@ def mount_in_session(fuse: None, public_directory: Callable[[], Path], state_hom
         return directory
 
     yield mount
+
+
+@pytest.fixture
+def processes() -> Iterator[HostProcesses]:
+    """This machine's processes, as a daemon sees them."""
+    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
+    yield processes
+    processes.release()
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.traced_holds import may_trace
 
@@ -25,13 +24,6 @@ from .test_freezing import Sleeper, runs, state, stops
 
 KILLED_DAEMONS = int(os.environ.get("FAKECGROUP_KILLED_DAEMONS", "3"))
 HELD = "t" if may_trace() else "T"
-
-
-@pytest.fixture
-def processes() -> Iterator[HostProcesses]:
-    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
-    yield processes
-    processes.release()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The native transport: a session that answers /dev/fuse, one request at a time.
 
-The kernel module remembers names as `remembered_names` says, and no attributes (their timeouts are 0), so a program
-sees the model's present state. The mount has no `default_permissions`, so the model checks permissions.
+The kernel module remembers names, and attributes of directories, as `remembered_names` says. It remembers no attributes
+of files (their timeouts are 0). So a program sees the model's present state. The mount has no `default_permissions`, so
+the model checks permissions.
 
 A FUSE file system cannot do all that a cgroup file system does. The kernel in between decides these:
 

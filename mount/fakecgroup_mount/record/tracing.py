@@ -67,10 +67,9 @@ class Tracing:
             raise OwnFileError
 
     def start(self, fd: int, name: str, limit: int) -> None:
-        """Writes a trace to a descriptor, which is closed at its end. The caller holds the lock.
+        """Writes a trace to a descriptor that `vet` has let pass. It is closed at the trace's end.
 
-        Raises AlreadyTracedError, OwnFileError, and RuntimeError if no thread can be started; then the descriptor stays
-        open.
+        The caller holds the lock. Raises RuntimeError if no thread can be started; then the descriptor stays open.
         """
         # these take a while to load
         from fakecgroup.trace.assumed import assumed_calls
@@ -78,7 +77,6 @@ class Tracing:
         from fakecgroup.trace.tree_paths import TreePaths
         from fakecgroup_mount.record.recorder import Recorder
 
-        self.vet(fd)
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         head = head_of(self._kernel, self._source, began)
         recorder = Recorder(fd, name, limit, [head.as_call(), *assumed_calls(self._kernel)])

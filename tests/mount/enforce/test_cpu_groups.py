@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 
@@ -10,22 +9,19 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.cpu_groups import CpuGroups
-from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
+def kernel(processes: HostProcesses) -> Kernel:
     """cpu is on in a and in a/b, not in a/b/c."""
-    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
     kernel = Kernel(processes=processes)
     kernel.write("cgroup.subtree_control", "+cpu")
     kernel.mkdir("a")
     kernel.write("a/cgroup.subtree_control", "+cpu")
     for name in ("a/b", "a/b/c"):
         kernel.mkdir(name)
-    yield kernel
-    processes.release()
+    return kernel
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -14,7 +13,6 @@ import pytest
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.cpu_limits import CpuLimits
 from fakecgroup_mount.enforce.holds import Holding
-from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 
 SOON, LATER = 0.01, 0.03  # seconds
@@ -38,21 +36,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
-    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
+def kernel(processes: HostProcesses) -> Kernel:
     kernel = Kernel(processes=processes)
     kernel.write("cgroup.subtree_control", "+cpu")
     kernel.mkdir("a")
-    yield kernel
-    processes.release()
+    return kernel
 
 
 @pytest.fixture
-def limits(kernel: Kernel, clock: Clock) -> CpuLimits:
+def limits(kernel: Kernel, processes: HostProcesses, clock: Clock) -> CpuLimits:
     """They have looked just now, and nobody ran."""
     lock = threading.Lock()
-    processes = kernel.processes
-    assert isinstance(processes, HostProcesses)
     limits = CpuLimits(kernel, Holding(processes, lock), lock)
     limits.gather()
     limits.look()

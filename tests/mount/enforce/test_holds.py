@@ -12,18 +12,10 @@ import pytest
 
 from fakecgroup_mount.enforce.holds import Holding, SignalHolds
 from fakecgroup_mount.host import tasks
-from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import stat_of
 
 from ...waiting import wait_until
-
-
-@pytest.fixture
-def processes() -> Iterator[HostProcesses]:
-    processes = HostProcesses(IdMap(os.geteuid(), os.getegid()))
-    yield processes
-    processes.release()
 
 
 @pytest.fixture
