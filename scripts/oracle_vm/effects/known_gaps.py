@@ -12,8 +12,8 @@ _SLICES = (
     "its quota, or misses a turn; the model is fluid"
 )
 _PLACED = (
-    "few tasks of unlike weight on two CPUs: the kernel moves one to and fro, for which the lighter ones pay, and one "
-    "that is left alone at times has more; the model divides the CPUs as if loads were equal"
+    "few tasks of unlike weight on two CPUs: the model divides the CPUs as if loads were equal; a kernel cannot make "
+    "them so, and probably moves a task to and fro, for which the lighter ones pay"
 )
 _INTERRUPTS = "interrupts and timers take 1 to 3 % of the CPU"
 _TURNS = (
