@@ -90,16 +90,33 @@ def test_a_gap_is_closed(layout: str, kernel: str, machine: str, name: str, tree
     assert replay(one, target).differences == ()
 
 
+# In a Python of its own. What a forked process frees of what it had before is not seen to go, so that as much of what
+# it allocates then counts for no limit. A worker of many tests has much to free.
+ALLOCATING = """
+import json, sys
+from fakecgroup.conformance.recording import load
+from fakecgroup.conformance.replay import replay
+from fakecgroup_mount.conformance.target_mount import MountTarget
+
+layout, kernel, machine, tree = sys.argv[1:]
+target = MountTarget(tree, enforces_memory=True)
+cases = [one for one in load(layout, kernel, machine).cases if any("alloc" in op for op in one.case.ops)]
+print(json.dumps([len(cases), [str(difference) for one in cases for difference in replay(one, target).differences]]))
+"""
+
+
 @pytest.mark.parametrize(
     ("layout", "kernel", "machine", "tree"),
     [(*tree, machine, (*tree, machine, "memory")) for tree in (("v2", "6.12"), ("v1", "6.1")) for machine in MACHINES],
     indirect=["tree"],
 )
 def test_limits_act_on_what_processes_allocate(layout: str, kernel: str, machine: str, tree: Path) -> None:
-    target = MountTarget(str(tree), enforces_memory=True)
-    cases = [one for one in load(layout, kernel, machine).cases if any("alloc" in op for op in one.case.ops)]
-    differences = [str(difference) for one in cases for difference in replay(one, target).differences]
-    assert (len(cases) > 4, differences) == (True, []), "\n".join(differences)
+    done = subprocess.run(
+        [sys.executable, "-c", ALLOCATING, layout, kernel, machine, str(tree)], capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    cases, differences = json.loads(done.stdout)
+    assert (cases > 4, differences) == (True, []), "\n".join(differences)
 
 
 @pytest.mark.parametrize(
