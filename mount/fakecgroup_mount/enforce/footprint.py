@@ -11,10 +11,11 @@ from fakecgroup_mount.enforce.shared_mappings import shares_of
 from fakecgroup_mount.host.usage import image_of, stat_of, text_of
 
 _KIB = 1024
+_LITTLE = 128 * _KIB  # shared memory, for which no second look at all that is mapped is worth its time
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PARENT = 1  # in what `stat_of` gives
 _STATUS = re.compile(rb"^(VmRSS|VmSwap|VmPTE|RssShmem):\s+(\d+)", re.M)
-_ROLLUP = re.compile(rb"^(Pss_Anon|Pss_Shmem|Anonymous|LazyFree|Swap):\s+(\d+)", re.M)
+_ROLLUP = re.compile(rb"^(Pss_Anon|Pss_Shmem|Anonymous|AnonHugePages|LazyFree|Swap):\s+(\d+)", re.M)
 
 
 class Resident(NamedTuple):
@@ -31,8 +32,9 @@ class Footprint(NamedTuple):
     """Bytes of one process at a precise look.
 
     `anon` is what it maps, `share` its part of that where pages are shared among processes. Both are without pages that
-    it has given up (MADV_FREE). `shmem` is its part of shared memory, `shared` what of that is in which anonymous
-    mapping (`shares_of`). `swap` is what the machine has moved out. `image` changes with execve(2).
+    it has given up (MADV_FREE). `huge` is whether some of that are huge pages. `shmem` is its part of shared memory,
+    `shared` what of that is in which anonymous mapping (`shares_of`), if it is not little. `swap` is what the machine
+    has moved out. `image` changes with execve(2).
     """
 
     anon: int
@@ -42,6 +44,7 @@ class Footprint(NamedTuple):
     image: object
     shmem: int = 0
     shared: tuple[tuple[int, int], ...] = ()
+    huge: bool = False
 
     def lesser(self, other: Footprint) -> Footprint:
         """What is certain by two looks at a process, of which `other` is the later one.
@@ -103,8 +106,9 @@ def footprint(tgid: int) -> Footprint | None:
     given_up = found.get(b"LazyFree", 0)
     anon, share = (max(0, found.get(name, 0) - given_up) for name in (b"Anonymous", b"Pss_Anon"))
     shmem = found.get(b"Pss_Shmem", 0)
-    shared = tuple(shares_of(tgid).items()) if shmem else ()
-    return Footprint(anon, share, found.get(b"Swap", 0), int(stat[_PARENT]), image_of(stat), shmem, shared)
+    shared = tuple(shares_of(tgid).items()) if shmem > _LITTLE else ()
+    swap, huge = found.get(b"Swap", 0), found.get(b"AnonHugePages", 0) > 0
+    return Footprint(anon, share, swap, int(stat[_PARENT]), image_of(stat), shmem, shared, huge)
 
 
 def candidate(tgid: int) -> Candidate | None:

@@ -81,9 +81,10 @@ class Holding:
     """
 
     def __init__(self, processes: HostProcesses, lock: threading.Lock) -> None:
-        traces = may_trace()
-        self._holds: Holds = TracedHolds() if traces else SignalHolds(processes)
-        self.guard: AbstractContextManager[object] = nullcontext() if traces else lock
+        self.unseen = may_trace()
+        """Nobody but the process itself is kept from anything, and that as if it had no CPU."""
+        self._holds: Holds = TracedHolds() if self.unseen else SignalHolds(processes)
+        self.guard: AbstractContextManager[object] = nullcontext() if self.unseen else lock
         self._reasons: dict[int, set[str]] = {}  # by tgid
         self._debugged: dict[int, float] = {}  # who is about to be traced by another, and until when
 

@@ -39,6 +39,7 @@ class LimitedCgroup:
     forgiven: int = 0  # of shared memory that outlives its victims: what was over the limit when they were killed
     sharing: list[int] = field(default_factory=list)  # who has certain shared memory
     had: dict[int, int] = field(default_factory=dict)  # of each process at the last look
+    growing: list[int] = field(default_factory=list)  # processes that had more at the last look than before
     grown: dict[int, int] = field(default_factory=dict)  # since something was done for the last time
     to_act: bool = False  # the last look has found something to do
     let_be: int = 0  # what is over the limit is let be up to this

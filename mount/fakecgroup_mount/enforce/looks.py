@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 FASTEST = 8 << 30
 """Bytes per second that processes can touch (5 GiB/s in huge pages were seen)."""
 FASTEST_OF_ALL = 64 << 30
@@ -19,6 +22,19 @@ UNSEEN = 256 << 10
 def margin(limit: int, *, exact: bool) -> int:
     """Bytes over a limit that are let be, for what cannot be seen."""
     return max(0 if exact else UNSEEN, limit >> 8)
+
+
+@cache
+def huge_page() -> int:
+    """Bytes of a huge page; 0 if the machine gives none.
+
+    A kernel gives small pages where a huge one would be over the limit (do_huge_pmd_anonymous_page). Here the machine
+    gives it. So a process that touches its memory in order may have as much that it has not touched.
+    """
+    try:
+        return int(Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").read_text())
+    except OSError:
+        return 0
 
 
 def next_look(room: int) -> float:

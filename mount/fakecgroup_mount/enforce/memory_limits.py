@@ -30,7 +30,16 @@ from fakecgroup_mount.enforce.footprint import Footprint
 from fakecgroup_mount.enforce.holds import Holding
 from fakecgroup_mount.enforce.ledger import Ledger
 from fakecgroup_mount.enforce.limited_cgroup import NONE, LimitedCgroup, limits_above
-from fakecgroup_mount.enforce.looks import FASTEST_OF_ALL, LONGEST, SHORTEST, SPARING, UNSEEN, margin, next_look
+from fakecgroup_mount.enforce.looks import (
+    FASTEST_OF_ALL,
+    LONGEST,
+    SHORTEST,
+    SPARING,
+    UNSEEN,
+    huge_page,
+    margin,
+    next_look,
+)
 from fakecgroup_mount.enforce.paging import Paging
 from fakecgroup_mount.enforce.pulse import Pulse
 from fakecgroup_mount.enforce.shared_mappings import SharedMappings
@@ -42,6 +51,7 @@ log = logging.getLogger(__name__)
 
 _HZ = 250
 _WHY = "memory"
+_STILL = "look"
 _SPARING = 3  # times the CPU time of a quick look until the next
 _MUCH, _SMALL = 1 << 20, 16 << 20  # bytes
 _HOLDING = 0.01  # seconds until a process that waits is held again, if it was asleep
@@ -65,6 +75,7 @@ class MemoryLimits:
     ) -> None:
         self._holding = holding
         self._held: dict[int, str] = {}  # who waits, and the start time in /proc/PID/stat
+        self._still: set[int] = set()  # who is held while it is looked at
         self._lock = lock
         self._looking = threading.Lock()  # taken after the model's, by who looks
         self._ledger = Ledger()
@@ -273,30 +284,37 @@ class MemoryLimits:
         for one in self._limited:
             if one.due > time.monotonic():
                 continue
-            with self._looking:
-                to_act, looks = self._judge(one), one.looks
-            if to_act:
-                with self._lock, self._looking, self._acts():
-                    if one.looks == looks:  # nobody has looked, and acted, meanwhile
-                        self._act(one)
+            try:
+                with self._looking:
+                    to_act, looks = self._judge(one, still=self._holding.unseen), one.looks
+                if to_act:
+                    with self._lock, self._looking, self._acts():
+                        if one.looks == looks:  # nobody has looked, and acted, meanwhile
+                            self._act(one)
+            finally:
+                self._stir()
         left = self._hold_and_let_go()
         soonest = min((one.due for one in self._limited), default=None)
         return left if soonest is None else max(0.0, min(left, soonest - time.monotonic()))
 
-    def _judge(self, one: LimitedCgroup, *, thorough: bool = False) -> bool:
+    def _judge(self, one: LimitedCgroup, *, thorough: bool = False, still: bool = False) -> bool:
         """Looks at a cgroup. Returns whether there is something to do. `_looking` is held.
 
-        Unless it is `thorough`, processes that have not run lately are taken to have what they had.
+        Unless it is `thorough`, processes that have not run lately are taken to have what they had. Where they are to
+        be `still`, those that grow over the limit are held from the precise look until `_stir`.
         """
         began, busy = time.monotonic(), time.thread_time()
         one.looks += 1
         one.certain = None
         one.let_be = margin(one.limit, exact=self._ledger.is_exact(one.tgids))
         one.most = most = self._at_most(one, began, thorough=thorough)
+        spent = time.thread_time() - busy
         room = max(one.limit, one.enough) - most
         one.lowered = one.lowered and room < 0
         suspect = most + UNSEEN > min(one.limit, one.high) or bool(one.held)
         if room < 0 or (suspect and one.precise <= began and not (one.rests and one.rested == most)):
+            if still and room < 0:
+                self._keep_still(one)
             self._look_closely(one, busy)
             room = max(one.limit, one.enough) - most
         slow = bool(one.asleep) or one.charged > one.high
@@ -312,7 +330,7 @@ class MemoryLimits:
         elif suspect:
             due = min(due, max(one.precise, began + SHORTEST))
         now = time.monotonic()
-        one.due = max(due, now + _SPARING * (time.thread_time() - busy))  # a cgroup with many processes takes a while
+        one.due = max(due, now + _SPARING * spent + (time.thread_time() - busy - spent))  # many processes take a while
         if page:
             one.due = max(one.due, now + _PAGING)
         one.sure = 0.0 if one.rests else began + max(0, room) / FASTEST_OF_ALL
@@ -324,31 +342,47 @@ class MemoryLimits:
         cgroup = one.css.cgroup
         total = one.css.usage * PAGE_SIZE
         had, one.had = one.had, {}
-        one.rests, one.shmem = True, 0
+        one.rests, one.shmem, one.growing = True, 0, []
         for tgid in one.tgids:
             if (self._ledger.before(tgid, cgroup) or 0) > _MUCH:  # it may execute another program
                 self._ledger.renew(tgid, footprint.parent_and_image(tgid)[1])
             found = None if thorough else self._pulse.resting(tgid, now)
             if found is None:
                 one.rests = False
+                before = self._pulse.last(tgid)
                 found = self._pulse.look(tgid, now)
+                if before is None or found.anon + found.shmem > before.anon + before.shmem:
+                    one.growing.append(tgid)
             one.shmem += found.shmem
             one.had[tgid] = anon = found.anon
-            before = self._ledger.before(tgid, cgroup)
-            if before is not None:
-                total += max(0, anon - before)
-                had.setdefault(tgid, before)
+            charged_elsewhere = self._ledger.before(tgid, cgroup)
+            if charged_elsewhere is not None:
+                total += max(0, anon - charged_elsewhere)
+                had.setdefault(tgid, charged_elsewhere)
         grown = one.grown if one.to_act else {}
         one.grown = {tgid: grown.get(tgid, 0) + anon - had.get(tgid, anon) for tgid, anon in one.had.items()}
         return total + one.shmem
+
+    def _keep_still(self, one: LimitedCgroup) -> None:
+        """Holds those that grow: a precise look takes long enough to touch some 10 MiB meanwhile."""
+        for tgid in one.growing:
+            start = self._victims.start_of(tgid)
+            if start is not None and self._holding.hold(tgid, start, _STILL):
+                self._still.add(tgid)
+
+    def _stir(self) -> None:
+        """Lets those go on that were held while they were looked at."""
+        while self._still:
+            self._holding.let_go(self._still.pop(), _STILL)
 
     def _look_closely(self, one: LimitedCgroup, busy: float) -> None:
         if self._victims.are_dying(one.tgids):
             return
         found = dict(distinct(one.tgids))
         total = self._certain(one, found)
+        one.let_be += huge_page() * sum(what.huge for what in found.values())
         enough = one.limit + one.let_be
-        if total > enough:  # somebody may have been killed, but for what has changed between two of the looks
+        if total > enough and len(found) > 1:  # it may be too much by what has changed between looks at two of them
             again = dict(distinct(one.tgids))
             found = {tgid: found[tgid].lesser(again[tgid]) for tgid in found.keys() & again.keys()}
             total = self._certain(one, found)
@@ -386,7 +420,7 @@ class MemoryLimits:
         """
         waiting = {tgid for one in self._limited for tgid in (*one.held, *one.asleep)}
         if not waiting and not self._held:
-            return LONGEST
+            return LONGEST if self._holding.settle() else SHORTEST
         with self._holding.guard:
             for tgid in self._held.keys() - waiting:
                 del self._held[tgid]

@@ -33,6 +33,11 @@ class Pulse:
             return None
         return known.resident
 
+    def last(self, tgid: int) -> Resident | None:
+        """What the last look at a process has found."""
+        known = self._known.get(tgid)
+        return None if known is None else known.resident
+
     def look(self, tgid: int, now: float) -> Resident:
         """`footprint.resident`."""
         known, clock = self._known.get(tgid), cpu_clock(tgid)

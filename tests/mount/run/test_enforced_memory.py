@@ -18,6 +18,21 @@ WAIT = """
 import time; x = bytearray({mib} << 20); print(end="ready", flush=True); time.sleep({seconds})
 """
 
+BEGINS_A_HUGE_PAGE = """
+import mmap, re, time
+huge, limit = 2 << 20, 32 << 20
+memory = mmap.mmap(-1, limit + huge, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_HUGEPAGE)
+def has(): return int(re.search(r"Anonymous: +(\\d+)", open("/proc/self/smaps_rollup").read())[1]) << 10
+at = 0
+while has() < limit:
+    memory[at] = 1
+    at += huge
+until = time.process_time() + 0.3
+while time.process_time() < until: pass
+print("lives")
+"""
+
 # One that sleeps is held only once it runs again, and before it is looked at it may have touched all.
 RUN_ON = """
 import time; x = bytearray(200 << 20); print(end="ready", flush=True)
@@ -37,6 +52,15 @@ def test_a_process_over_the_limit_is_killed_and_counted(sandboxed: Sandboxed) ->
         "status 137",
         "low 0 high 0 max 35 oom 1 oom_kill 1 oom_group_kill 0",
         str(64 << 20),
+    ]
+
+
+def test_a_huge_page_that_is_only_begun_kills_nobody(sandboxed: Sandboxed) -> None:
+    """A kernel gives small pages where a huge one would be over the limit."""
+    script = f"""{BEGIN} echo 32M >a/memory.max; into a {PYTHON} '{BEGINS_A_HUGE_PAGE}'; {EVENTS}"""
+    assert told(sandboxed(script, enforce="memory")) == [
+        "lives",
+        "low 0 high 0 max 0 oom 0 oom_kill 0 oom_group_kill 0",
     ]
 
 
