@@ -1,7 +1,8 @@
 """One round of ``scripts/bench --apply``.
 
 ``python -m benchmark.apply_client ROOT CGROUP_ROOT PODS.yaml DAEMON BARE_FIRST`` applies pods twice, and does the same
-system calls in bare loops: what the plan's steps need, and reading what the second time read. It prints CPU seconds of
+system calls in bare loops: what the plan's steps need, without and with reading back what was written, and reading what
+the second time read. It prints CPU seconds of
 each as JSON, with those of the process DAEMON (0: there is none), and leaves nothing behind. Before and after each it
 looks for a file called as what it does, so that strace can tell them apart.
 """
@@ -30,7 +31,7 @@ from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.fs import OsFs
 from cgroup_engine.tree.layout import detect
 
-PHASES = ("first", "idle", "bare", "reading")
+PHASES = ("first", "idle", "bare", "reading_back", "reading")
 END = "end"
 _POD_PIDS_LIMIT = 1024
 
@@ -104,6 +105,19 @@ def bare(steps: Sequence[tuple[str, bytes | None]]) -> int:
     return len(steps)
 
 
+def reading_back(steps: Sequence[tuple[str, bytes | None]]) -> int:
+    """The same, and what was written is read before the close."""
+    for path, data in steps:
+        if data is None:
+            os.mkdir(path, 0o755)
+        else:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            os.write(handle, data)
+            os.pread(handle, 4096, 0)
+            os.close(handle)
+    return len(steps)
+
+
 def reading(files: Sequence[str], directories: Sequence[str]) -> int:
     """open, read and close of files, and the listing of directories; the number of files."""
     for path in directories:
@@ -143,6 +157,8 @@ def main(root: str, cgroup_root: str, file: str, daemon: str, bare_first: str) -
     for first in (bare_first == "1", bare_first != "1"):
         if first:
             timed("bare", lambda: bare(steps))
+            remove()
+            timed("reading_back", lambda: reading_back(steps))
         else:
             timed("first", lambda: apply(root, node, pods))
             idle_steps = timed("idle", lambda: apply(root, node, pods))

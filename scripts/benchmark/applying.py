@@ -1,7 +1,8 @@
 """``cgroup-engine apply`` of many pods, beside a bare loop of the system calls that are needed.
 
-The first time everything is made: beside mkdir, and open, write and close. The second time nothing changes: beside
-open, read and close of the same files. Time is CPU time, that of the fake's daemon included; system calls are counted
+The first time everything is made: beside mkdir, and open, write and close; then beside the same with a read of what was
+written, as apply reads all back ("verified"). The second time nothing changes: beside open, read and close of the same
+files. Time is CPU time, that of the fake's daemon included; system calls are counted
 by strace in a round of its own.
 """
 
@@ -34,7 +35,8 @@ from .spread import spread
 
 _OWN = "/sys/fs/cgroup"
 _MOST_CONTAINERS = 2  # of a pod
-_BESIDE = {"first": "bare", "idle": "reading"}
+_BESIDE = {"first": ("first", "bare"), "verified": ("first", "reading_back"), "idle": ("idle", "reading")}
+"""A row: two phases of `apply_client`. What is first made is read back, so it stands beside a loop with and without."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,9 @@ def _calls(tree: AppliedRoot, pods: Path, directory: Path, missing: dict[str, st
 def _figures(rounds: Sequence[dict[str, Any]], calls: dict[str, int] | None) -> dict[str, Any]:
     one = rounds[0]
     result: dict[str, Any] = {name: one[name] for name in ("mkdirs", "writes", "files")}
-    for phase, beside in _BESIDE.items():
+    for row, (phase, beside) in _BESIDE.items():
         pairs = [(each["seconds"][phase], each["seconds"][beside]) for each in rounds]
-        result[phase] = {
+        result[row] = {
             "seconds": spread([ours for ours, _ in pairs]),
             "bare_seconds": spread([bare for _, bare in pairs]),
             "ratio": spread([ours / bare for ours, bare in pairs]),

@@ -154,26 +154,45 @@ _APPLY = """\
 ## The engine on a tree
 
 `scripts/bench --apply 500`. CPU time with the daemon's, divided by that of a bare loop of the same system calls: a
-first apply, and one that changes nothing beside reading the files."""
+first apply beside mkdir and writing, and beside the same loop that reads back what it wrote, as apply does; and one
+that changes nothing beside reading the files."""
+_COMPUTED = (
+    "to compute what 500 pods want takes 0.14 s of CPU, where reading the host's files takes 0.16 s and the first loop "
+    "0.47 s. Beyond the loop's calls there are openat2(2) of each parent, and pread(2) of what was written."
+)
+
+
+_PHASES = (
+    ("first", "first apply", 1.3),
+    ("verified", "first apply, to a loop that reads back", None),
+    ("idle", "idle apply", 1.5),
+)
 
 
 def _apply(part: Any) -> Iterator[Figure]:
     for name, tree in part["trees"].items():
-        for phase, goal in (("first", 1.3), ("idle", 1.5)):
-            if phase in tree:
-                yield Figure(f"{phase} apply, {name}", tree[phase]["ratio"], goal)
+        for phase, what, goal in _PHASES:
+            yield Figure(f"{what}, {name}", tree[phase]["ratio"], goal, bound=_COMPUTED if goal else "")
 
 
 _PODS = """\
 ## Planning
 
-`scripts/bench --pods`. CPU time of `cgroup-engine plan`, divided by that of parsing the same file with PyYAML's C
-loader."""
+`scripts/bench --pods`. CPU time of `cgroup-engine plan`, divided by that of parsing the same file: YAML with PyYAML's C
+loader, JSON with `json`."""
+
+
+_STEPS = (
+    "10,000 pods are 174,016 steps, each an object with path, value and reason. A profile: decoding the pods 17 %, the "
+    "kubelet's values 35 %, the steps 19 %, writing them out 10 %; no function has more than 5 %."
+)
 
 
 def _pods(part: Any) -> Iterator[Figure]:
-    for count, figures in part["pods"].items():
-        yield Figure(f"{int(count):,} pods", figures["ratio"])
+    for count, kinds in part["pods"].items():
+        for kind, figures in kinds.items():
+            goal = 1.0 if kind == "json" else None
+            yield Figure(f"{int(count):,} pods, {kind.upper()}", figures["ratio"], goal, bound=_STEPS if goal else "")
 
 
 def read() -> Recording:

@@ -1,10 +1,11 @@
-"""``cgroup-engine plan`` of many pods, beside only parsing the same file with PyYAML's C loader.
+"""``cgroup-engine plan`` of many pods, beside only parsing the same file: YAML with PyYAML's C loader, JSON with json.
 
 Both are whole processes, one after the other in each round, and what counts is the CPU time of each.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -13,12 +14,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from . import interruption
 from .errors import BenchmarkError
 from .spread import spread
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
+_PARSE_JSON = "import sys, json; json.load(open(sys.argv[1]))"
 _PLAN = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
+PARSE = {"yaml": _PARSE, "json": _PARSE_JSON}
 NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
 
 
@@ -30,18 +35,23 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
     root = empty_root(directory)
     result: dict[str, Any] = {}
     for count in counts:
-        file = directory / f"{count}.yaml"
-        file.write_text("".join(pod_list(count)))
-        plan = ["plan", "--root", root, *NODE, "-o", "json", str(file)]
-        times: list[tuple[float, float]] = []
+        files = {kind: directory / f"{count}.{kind}" for kind in PARSE}
+        files["yaml"].write_text("".join(pod_list(count)))
+        files["json"].write_text(json.dumps(yaml.load(files["yaml"].read_bytes(), Loader=yaml.CSafeLoader)))
+        times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in PARSE}
         for _ in range(rounds):
-            times.append((_cpu_seconds(_PARSE, [str(file)]), _cpu_seconds(_PLAN, plan)))
-            interruption.check()
+            for kind, parse in PARSE.items():
+                plan = ["plan", "--root", root, *NODE, "-o", "json", str(files[kind])]
+                times[kind].append((_cpu_seconds(parse, [str(files[kind])]), _cpu_seconds(_PLAN, plan)))
+                interruption.check()
         result[str(count)] = {
-            "bytes": file.stat().st_size,
-            "parse_seconds": spread([parse for parse, _ in times]),
-            "plan_seconds": spread([plan for _, plan in times]),
-            "ratio": spread([plan / parse for parse, plan in times]),
+            kind: {
+                "bytes": files[kind].stat().st_size,
+                "parse_seconds": spread([parse for parse, _ in pairs]),
+                "plan_seconds": spread([plan for _, plan in pairs]),
+                "ratio": spread([plan / parse for parse, plan in pairs]),
+            }
+            for kind, pairs in times.items()
         }
     return {"run": {"rounds": rounds}, "pods": result}
 
@@ -60,14 +70,16 @@ def empty_root(directory: Path) -> str:
 
 
 def table(result: dict[str, Any]) -> str:
-    """A row for each number of pods: median seconds of both, and the ratio's median, minimum and maximum."""
-    lines = [f"{'pods':>7}  {'parse s':>8}  {'plan s':>8}  ratio  (min–max)"]
-    for count, figures in result["pods"].items():
-        ratio = figures["ratio"]
-        lines.append(
-            f"{count:>7}  {figures['parse_seconds']['median']:8.2f}  {figures['plan_seconds']['median']:8.2f}  "
-            f"{ratio['median']:5.2f}  ({ratio['min']:.2f}–{ratio['max']:.2f})"
-        )
+    """A row for each number of pods and kind of file: median seconds of both, and the ratio with its spread."""
+    lines = [f"{'pods':>7}  file  {'parse s':>8}  {'plan s':>8}  ratio  (min–max)"]
+    for count, kinds in result["pods"].items():
+        for kind, figures in kinds.items():
+            ratio = figures["ratio"]
+            lines.append(
+                f"{count:>7}  {kind}  {figures['parse_seconds']['median']:8.2f}  "
+                f"{figures['plan_seconds']['median']:8.2f}  "
+                f"{ratio['median']:5.2f}  ({ratio['min']:.2f}–{ratio['max']:.2f})"
+            )
     lines += ["", f"{result['run']['rounds']} rounds; CPU time of whole processes"]
     return "\n".join(lines)
 

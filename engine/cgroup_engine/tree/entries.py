@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from errno import EINTR
 from functools import cache
 
-_ENTRY = struct.Struct("=QqHB")  # struct linux_dirent64: inode, offset, length of the entry, type; then the name
+# struct linux_dirent64: inode and offset, then at these places the length of the entry, its type and its name
+_SIZE, _TYPE, _NAME = 16, 18, 19
+_LENGTH = struct.Struct("=H").unpack_from
 _BUFFER = 32768  # bytes; most directories fit
-_UNKNOWN, _DIRECTORY, _LINK = 0, 4, 10  # DT_UNKNOWN, DT_DIR, DT_LNK of <dirent.h>
+_UNKNOWN, _DIRECTORY, _FILE, _LINK = 0, 4, 8, 10  # DT_UNKNOWN, DT_DIR, DT_REG, DT_LNK of <dirent.h>
 
 
 def directories_and_links(directory: int) -> tuple[list[str], list[str]]:
@@ -51,13 +53,15 @@ def _scanned(directory: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _read(directory: int, getdents64: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
+    """The entries but for files: a cgroup has some hundred of them, and few directories."""
     while data := getdents64(directory):
-        at = 0
-        while at < len(data):
-            _, _, length, kind = _ENTRY.unpack_from(data, at)
-            start = at + _ENTRY.size
-            yield data[start : data.index(0, start)], kind
-            at += length
+        at, end = 0, len(data)
+        while at < end:
+            kind = data[at + _TYPE]
+            if kind != _FILE:
+                start = at + _NAME
+                yield data[start : data.index(0, start)], kind
+            at += _LENGTH(data, at + _SIZE)[0]
 
 
 @cache
@@ -74,6 +78,6 @@ def _getdents64() -> Callable[[int], bytes] | None:
         while (size := call(directory, buffer, _BUFFER)) < 0:
             if (number := ctypes.get_errno()) != EINTR:
                 raise OSError(number, os.strerror(number))
-        return buffer.raw[:size]
+        return ctypes.string_at(buffer, size)
 
     return read
