@@ -1,4 +1,7 @@
-"""The process that mounts trees for one test process. It forks a daemon for each tree, which takes milliseconds.
+"""The process that mounts trees for one test process. It forks a daemon for each tree.
+
+A daemon is forked before its tree is asked for, with all that it needs in its memory, while the test before runs. So
+each tree has a process of its own, and no test waits for one.
 
 It ends, with all its trees, when its connection is closed or the test process is gone. A daemon ends with this process.
 If a server is killed together with its daemons, the next server removes their dead mounts.
@@ -20,10 +23,11 @@ import sys
 import tempfile
 from functools import partial
 from importlib import import_module
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
+from fakecgroup import Kernel
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
@@ -60,6 +64,7 @@ def main() -> NoReturn:
     _remove_stale()
     for name in _LATE:
         import_module(name)
+    Kernel()
     gc.collect()
     gc.freeze()  # so that collections in the daemons do not copy shared pages
     server = Server((connection.fileno(), alive))
@@ -70,11 +75,20 @@ def main() -> NoReturn:
         while alive not in dict(poller.poll()):
             what, argument = connection.recv()
             connection.send(server.mount(argument) if what == "mount" else server.take_down(argument))
+            server.prepare()
     except (EOFError, OSError):
         pass  # the test process is gone, or closed the connection
     finally:
         server.end()
     sys.exit()
+
+
+class _Prepared(NamedTuple):
+    """A daemon that waits for the options of the tree that it will mount at `path`."""
+
+    path: str
+    pid: int
+    connection: Connection
 
 
 class Server:
@@ -85,23 +99,54 @@ class Server:
         self._directory = tempfile.mkdtemp(prefix=_PREFIX)
         os.chmod(self._directory, 0o755)  # for tests that act as several users
         fcntl.flock(os.open(os.path.join(self._directory, _LOCK), os.O_CREAT | os.O_RDWR), fcntl.LOCK_EX)
+        self._prepared: _Prepared | None = None
         self._daemons: dict[str, int] = {}  # mount point -> pid
         self._made = 0
 
-    def mount(self, options: argparse.Namespace) -> tuple[str, str]:
-        """Mounts a tree. Returns MOUNTED and its mount point, REFUSED and the reason, or FAILED and a traceback."""
+    def prepare(self) -> None:
+        """Has a daemon ready for the next tree. Where no process can be forked, `mount` will say so."""
+        if self._prepared is None:
+            with contextlib.suppress(OSError):
+                self._prepared = self._forked()
+
+    def _forked(self) -> _Prepared:
+        """Raises OSError."""
         self._made += 1
         path = os.path.join(self._directory, str(self._made))
         os.mkdir(path)
-        reading, writing = os.pipe()
-        self._daemons[path] = os.fork()
-        if self._daemons[path] == 0:
-            for fd in (*self._ours, reading):
-                os.close(fd)
-            os._exit(_answer(path, options, writing))
-        os.close(writing)
-        with open(reading, "rb") as pipe:
-            said = pipe.read()
+        ours, theirs = Pipe()
+        with theirs:
+            try:
+                pid = os.fork()
+            except OSError:
+                ours.close()
+                os.rmdir(path)
+                raise
+            if pid == 0:
+                for fd in (*self._ours, ours.fileno()):
+                    os.close(fd)
+                os._exit(_answer(path, theirs))
+        return _Prepared(path, pid, ours)
+
+    def _next(self) -> _Prepared:
+        """A daemon that lives: the one that is ready, unless somebody has killed it. Raises OSError."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and os.waitpid(prepared.pid, os.WNOHANG)[0]:
+            prepared.connection.close()
+            _clear(prepared.path)
+            prepared = None
+        return prepared or self._forked()
+
+    def mount(self, options: argparse.Namespace) -> tuple[str, str]:
+        """Mounts a tree. Returns MOUNTED and its mount point, REFUSED and the reason, or FAILED and a traceback."""
+        path, pid, connection = self._next()
+        self._daemons[path] = pid
+        with connection:
+            try:
+                connection.send(options)
+                said = connection.recv_bytes()
+            except (EOFError, OSError):
+                said = b""
         if said == _READY:
             return MOUNTED, path
         complaint = self.take_down(path)
@@ -122,6 +167,9 @@ class Server:
 
     def end(self) -> None:
         """Unmounts all trees."""
+        if self._prepared is not None:
+            self._prepared.connection.close()
+            self._daemons[self._prepared.path] = self._prepared.pid
         for pid in self._daemons.values():
             os.kill(pid, signal.SIGTERM)
         for path in list(self._daemons):
@@ -133,30 +181,34 @@ def _log_of(path: str) -> Path:
     return Path(f"{path}.log")
 
 
-def _answer(path: str, options: argparse.Namespace, writing: int) -> int:
+def _answer(path: str, connection: Connection) -> int:
     """Runs a daemon; returns its exit status."""
 
     def say(text: bytes) -> None:
-        nonlocal writing
-        os.write(writing, text)
-        os.close(writing)
-        writing = -1
+        connection.send_bytes(text)
+        connection.close()
 
     server = os.getppid()
     try:
         log_to(_log_of(path))
         syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() == server:
-            serve(
-                path,
-                "native",
-                partial(make_kernel, options, clock=standing_clock()),
-                allow_other=False,
-                ready=lambda: say(_READY),
-                additions=Additions(WorkloadOptions(speed=0)),
-            )
+        if os.getppid() != server:
+            return 0
+        Kernel()  # so that the memory of what it needs is its own
+        try:
+            options = connection.recv()
+        except EOFError:
+            return 0  # no further tree
+        serve(
+            path,
+            "native",
+            partial(make_kernel, options, clock=standing_clock()),
+            allow_other=False,
+            ready=lambda: say(_READY),
+            additions=Additions(WorkloadOptions(speed=0)),
+        )
     except MountError as error:
-        if writing >= 0:
+        if not connection.closed:
             say(str(error).removeprefix(f"{path}: ").encode())  # so that the message is the same for each tree
         else:
             log.exception("the daemon ends")
