@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import curves
+from . import curves, running
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECORDING = Path(__file__).with_name("recorded.json")
@@ -133,8 +133,10 @@ _STARTS = """\
 def _run(part: Any) -> Iterator[Figure]:
     bare = part["starts_ms"]["unshare -Urm true"]["median"]
     for name, spread in part["starts_ms"].items():
-        goal = {"fakecgroup run -- true": round(bare + 60, 1), "fakecgroup mount": 60.0}.get(name)
-        yield Figure(f"`{name}`" if "QEMU" not in name else name, spread, goal, unit=" ms")
+        goal = {running.START: round(bare + 60, 1), running.MOUNT: 60.0, running.TREE: 5.0}.get(name)
+        bound = running.where_it_goes(part) if name == running.START and "profile_ms" in part else ""
+        plain = name in (running.VM, running.TREE, running.GONE)
+        yield Figure(name if plain else f"`{name}`", spread, goal, unit=" ms", bound=bound)
     for name, figures in part["compile"].items():
         yield Figure(f"a compile job, {name}, to a bare one", figures["clock"]["ratio"])
 

@@ -2,7 +2,8 @@
 compile job that runs under it.
 
 All take turns in each round. What counts for a start is the time by the clock; for the job also that on CPUs, with the
-daemon's, as the clock's depends on what else the machine does.
+daemon's, as the clock's depends on what else the machine does. `profile_ms` is where the time of `fakecgroup run` goes:
+Python's own start, loading modules, and the rest, each from the same rounds.
 """
 
 from __future__ import annotations
@@ -17,23 +18,37 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from fakecgroup_mount.testing.options import read
+from fakecgroup_mount.testing.trees import Trees
+
 from . import interruption
 from .errors import BenchmarkError, UnavailableError
 
 _HERE = Path(__file__).parent
-_FAKECGROUP = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())")
+_FAKECGROUP = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli import main; sys.exit(main())")
 RUN = (*_FAKECGROUP, "run")
+BARE = "unshare -Urm true"
+PASS = "python -c pass"
+START = "fakecgroup run -- true"
 STARTS: dict[str, tuple[str, ...]] = {
-    "unshare -Urm true": ("unshare", "-Urm", "true"),
-    "python -c pass": (sys.executable, "-c", "pass"),
-    "fakecgroup run -- true": (*RUN, "--", "true"),
+    BARE: ("unshare", "-Urm", "true"),
+    PASS: (sys.executable, "-c", "pass"),
+    START: (*RUN, "--", "true"),
     "fakecgroup run --layout v1 -- true": (*RUN, "--layout", "v1", "--", "true"),
 }
-BARE = "unshare -Urm true"
 MOUNT = "fakecgroup mount"
+TREE, GONE = "a test's tree, mounted", "a test's tree, taken down"
+_LOADS = """
+import atexit, gc, sys
+gc.disable()
+atexit.register(gc.freeze)
+import fakecgroup_mount.cli.program, fakecgroup_mount.run.command
+print(sum(name.startswith("fakecgroup") for name in sys.modules), len(sys.modules))
+"""
 _VM = (sys.executable, str(_HERE.parent / "program.py"), "oracle_vm", "ask", "--kernel", "6.12", "--layout", "v2", "-")
 VM = "a kernel booted under QEMU"
 _VM_ROUNDS = 3
+_TEST = 0.05  # seconds between two trees
 COMPILES = 8  # runs of the compiler, one after the other
 JOBS: dict[str, tuple[str, ...]] = {"bare": (), "unshare -Urm": ("unshare", "-Urm"), "fakecgroup run": (*RUN, "--")}
 
@@ -44,6 +59,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     The job's time is taken within, so that it has no part of the start. Raises BenchmarkError, StoppedError.
     """
     starts: dict[str, list[float]] = {name: [] for name in (*STARTS, MOUNT)}
+    loads: list[float] = []
     tree = directory / "tree"
     tree.mkdir()
     jobs: dict[str, list[tuple[float, float]]] = {name: [] for name in JOBS}
@@ -53,6 +69,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         for name, command in STARTS.items():
             starts[name].append(_elapsed(command))
             interruption.check()
+        loads.append(_elapsed((sys.executable, "-c", _LOADS)))
         starts[MOUNT].append(_elapsed((*_FAKECGROUP, "mount", str(tree))))
         output((*_FAKECGROUP, "umount", str(tree)))
         names = list(JOBS)
@@ -60,6 +77,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
             clock, used = output((*JOBS[name], *job)).split()
             jobs[name].append((float(clock), float(used)))
             interruption.check()
+    starts |= dict(zip((TREE, GONE), _trees_of_tests(rounds), strict=True))
     try:
         _booted()  # the first may fetch the kernel
         starts[VM] = [_booted() for _ in range(min(rounds, _VM_ROUNDS))]
@@ -68,6 +86,8 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     return {
         "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": COMPILES},
         "starts_ms": {name: spread(times) for name, times in starts.items()},
+        "profile_ms": _profile(starts[PASS], loads, starts[START]),
+        "modules": int(output((sys.executable, "-c", _LOADS)).split()[0]),
         "compile": {
             name: {
                 kind: {
@@ -100,8 +120,46 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"{name:{width}}  {'  '.join(cells)}".rstrip())
     run = result["run"]
     lines += ["", f"{run['rounds']} rounds on {run['cpus']} CPUs; the job is {run['compiles']} runs of the C compiler"]
+    lines += ["", f"{START}: {where_it_goes(result)}"]
     lines += [f"no {name}: {reason}" for name, reason in result["missing"].items()]
     return "\n".join(lines)
+
+
+def where_it_goes(result: dict[str, Any]) -> str:
+    """What bounds the start of `fakecgroup run`, for people."""
+    python, loading, rest = (figures["median"] for figures in result["profile_ms"].values())
+    return (
+        f"Python itself takes {python:.0f} ms, loading {result['modules']} modules {loading:.0f} ms; the other "
+        f"{rest:.0f} ms are two daemons' forks, threads, namespaces, mounts, the command and the end of all."
+    )
+
+
+def _profile(bare: Sequence[float], loads: Sequence[float], whole: Sequence[float]) -> dict[str, dict[str, float]]:
+    """Milliseconds of the parts of `START`, round by round."""
+    return {
+        "python": spread(bare),
+        "modules": spread([loaded - python for loaded, python in zip(loads, bare, strict=True)]),
+        "rest": spread([all_of_it - loaded for all_of_it, loaded in zip(whole, loads, strict=True)]),
+    }
+
+
+def _trees_of_tests(rounds: int) -> tuple[list[float], list[float]]:
+    """Milliseconds until the pytest plugin has mounted a tree, and until it has taken it down, after the first one."""
+    ready, gone = [], []
+    with Trees() as trees:
+        for turn in range(rounds + 1):
+            began = time.monotonic()
+            tree = trees.mount(read({}))
+            mounted = time.monotonic()
+            os.listdir(tree)
+            looked = time.monotonic()
+            trees.take_down(tree)
+            if turn:
+                ready.append((mounted - began) * 1000)
+                gone.append((time.monotonic() - looked) * 1000)
+            time.sleep(_TEST)
+            interruption.check()
+    return ready, gone
 
 
 def compile_job(directory: Path) -> list[str]:
