@@ -36,7 +36,6 @@ from .credentials.caller import ROOT, Caller
 from .credentials.permission import MAY_EXEC, require
 from .kernfs.inode import Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import options
-from .machine.learnt import LearntKernel
 from .machine.machine import Machine
 from .machine.mount_options import vet
 from .machine.mounts import SYSTEMD_MOUNTS, UNIFIED, V1Mount
@@ -56,6 +55,7 @@ from .vfs.openfile import OpenFile
 from .vfs.vfs import RENAME_NOREPLACE, Vfs
 
 if TYPE_CHECKING:
+    from .machine.learnt import LearntKernel
     from .simulation.kill import Kill
     from .simulation.workload import Workload
     from .simulation.world import World
@@ -134,7 +134,9 @@ class Kernel:
             raise ValueError(f"clock: {clock!r} is no function that returns ns")
         layout = options.read("layout", layout)
         wanted = options.read("kernel", given["kernel"])
-        personality = wanted.personality(layout) if isinstance(wanted, LearntKernel) else choose(layout, wanted)
+        personality = (
+            choose(layout, wanted) if wanted is None or isinstance(wanted, str) else wanted.personality(layout)
+        )
         machine = Machine(
             cpus=options.read("cpus", cpus),
             numa_nodes=options.read("numa_nodes", numa_nodes),

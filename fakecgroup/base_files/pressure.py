@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from ..credentials.capability import Capability
-from ..effects.pressure_averages import interval
-from ..effects.pressure_trigger import PressureTrigger, Window
-from ..effects.stalls import Stalls
 from ..parse import scan_decimal
 from ..refuse import refuse
 
@@ -71,6 +68,9 @@ def totals(cgroup: Cgroup, resource: str) -> dict[str, int]:
 
 def recall_pressure(resource: str, cgroup: Cgroup, text: str) -> None:
     """Begin with the stalls that a file has shown. Averages decay from there."""
+    from ..effects.pressure_averages import interval  # these take a while to load
+    from ..effects.stalls import Stalls
+
     cgroup.stalls = {**cgroup.stalls, resource: Stalls.recalled(text, cgroup.hierarchy.now(), interval(_HZ))}
 
 
@@ -104,6 +104,8 @@ def _set_trigger(cgroup: Cgroup, resource: str, text: str, of: FileContext) -> N
     shortest = 1 if kernel.at_least(6, 5) else _WINDOW_MIN
     if not shortest <= window <= _WINDOW_MAX or not 0 < threshold <= window:
         raise refuse(EINVAL)
+    from ..effects.pressure_trigger import PressureTrigger, Window  # takes a while to load
+
     privileged = not kernel.at_least(6, 1) or _may_hurry(of)
     if window % _WINDOW_UNPRIVILEGED and not privileged:
         raise refuse(EINVAL)

@@ -8,7 +8,6 @@ have is counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from errno import EBUSY, EINVAL
 from types import MappingProxyType
 
@@ -239,7 +238,7 @@ def _legacy_rows(label: str, size: int) -> tuple[CFType, ...]:
 HUGETLB = Controller(
     "hugetlb",
     Hugetlb,
-    dfl=tuple(replace(row, huge_page=size) for label, size in SIZES.items() for row in _dfl_rows(label, size)),
-    legacy=tuple(replace(row, huge_page=size) for label, size in SIZES.items() for row in _legacy_rows(label, size)),
+    dfl=tuple(row._replace(huge_page=size) for label, size in SIZES.items() for row in _dfl_rows(label, size)),
+    legacy=tuple(row._replace(huge_page=size) for label, size in SIZES.items() for row in _legacy_rows(label, size)),
     config="CGROUP_HUGETLB",
 )

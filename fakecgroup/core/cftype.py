@@ -19,9 +19,8 @@ A read without a reader and a write without a writer are EINVAL.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Flag, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..machine.personality import Personality, Version
 
@@ -53,8 +52,7 @@ class Where(Flag):
     BOTH = ROOT | CHILD
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CFType:
+class CFType(NamedTuple):
     """One interface file. `mode` is set only if it does not follow from the readers and writers.
 
     `since` is the first kernel that has the file, `until` the first that no longer has it, `config` the build option

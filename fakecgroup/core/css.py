@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .cftype import CFType
 
@@ -148,8 +147,7 @@ class Csses:
         return [made[name] for name in self if name in made] if made else []
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Controller:
+class Controller(NamedTuple):
     """One controller: its css type and its two tables of files.
 
     `dfl` rows appear on the unified hierarchy, `legacy` rows on a v1 hierarchy. `dfl_base` rows appear on the unified

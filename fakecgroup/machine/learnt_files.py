@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .learnt import MOST_BYTES, LearntError, LearntKernel, parse
+if TYPE_CHECKING:
+    from .learnt import LearntKernel
 
 #: The learnt kernels that are shipped.
 DIRECTORY = Path(__file__).with_name("kernels")
@@ -28,6 +30,8 @@ def read_learnt(path: str) -> LearntKernel:
 
     Raises LearntError.
     """
+    from .learnt import parse  # takes a while to load
+
     found = path
     if "/" not in path and not os.path.exists(path) and path in shipped():
         found = str(DIRECTORY / path)
@@ -36,6 +40,8 @@ def read_learnt(path: str) -> LearntKernel:
 
 
 def _content(path: str, called: str) -> bytes:
+    from .learnt import MOST_BYTES, LearntError
+
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
 KNOWN_HUGE_PAGES = (*HUGE_PAGES, 32 << 20, 64 << 10)  # bytes; with those of arm64
@@ -22,8 +22,7 @@ class HugePages(frozenset[int]):
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """The hardware that files show: CPUs, NUMA nodes, memory, swap, disks, huge pages.
 
     CPUs and nodes are counted from 0 and all online. `memory` and `swap` are bytes. `block_devices` are whole disks as

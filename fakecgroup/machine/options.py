@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import mount_options
-from .learnt import LearntKernel
 from .learnt_files import names_a_file, read_learnt
 from .machine import HUGE_PAGES, KNOWN_HUGE_PAGES, MAX_NUMNODES, NR_CPUS, HugePages
 from .size import parse_size
+
+if TYPE_CHECKING:
+    from .learnt import LearntKernel
 
 
 def read(name: str, value: object, called: str = "") -> Any:
@@ -55,10 +57,12 @@ def _layout(value: object) -> str:
 
 def _kernel(value: object) -> str | LearntKernel:
     """A version, or the learnt kernel of a file."""
-    if isinstance(value, LearntKernel):
-        return value
     if isinstance(value, str):
         return read_learnt(value) if names_a_file(value) else value
+    from .learnt import LearntKernel  # takes a while to load
+
+    if isinstance(value, LearntKernel):
+        return value
     hint = f": quote it, kernel='{value}'" if isinstance(value, (int, float)) else ", such as '6.12'"
     raise ValueError(f"{value!r} is no text{hint}")
 

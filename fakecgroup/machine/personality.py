@@ -8,13 +8,12 @@ of these, or of a version between two, with the files and controllers that were 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Version = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFiles:
+class SeenFiles(NamedTuple):
     """What a learnt kernel was seen to have in the unified hierarchy, or in all v1 hierarchies together.
 
     `controllers` by their names on that side. `root` and `child` are the names of the interface files in a root and in
@@ -26,8 +25,7 @@ class SeenFiles:
     child: frozenset[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Personality:
+class Personality(NamedTuple):
     """One kernel: its `version` as (major, minor), the `layouts` it can play, its `config` options that are y.
 
     A learnt kernel has a `release` as in uname(2), and what was seen of its files: `dfl` of the unified hierarchy,

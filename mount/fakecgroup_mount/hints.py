@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 
 def quoted(path: str) -> str:
     """A path quoted for a shell. One with control characters or undecodable bytes becomes $'...' (POSIX.1-2024)."""
     if path.isprintable():
+        import shlex  # takes a while to load
+
         return shlex.quote(path)
     return "$'" + "".join(map(_escaped, path)) + "'"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakecgroup import JoinedProcesses, ProcessTable
@@ -59,7 +58,9 @@ def read_workload(options: argparse.Namespace) -> WorkloadOptions:
     name = options.workload
     if name is None:
         return WorkloadOptions(None, options.speed)
-    from fakecgroup.scenario import read_scenario  # these take a while to load
+    from dataclasses import replace  # these take a while to load
+
+    from fakecgroup.scenario import read_scenario
     from fakecgroup.scenario.live import LiveScenarios
 
     scenario = read_scenario(read_text(name), "standard input" if name == "-" else shown(name))

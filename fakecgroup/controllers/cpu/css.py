@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...core.css import Css
-from ...effects.bandwidth import Group
+
+if TYPE_CHECKING:
+    from ...effects.bandwidth import Group
 
 USEC = 1000  # ns
 RUNTIME_INF = (1 << 64) - 1  # ns: no limit, of a quota and of a real-time runtime

@@ -8,14 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...core.cftype import CFType
-from ...effects.bandwidth import Group
 from ...tasks.cputime import adjusted, total
 from .css import USEC, Cpu
 
 if TYPE_CHECKING:
     from ...core.cgroup import Cgroup
+    from ...effects.bandwidth import Group
 
-_UNTOUCHED = Group()
+
+class _Untouched:
+    """The counters of a group that nobody was ever throttled in: a `Group` takes a while to load."""
+
+    nr_periods = nr_throttled = throttled_time = nr_bursts = burst_time = halted_time = 0
+    unit = 1
 
 
 def show_stat(cgroup: Cgroup) -> str:
@@ -51,12 +56,12 @@ def _bandwidth(css: Cpu, unit: str, divisor: int) -> str:
     return lines
 
 
-def _counted(css: Cpu) -> Group:
+def _counted(css: Cpu) -> Group | type[_Untouched]:
     """The bandwidth of a group, with what it has counted until now."""
     simulated = css.cgroup.hierarchy.membership.simulated
     if css.throttling is not None and simulated is not None:
         simulated.count_throttling(css.throttling)
-    return css.throttling or _UNTOUCHED
+    return css.throttling or _Untouched
 
 
 def show_stat_local(cgroup: Cgroup) -> str:

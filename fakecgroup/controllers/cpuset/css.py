@@ -10,11 +10,6 @@ from ...credentials.capability import Capability
 from ...refuse import refuse
 from .domains import SchedulerDomains
 from .hotplug import handle_hotplug
-from .partition_v5_10 import RefusedPartitions
-from .partition_v6_1 import InvalidPartitions
-from .partition_v6_12 import ExclusivePartitions
-from .partition_v7_2 import UnclaimedPartitions
-from .rules import Rules, WholeTree
 from .state import ROOT, CpusetState
 from .tasks import adopt_task, attach_tasks
 
@@ -22,17 +17,30 @@ if TYPE_CHECKING:
     from ...core.cgroup import Cgroup
     from ...core.css import Css
     from ...credentials.caller import Caller
+    from .rules import Rules
 
 
 def rules_of(css: CpusetState, privileged: bool = True) -> Rules:
-    """The rules of this kernel for CPUs, for a writer with or without CAP_SYS_ADMIN."""
+    """The rules of this kernel for CPUs, for a writer with or without CAP_SYS_ADMIN. The others' are not loaded."""
     if not css.on_dfl:
+        from .rules import WholeTree
+
         return WholeTree(privileged)
     if css.kernel.at_least(7, 0):
+        from .partition_v7_2 import UnclaimedPartitions
+
         return UnclaimedPartitions(privileged)
     if css.kernel.at_least(6, 12):
+        from .partition_v6_12 import ExclusivePartitions
+
         return ExclusivePartitions(privileged)
-    return InvalidPartitions(privileged) if css.kernel.at_least(6, 1) else RefusedPartitions(privileged)
+    if css.kernel.at_least(6, 1):
+        from .partition_v6_1 import InvalidPartitions
+
+        return InvalidPartitions(privileged)
+    from .partition_v5_10 import RefusedPartitions
+
+    return RefusedPartitions(privileged)
 
 
 class Cpuset(CpusetState):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from errno import EINVAL, ENODEV
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -23,18 +22,18 @@ _U32 = 1 << 32
 _MINOR_BITS = 20
 
 
-def _no_limits() -> dict[str, int]:
-    return {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
-
-
-@dataclass(slots=True)
 class Counters:
     """Bytes and operations of a disk (struct blkg_iostat), in parts of one: whole numbers, so that sums are exact."""
 
-    rbytes: int = 0
-    wbytes: int = 0
-    rios: int = 0
-    wios: int = 0
+    __slots__ = ("rbytes", "rios", "wbytes", "wios")
+
+    rbytes: int
+    wbytes: int
+    rios: int
+    wios: int
+
+    def __init__(self, rbytes: int = 0, wbytes: int = 0, rios: int = 0, wios: int = 0) -> None:
+        self.rbytes, self.wbytes, self.rios, self.wios = rbytes, wbytes, rios, wios
 
     def add(self, moved: Counters) -> None:
         """Count what was moved."""
@@ -52,17 +51,24 @@ class Counters:
         return self.rbytes // PARTS, self.wbytes // PARTS, self.rios // PARTS, self.wios // PARTS
 
 
-@dataclass(slots=True)
 class Group:
     """One disk in one cgroup (struct blkcg_gq): limits by their io.max key, and the io.cost weight (0: none).
 
     `counters` are what was moved by the cgroup and those below, `own` by the cgroup alone: bytes and operations.
     """
 
-    limits: dict[str, int] = field(default_factory=_no_limits)
-    weight: int = 0
-    counters: Counters | None = None
-    own: Counters | None = None
+    __slots__ = ("counters", "limits", "own", "weight")
+
+    limits: dict[str, int]
+    weight: int
+    counters: Counters | None
+    own: Counters | None
+
+    def __init__(self) -> None:
+        self.limits = {"rbps": BPS_MAX, "wbps": BPS_MAX, "riops": IOPS_MAX, "wiops": IOPS_MAX}
+        self.weight = 0
+        self.counters = None
+        self.own = None
 
     def add(self, moved: Counters) -> None:
         """Count what was moved here or below."""
@@ -162,18 +168,24 @@ _MODEL = {
 }
 
 
-@dataclass(slots=True)
 class IoCost:
     """io.cost of one disk (block/blk-iocost.c, struct ioc). The defaults are the kernel's for an SSD.
 
     `qos`: percentages and the scaling range in ppm, latencies in µs. `model`: bytes/s and operations/s.
     """
 
-    enabled: bool = False
-    user_qos: bool = False
-    qos: dict[str, int] = field(default_factory=_QOS.copy)
-    user_model: bool = False
-    model: dict[str, int] = field(default_factory=_MODEL.copy)
+    __slots__ = ("enabled", "model", "qos", "user_model", "user_qos")
+
+    enabled: bool
+    user_qos: bool
+    qos: dict[str, int]
+    user_model: bool
+    model: dict[str, int]
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.set_qos(None)
+        self.set_model(None)
 
     def set_qos(self, qos: dict[str, int] | None) -> None:
         """The user's values, or with None the kernel's own."""

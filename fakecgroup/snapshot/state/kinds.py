@@ -66,7 +66,7 @@ ALONE = (
 SHARED = (CssSet, Workload, Process, Ids)
 #: Each belongs to one other object.
 OWNED = (
-    *(Xattrs, Stalls, Averages, Bandwidth, Runner, Demand, Holding, DiskGroup, Counters, IoCost, SchedulerDomains),
+    *(Xattrs, Stalls, Averages, DiskGroup, Bandwidth, Runner, Demand, Holding, Counters, IoCost, SchedulerDomains),
     *(MemoryAccount, Charge, CpuAccount, Phase, Growth, Transfer, Serial, Privileges),
 )
 _NAMED = (

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import closing
 from struct import pack
 
-from fakecgroup.outside.fs_context import ATIME, ATTRIBUTES
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
@@ -22,6 +21,7 @@ def detached_mount(home: int, path: str, attributes: int) -> int:
 
     `attributes` are MOUNT_ATTR_*. The mount ends with its last descriptor unless it is put somewhere.
     """
+    from fakecgroup.outside.fs_context import ATIME, ATTRIBUTES  # takes a while to load
 
     def make() -> int:
         flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 
 from fakecgroup.controllers.pids import Pids
 from fakecgroup.core.cgroup import Cgroup
@@ -31,7 +30,6 @@ _PAUSE = 0.0005
 _MOST = 1000  # forks under way, before those that are over are looked for
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Fork:
     """A fork under way.
 
@@ -39,10 +37,13 @@ class _Fork:
     None where the child will not be the thread's own.
     """
 
-    tid: int
-    csses: tuple[Pids, ...]
-    children: frozenset[bytes] | None
-    ran: int
+    __slots__ = ("children", "csses", "ran", "tid")
+
+    def __init__(self, tid: int, csses: tuple[Pids, ...], children: frozenset[bytes] | None, ran: int) -> None:
+        self.tid = tid
+        self.csses = csses
+        self.children = children
+        self.ran = ran
 
     def is_over(self) -> bool:
         """Whether the child is there, or the thread has left the call."""

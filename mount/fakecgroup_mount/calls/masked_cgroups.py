@@ -11,11 +11,13 @@ import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from errno import EACCES, ENOENT, ENOTDIR
+from typing import TYPE_CHECKING
 
-from fakecgroup.outside.sysfs import Directory
-from fakecgroup_mount.calls import covered_directories
 from fakecgroup_mount.host.mountinfo import Mount, mount_of, mounts
 from fakecgroup_mount.seccomp import syscalls
+
+if TYPE_CHECKING:
+    from fakecgroup.outside.sysfs import Directory
 
 CGROUP_ROOT = "/sys/fs/cgroup"
 """Where the command finds the tree."""
@@ -32,6 +34,8 @@ def mask(root: str, covers: Mapping[str, Directory]) -> None:
     """
     syscalls.mount("tmpfs", root, "tmpfs", _FLAGS, "mode=755" if covers else "mode=755,size=4k,nr_inodes=3")
     if covers:
+        from fakecgroup_mount.calls import covered_directories  # takes a while to load
+
         covered_directories.keep_sysfs(root)
         covered_directories.write(root, covers)
     directory, file = f"{root}/directory", f"{root}/file"
@@ -44,7 +48,8 @@ def mask(root: str, covers: Mapping[str, Directory]) -> None:
         for mount in list(mounts()):
             if mount.fstype in _TYPES:
                 _mask(mount, *sources)
-        covered_directories.cover(root, covers)
+        if covers:
+            covered_directories.cover(root, covers)
         syscalls.mount(directory, root, None, _MS_BIND)
     finally:
         for source in sources:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 
 
@@ -9,6 +11,8 @@ def main() -> int:
     """`cli.main`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.disable()  # what is loaded stays: `program.main` enables it
+    atexit.register(gc.freeze)  # at its end Python need not search all modules for cycles
     from fakecgroup_mount.cli.program import main
 
     return main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import select
 import signal
@@ -57,6 +58,9 @@ def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
     _hold_standard_files()
     options = parser().parse_args(argv)
+    if not gc.isenabled():  # `cli.main`: what was loaded since stays
+        gc.freeze()
+        gc.enable()
     try:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # `start`
             signal.signal(signal.SIGINT, signal.default_int_handler)

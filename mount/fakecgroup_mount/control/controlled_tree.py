@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakecgroup import Kernel
@@ -32,8 +31,7 @@ class Enforced(Protocol):
         """Lets the limits of these controllers act from now on. Raises RuntimeError if no thread can be started."""
 
 
-@dataclass(frozen=True)
-class ControlledTree:
+class ControlledTree(NamedTuple):
     """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`).
 
     `settle` waits until what a command has changed shows in the mount; it is called without the lock.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import threading
@@ -18,6 +17,7 @@ from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.host import exit_events, fork_events
 from fakecgroup_mount.host.credentials import view_of
 from fakecgroup_mount.host.freeze_watchdog import FreezeWatchdog
+from fakecgroup_mount.host.garbage import collect_seldom
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
@@ -91,13 +91,6 @@ def _serve_native(
         collect_seldom()
         ready()
         session.serve()
-
-
-def collect_seldom() -> None:
-    """Has the garbage collector run seldom. Only removed cgroups leave reference cycles, and they are small."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 5)
 
 
 def _end_on_signal(path: str, session: Session, server: int) -> None:

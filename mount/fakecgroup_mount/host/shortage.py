@@ -6,6 +6,7 @@ for long: the highest numbers are reserved for files that are open only while a 
 
 from __future__ import annotations
 
+import _thread
 import gc
 import mmap
 import os
@@ -74,17 +75,22 @@ def explained(error: BaseException) -> str | None:
 
 def require_threads(number: int) -> None:
     """Raises RuntimeError if `number` more threads cannot be started."""
-    enough = threading.Event()
-    started = []
+    enough, ended = _thread.allocate_lock(), threading.Semaphore(0)
+
+    def wait() -> None:
+        with enough:
+            pass
+        ended.release()
+
+    started = 0
     try:
-        for _ in range(number):
-            started.append(threading.Thread(target=enough.wait))
-            started[-1].start()
+        with enough:
+            while started < number:
+                _thread.start_new_thread(wait, ())  # `Thread.start` would wait for each
+                started += 1
     finally:
-        enough.set()
-        for thread in started:
-            if thread.ident is not None:
-                thread.join()
+        for _ in range(started):
+            ended.acquire()
 
 
 def reply_errno(error: OSError) -> int:

@@ -7,19 +7,19 @@ last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fakecgroup import ProcessMemory
 
 
-@dataclass(slots=True)
 class Taken:
     """Bytes of one process, by what became of them; `image` is the program that had them."""
 
-    image: object
-    swapped: int = 0  # of anonymous memory, then of shared: in swap
-    dropped: int = 0  # of files
-    refused: int = 0  # likewise: never given
+    __slots__ = ("dropped", "image", "refused", "swapped")
+
+    def __init__(self, image: object) -> None:
+        self.image = image
+        self.swapped = 0  # of anonymous memory, then of shared: in swap
+        self.dropped = 0  # of files
+        self.refused = 0  # likewise: never given
 
 
 class TakenPages:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,6 +51,7 @@ class Tracing:
         self._kernel = kernel
         self._source = source
         self._parts = list(parts)
+        self._late: list[Callable[[], Observed]] = []
         self._device = device
         self._recorder: Recorder | None = None
         self._ending: Recorder | None = None
@@ -85,14 +86,18 @@ class Tracing:
         self._paths = TreePaths(self._kernel.root)
         self._told.clear()
         self._kernel.membership.on_task = self._note_task
+        self._parts += [make() for make in self._late]
+        self._late.clear()
         for part in self._parts:
             part.observe(recorder)
 
-    def add(self, part: Observed) -> None:
-        """A further part of the tree. The caller holds the lock."""
-        self._parts.append(part)
-        if self._recorder is not None and not self._recorder.ended:
-            part.observe(self._recorder)
+    def add(self, make: Callable[[], Observed]) -> None:
+        """A further part of the tree, which is made when there is a trace. The caller holds the lock."""
+        if self._recorder is None or self._recorder.ended:
+            self._late.append(make)
+        else:
+            self._parts.append(make())
+            self._parts[-1].observe(self._recorder)
 
     def stop(self) -> str | None:
         """Takes no more calls, and writes what it has. The caller holds the lock. Returns the file; None for no trace.

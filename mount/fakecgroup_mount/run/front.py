@@ -19,7 +19,7 @@ from fakecgroup_mount.host.shortage import explained
 from fakecgroup_mount.run import server
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
-from fakecgroup_mount.run.sandbox import LISTENER, Sandbox, enter
+from fakecgroup_mount.run.sandbox import KILLED, LISTENER, Sandbox, enter
 from fakecgroup_mount.run.shown_machine import THIS_MACHINE, SeenMachine
 from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
@@ -32,7 +32,7 @@ _PASSED_ON = frozenset(
 _TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
 _HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
-_PATIENCE = 10_000  # ms for the server to end
+_PATIENCE = 10.0  # seconds for the server to end
 
 
 def run(
@@ -80,11 +80,21 @@ def run(
                 raise
         status = _wait(pid, sandbox, ours, frozen)
         ours.shutdown(socket.SHUT_WR)
-        poller = select.poll()
-        poller.register(ours, select.POLLIN)
-        poller.poll(_PATIENCE)
-        sandbox.end()  # the server has done so, unless it ended before the command
+        if not _has_killed_all(ours):
+            sandbox.end()
     return status
+
+
+def _has_killed_all(server: socket.socket) -> bool:
+    """Waits for the end of the server. Returns whether it has killed what was left in the sandbox before."""
+    server.settimeout(_PATIENCE)
+    said = b""
+    try:
+        while more := server.recv(1):
+            said += more
+    except OSError:
+        pass
+    return said == KILLED
 
 
 class _Started(NamedTuple):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shlex
 import stat
 from collections.abc import Collection
 from typing import NoReturn
 
 from fakecgroup_mount.calls.masked_cgroups import masked
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.hints import quoted
 from fakecgroup_mount.host.mountinfo import mount_of, mounts
 from fakecgroup_mount.seccomp.process import statfs_type
 
@@ -49,7 +49,7 @@ def _check_directory(covers: Collection[str]) -> None:
     finally:
         os.close(here)
     raise MountError(
-        f"the working directory {shlex.quote(where)} is the machine's own, which the command shall not find: cd / first"
+        f"the working directory {quoted(where)} is the machine's own, which the command shall not find: cd / first"
     )
 
 
@@ -88,4 +88,4 @@ def _is_cgroup(fd: int) -> bool:
 
 
 def _refuse(fd: int, where: str, why: str) -> NoReturn:
-    raise MountError(f"file descriptor {fd}, {shlex.quote(where)}, {why}: close it ({fd}<&-)")
+    raise MountError(f"file descriptor {fd}, {quoted(where)}, {why}: close it ({fd}<&-)")

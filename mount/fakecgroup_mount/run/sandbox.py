@@ -13,9 +13,8 @@ import sys
 from collections.abc import Mapping
 from errno import ENOENT, ENOSPC
 from struct import Struct
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from fakecgroup.outside.sysfs import Directory
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT, mask
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.fuse_mount import open_device
@@ -28,9 +27,13 @@ from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 
+if TYPE_CHECKING:
+    from fakecgroup.outside.sysfs import Directory
+
 MOUNTED = Struct("=16s")  # the message with /dev/fuse and a root directory: the device ("0:42")
 OUTER = Struct("=I")  # the message with the outer namespaces: our pid
 LISTENER = b"l"  # the message with the listener and our namespaces
+KILLED = b"k"  # the server's last word to the front: nobody is left in the sandbox
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as in shells
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8

@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import socket
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
-from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
 from fakecgroup_mount.calls.table import REFUSED, trapped
-from fakecgroup_mount.calls.traced_calls import TracedCalls
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.fuse.additions import Additions, added
 from fakecgroup_mount.fuse.native import Session
-from fakecgroup_mount.fuse.serve import collect_seldom
 from fakecgroup_mount.host.affinities import HostAffinities, cpus_below
 from fakecgroup_mount.host.credentials import view_of
+from fakecgroup_mount.host.garbage import collect_seldom
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
@@ -37,7 +36,7 @@ from fakecgroup_mount.host.shortage import allow_all_descriptors, require_thread
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
-from fakecgroup_mount.run.sandbox import MOUNTED, OUTER
+from fakecgroup_mount.run.sandbox import KILLED, MOUNTED, OUTER
 from fakecgroup_mount.run.shown_machine import SeenMachine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
@@ -45,6 +44,10 @@ from fakecgroup_mount.seccomp.listener import Listener
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
+
+if TYPE_CHECKING:
+    from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
+    from fakecgroup_mount.calls.traced_calls import TracedCalls
 
 _THREADS = 14  # threads that it starts with, and some more
 
@@ -124,8 +127,11 @@ def serve(
     kernel = make_kernel(joined)
     if kernel.machine.huge_pages:
         processes.count_huge_pages()
-    masks, live = {device_at(CGROUP_ROOT) or ""}, list[SysfsDirectory]()
+    masks = {device_at(CGROUP_ROOT) or ""}
+    live: list[SysfsDirectory] = []
     for make in seen.directories.values():
+        from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory  # takes a while to load
+
         mounted = _mounted(sandbox)
         if mounted is None:
             return
@@ -163,8 +169,14 @@ def serve(
         served = (files.fuse, files.root, files.device)
         handled = MountedTree(session, kernel, tree.device, frozenset(masks))
         answers = handlers(handled, processes, first, home, served, (joined, time), seen.parts, affinities, enforcement)
+
+        def trapped_calls() -> TracedCalls:
+            from fakecgroup_mount.calls.traced_calls import TracedCalls  # takes a while to load
+
+            return TracedCalls(answers, handled, processes)
+
         with session.lock:
-            tracing.add(TracedCalls(answers, handled, processes))
+            tracing.add(trapped_calls)
         Listener(descriptors[0], answers).start()
         code = program(trapped(seen.parts), REFUSED)
         agents = AgentSandbox(home, code, lambda listener: Listener(listener, answers).start())
@@ -173,8 +185,9 @@ def serve(
             sandbox.sendall(b"+")
         except ConnectionError:
             pass  # the command was killed while it started
-        _await_end(sandbox.detach())
+        say = _await_end(sandbox.detach())
         kill_namespace(namespace)
+        say(KILLED)
 
 
 def _is_inside(namespace: NamespaceId, tgid: int) -> bool:
@@ -185,14 +198,15 @@ def _is_inside(namespace: NamespaceId, tgid: int) -> bool:
         return False
 
 
-def _await_end(connection: int) -> None:
-    """Waits for the end of the front, which closes the connection.
+def _await_end(connection: int) -> Callable[[bytes], None]:
+    """Waits for the end of the command or the front, which closes the connection. Returns what says a last word to it.
 
     The thread that waits is the only one with the connection in its descriptor table. So it is closed when this process
     is killed, even if another thread then waits for ever for an answer of the process (`calls.fuse_opener`). It stays
     until the process has ended: then the front kills what is left.
     """
     alone, over = threading.Event(), threading.Event()
+    words: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def wait() -> None:
         syscalls.unshare(syscalls.CLONE_FILES)
@@ -200,9 +214,12 @@ def _await_end(connection: int) -> None:
         with contextlib.suppress(ConnectionError):
             os.read(connection, 1)  # returns at the end of the connection
         over.set()
-        threading.Event().wait()
+        while True:
+            with contextlib.suppress(OSError):  # the front is gone
+                os.write(connection, words.get())
 
     threading.Thread(target=wait, daemon=True).start()
     alone.wait()
     os.close(connection)
     over.wait()
+    return words.put

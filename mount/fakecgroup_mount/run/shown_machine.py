@@ -6,20 +6,14 @@ import argparse
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fakecgroup.machine.machine import Machine
 from fakecgroup.machine.online_cpus import OnlineCpus
 from fakecgroup.machine.personality import Personality
-from fakecgroup.outside.sysfs import (
-    Directory,
-    File,
-    Link,
-    bus_directory,
-    cpu_directory,
-    huge_page_directory,
-    node_directory,
-)
+
+if TYPE_CHECKING:
+    from fakecgroup.outside.sysfs import Directory, File, Link
 
 T = TypeVar("T")
 _SYSTEM = Path("/sys/devices/system")
@@ -102,6 +96,15 @@ THIS_MACHINE = SeenMachine()
 
 def directories(shown: ShownMachine, machine: Machine, personality: Personality) -> Directories:
     """What the command sees in place of what is there."""
+    if not any(shown):
+        return Directories()
+    from fakecgroup.outside.sysfs import (  # takes a while to load
+        bus_directory,
+        cpu_directory,
+        huge_page_directory,
+        node_directory,
+    )
+
     fixed: dict[str, Directory] = {}
     live: dict[str, Callable[[OnlineCpus], Directory]] = {}
     if shown.cpus:
@@ -126,6 +129,8 @@ def _there(found: Mapping[str, T]) -> dict[str, T]:
 
 def _read(top: Path, kind: str) -> Directory:
     """A directory of sysfs, of its devices of this `kind` the first alone."""
+    from fakecgroup.outside.sysfs import File, Link
+
     found: dict[str, File | Link] = {}
     waiting = [""]
     while waiting:

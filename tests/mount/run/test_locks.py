@@ -15,7 +15,6 @@ DRAWING = run.__doc__ or ""
 THREADS, LOCKS = DRAWING.partition("\nThreads\n")[2].split("\nLocks\n")
 ROOMS = ("host", "seccomp", "release", "enforce", "live", "record", "control", "fuse", "calls", "run")
 A_LOCK = ("Lock", "RLock", "Condition")
-STARTS_THREADS = "shortage.require_threads"  # threads that try whether there can be some
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
@@ -94,4 +93,4 @@ def test_each_lock_is_drawn_and_each_drawn_lock_is_there() -> None:
 
 
 def test_each_thread_is_listed_and_each_listed_thread_is_there() -> None:
-    assert names_of(THREADS, "    ") | {STARTS_THREADS} == threads_in_the_code()
+    assert names_of(THREADS, "    ") == threads_in_the_code()
