@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import re
 import subprocess
 import sys
@@ -16,6 +16,9 @@ UID = 54321
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The PATH of the programs: the system's directories."""
+
+_RANGES = [Path("/etc/subuid"), Path("/etc/subgid")]
+_FIRST_RANGE, _RANGE = 100_000, 65_536  # as useradd gives them
 
 _PACKAGES = f"{REPOSITORY}:{REPOSITORY}/mount"
 
@@ -72,9 +75,26 @@ def has_many_users() -> bool:
     """Whether fakecgroup_command(many_users=True) runs with more than one user id."""
     if os.geteuid() == 0:
         return True
-    name = getpass.getuser()
-    files = [Path(f"/etc/sub{kind}") for kind in ("uid", "gid")]
-    return all(file.exists() and re.search(f"^({name}|{os.geteuid()}):", file.read_text(), re.M) for file in files)
+    names = "|".join(map(re.escape, _own_names()))
+    return all(file.exists() and re.search(f"^({names}):", file.read_text(), re.M) for file in _RANGES)
+
+
+def ranges_command() -> str:
+    """With which root gives this user the first ranges that nobody has."""
+    texts = [file.read_text() for file in _RANGES if file.exists()]
+    taken = [words for text in texts for words in re.findall(r"^[^:\n]+:(\d+):(\d+)$", text, re.M)]
+    first = max([_FIRST_RANGE, *(int(begin) + int(count) for begin, count in taken)])
+    ids = f"{first}-{first + _RANGE - 1}"
+    return f"usermod --add-subuids {ids} --add-subgids {ids} {_own_names()[0]}"
+
+
+def _own_names() -> list[str]:
+    """As the files of ranges may have this user; the name is first, if there is one."""
+    uid = os.geteuid()
+    try:
+        return [pwd.getpwuid(uid).pw_name, str(uid)]
+    except KeyError:
+        return [str(uid)]
 
 
 def is_plain() -> bool:

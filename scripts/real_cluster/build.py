@@ -14,7 +14,7 @@ from pathlib import Path
 from fakecgroup_mount.vm.cache import cache_directory, locked
 
 from .errors import ClusterError
-from .keeper import BUILT
+from .programs import BUILT
 
 _VERSION = "k8s.io/component-base/version"
 _VERSION_FILE = "staging/src/k8s.io/component-base/version/base.go"

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from . import control_plane, credentials, network
+from . import control_plane, credentials, network, programs
 from .api import Api, until
 from .certificates import Authority
 from .errors import ClusterError
@@ -27,18 +27,6 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _NODE = _REPOSITORY / "examples" / "kubelet" / "node"
 _FILES = _REPOSITORY / "examples" / "cluster"
 _MAIN = "import sys; from {} import main; sys.exit(main())"
-_NEEDED = {
-    "etcd": "etcd-server",
-    "containerd": "containerd",
-    "ctr": "containerd",
-    "runc": "runc",
-    "busybox": "busybox-static",
-    "ip": "iproute2",
-    "openssl": "openssl",
-    "curl": "curl",
-    "/usr/lib/cni/ptp": "containernetworking-plugins",
-}
-BUILT = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelet")
 
 
 def main(directory: Path, listener: int, caller: socket.socket) -> None:
@@ -127,6 +115,7 @@ def _start_node(
     shutil.copy(settings.kubelet_config or _FILES / "kubelet.yaml", directory / "config.yaml")
     command = [sys.executable, "-c", _MAIN.format("fakecgroup_mount.cli"), "run"]
     command += ["--layout", settings.layout, "--cpus", settings.cpus, "--memory", settings.memory]
+    command += ["--enforce", settings.enforce]
     command += ["--", str(_NODE), sys.executable, "-m", "real_cluster.node_commands", str(directory / "commands")]
     environment = {
         **os.environ,
@@ -151,20 +140,13 @@ def _joined(directory: Path, number: int) -> bool:
     return True
 
 
-def needed(settings: Settings) -> dict[str, str]:
-    """Debian's package of each program."""
-    return {**_NEEDED, **({"prometheus": "prometheus"} if settings.prometheus else {})}
-
-
 def _look_for_programs(settings: Settings) -> None:
-    missing = [name for name in BUILT if shutil.which(name) is None]
-    if missing:
-        raise ClusterError(f"no {', '.join(missing)} here; build them with: scripts/cluster build SOURCE")
-    packages_of = needed(settings)
-    missing = [name for name in packages_of if shutil.which(name) is None]
-    if missing:
-        packages = " ".join(dict.fromkeys(packages_of[name] for name in missing))
-        raise ClusterError(f"no {', '.join(missing)} here; add --install, or as root: apt-get install {packages}")
+    unbuilt = [name for name in programs.BUILT if shutil.which(name) is None]
+    if unbuilt:
+        raise ClusterError(f"no {', '.join(unbuilt)} here; build them with: scripts/cluster build SOURCE")
+    if missing := programs.missing(programs.needed(settings)):
+        install = programs.install_command(missing)
+        raise ClusterError(f"no {', '.join(missing)} here; add --install, or as root: {install}")
 
 
 def _put_programs(directory: Path) -> None:

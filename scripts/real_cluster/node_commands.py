@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,6 +81,16 @@ def ask(path: Path, command: Sequence[str], streams: Sequence[int] = (0, 1, 2)) 
         request = json.dumps({"command": list(command), "directory": os.getcwd()}).encode()
         socket.send_fds(connection, [request], list(streams))
         return int(connection.recv(16) or 255)
+
+
+def output(path: Path, command: Sequence[str], given: str = "") -> tuple[int, str]:
+    """The command's exit status, and what it wrote to both of its outputs. `given` is its input. Raises OSError."""
+    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+") as printed:
+        asked.write(given)
+        asked.seek(0)
+        code = ask(path, command, [asked.fileno(), printed.fileno(), printed.fileno()])
+        printed.seek(0)
+        return code, printed.read()
 
 
 if __name__ == "__main__":

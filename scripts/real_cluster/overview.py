@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import tempfile
 from typing import Any
 
-from . import build, node_commands
-from .errors import ClusterError
+from . import kubectl, node_commands
 from .state import State
 
 _STATUS = """
@@ -22,9 +18,19 @@ _COLUMNS = ("NODE", "READY", "CPUS", "MEMORY", "PODS", "CGROUPS")
 
 def show(state: State) -> int:
     """Exit code: 1 if a node is not ready, or has other cgroups than computed. Raises ClusterError."""
+    rows, good = look(state)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)] + [0]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+    return 0 if good else 1
+
+
+def look(state: State) -> tuple[list[tuple[str, ...]], bool]:
+    """The table with its header, and whether all is well. Raises ClusterError."""
     state.check_running()
     nodes, pods = _items(state, "nodes"), _items(state, "pods")
-    rows, good = [_COLUMNS], True
+    rows: list[tuple[str, ...]] = [_COLUMNS]
+    good = True
     for node in nodes:
         name, status = node["metadata"]["name"], node["status"]
         ready = any(said["type"] == "Ready" and said["status"] == "True" for said in status["conditions"])
@@ -33,30 +39,18 @@ def show(state: State) -> int:
         good = good and ready and as_wanted
         capacity = status["capacity"]
         rows.append((name, "yes" if ready else "no", capacity["cpu"], capacity["memory"], str(len(here)), cgroups))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)] + [0]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-    return 0 if good else 1
+    return rows, good
 
 
 def _items(state: State, kind: str) -> list[dict[str, Any]]:
-    command = [str(build.directory() / "kubectl"), "get", kind, "--all-namespaces", "-o", "json"]
-    environment = {**os.environ, "KUBECONFIG": str(state.kubeconfig)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ClusterError(f"kubectl get {kind}: {(done.stderr.strip().splitlines() or [''])[-1]}")
-    return list(json.loads(done.stdout)["items"])
+    return list(json.loads(kubectl.ask(state, "get", kind, "--all-namespaces", "-o", "json"))["items"])
 
 
 def _cgroups(state: State, node: str, pods: list[dict[str, Any]]) -> tuple[str, bool]:
     """The last line of the engine's status, and whether it found all as wanted."""
     if not pods:
         return "no pods", True
-    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+") as printed:
-        json.dump({"apiVersion": "v1", "kind": "List", "items": pods}, asked)
-        asked.seek(0)
-        streams = [file.fileno() for file in (asked, printed, printed)]
-        code = node_commands.ask(state.node(node) / "commands", ["sh", "-c", _STATUS], streams)
-        printed.seek(0)
-        lines = printed.read().strip().splitlines()
+    given = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
+    code, printed = node_commands.output(state.commands(node), ["sh", "-c", _STATUS], given)
+    lines = printed.strip().splitlines()
     return (lines[-1] if lines else f"status {code}"), code == 0

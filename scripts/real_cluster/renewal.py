@@ -45,7 +45,7 @@ def renew(state: State, *, authority: bool) -> None:
         credentials.issue_for_node(node, issuer)
     process = state.directory / "processes" / "kube-apiserver"
     before = process.read_text()
-    api = Api(server, issuer.certificate, *issuer.files(credentials.ADMINISTRATOR))
+    api = Api.of_administrator(state)
     _run(state, CONTROL_PLANE, _CONTROL_PLANE, state.directory)
     _until("the API server is ready", lambda: process.read_text() != before and api.is_ready(), state)
     began = datetime.now(timezone.utc)

@@ -9,12 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """`cpus` and `memory` are each node's, as `fakecgroup run` takes them. `kubelet_config`: a file, or "" for ours."""
+    """`cpus`, `memory` and `enforce` are each node's, as `fakecgroup run` takes them. `kubelet_config`: a file, or ""
+    for ours.
+    """
 
     nodes: int
     layout: str
     cpus: str
     memory: str
+    enforce: str
     release: str
     kubelet_config: str
     prometheus: bool

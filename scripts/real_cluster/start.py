@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,9 +13,9 @@ import debian_packages
 from fakecgroup_mount.vm.cache import cache_directory
 from program_matrix import release
 from program_matrix.errors import ProgramsError
-from program_matrix.plain_user import REPOSITORY, SEARCH_PATH, has_many_users
+from program_matrix.plain_user import REPOSITORY, SEARCH_PATH, has_many_users, ranges_command
 
-from . import build, keeper
+from . import build, programs
 from .errors import ClusterError
 from .settings import Settings
 from .state import State
@@ -33,7 +32,7 @@ def start(state: State, settings: Settings, port: int, *, install: bool, say: Ca
     _check_user(settings)
     root = _root(settings, install=install)
     if install:
-        _install(root, keeper.needed(settings))
+        _install(root, programs.needed(settings))
     lock = state.make()
     try:
         settings.write(state.directory)
@@ -78,6 +77,8 @@ def _start(state: State, root: Path | None, listener: socket.socket, lock: int, 
                 raise ClusterError(line.removeprefix("failed: "))
             say(line)
         process.wait()
+        if not state.directory.exists():
+            raise ClusterError("it was ended before its nodes were ready")
         said = (state.directory / "keeper.log").read_text(errors="replace").strip().splitlines()
         raise ClusterError(f"its keeper ended: {said[-1] if said else 'it said nothing'}")
 
@@ -86,10 +87,13 @@ def _check_user(settings: Settings) -> None:
     """Raises ClusterError for who may not make the namespaces and networks of a cluster."""
     if os.geteuid() == 0:
         return
-    if shutil.which("newuidmap") is None or not has_many_users():
-        raise ClusterError("up needs root, or newuidmap and ranges of ids in /etc/subuid and /etc/subgid")
     if settings.release:
         raise ClusterError("--release needs root; without it the machine's own programs are taken")
+    missing = programs.missing({"newuidmap": "uidmap", **programs.needed(settings)}, SEARCH_PATH)
+    if missing:
+        raise ClusterError(f"no {', '.join(missing)} here; as root: {programs.install_command(missing)}")
+    if not has_many_users():
+        raise ClusterError(f"you have no ranges of ids in /etc/subuid and /etc/subgid; as root: {ranges_command()}")
 
 
 def _environment(state: State) -> dict[str, str]:
@@ -131,8 +135,8 @@ def _root(settings: Settings, *, install: bool) -> Path | None:
 def _install(root: Path | None, needed: Mapping[str, str]) -> None:
     """`needed`: the package of each program. Raises ClusterError."""
     if root is None:
-        missing = [package for name, package in needed.items() if shutil.which(name, path=SEARCH_PATH) is None]
         try:
+            missing = programs.missing(needed, SEARCH_PATH).values()
             debian_packages.install("cluster", list(dict.fromkeys(missing)))
         except debian_packages.PackagesError as error:
             raise ClusterError(str(error)) from None

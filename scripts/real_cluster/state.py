@@ -8,6 +8,9 @@ import re
 import select
 import shutil
 import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import ClusterError
@@ -55,15 +58,30 @@ class State:
             raise ClusterError("no cluster runs; start one with: scripts/cluster up")
 
     def make(self) -> int:
-        """Makes the directory; a descriptor that holds the lock. Raises ClusterError if there is one already."""
+        """Makes the directory; a descriptor that holds the lock. What a killed cluster has left there goes first.
+
+        Raises ClusterError if one runs.
+        """
         self.directory.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with self._alone():
+            if self.is_running():
+                raise ClusterError("there is a cluster already; end it first: scripts/cluster down")
+            if self.directory.exists():
+                shutil.rmtree(self.directory)
             self.directory.mkdir(mode=0o700)
-        except FileExistsError:
-            raise ClusterError("there is a cluster already; end it first: scripts/cluster down") from None
-        lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+            lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other `up` or `down` makes or removes a directory meanwhile, so none takes a new one for a left one."""
+        parent = os.open(self.directory.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(parent, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(parent)
 
     def is_running(self) -> bool:
         try:
@@ -84,7 +102,9 @@ class State:
             return False
         if self.is_running():
             self._end()
-        shutil.rmtree(self.directory)
+        with self._alone():
+            if self.directory.exists() and not self.is_running():
+                shutil.rmtree(self.directory)
         return True
 
     def _end(self) -> None:
@@ -92,7 +112,9 @@ class State:
 
         The parent is `unshare`, whose number is in the file `pid`.
         """
-        parent = int((self.directory / "pid").read_text())
+        parent = self._parent()
+        if parent is None:
+            return
         try:
             watched = os.pidfd_open(parent)
         except ProcessLookupError:
@@ -107,3 +129,18 @@ class State:
             pass
         finally:
             os.close(watched)
+
+    def _parent(self) -> int | None:
+        """Waits for the number, as `up` writes it in a moment, or does not and ends the keeper. None if that has ended.
+
+        Raises ClusterError.
+        """
+        end = time.monotonic() + _PATIENCE
+        while self.is_running():
+            file = self.directory / "pid"
+            if file.exists() and (text := file.read_text()):
+                return int(text)
+            if time.monotonic() > end:
+                raise ClusterError(f"it runs, but its process is not in {file}")
+            time.sleep(0.05)
+        return None

@@ -20,9 +20,10 @@ import pytest
 from fakecgroup_mount.vm.cache import cache_directory
 from program_matrix.plain_user import SEARCH_PATH
 from program_matrix.release import PYTHON, command_in
-from real_cluster import build, keeper, kubeconfig, node_commands, start
+from real_cluster import build, churn, churned_pods, kubeconfig, node_commands, start
 from real_cluster.certificates import Authority
 from real_cluster.errors import ClusterError
+from real_cluster.programs import BUILT
 from real_cluster.settings import Settings
 from real_cluster.state import State
 from tests.waiting import wait_until
@@ -52,7 +53,7 @@ def release() -> str | None:
 def why_not() -> str:
     if os.geteuid() != 0:
         return "needs root"
-    missing = [name for name in keeper.BUILT if not (build.directory() / name).exists()]
+    missing = [name for name in BUILT if not (build.directory() / name).exists()]
     if missing:
         return f"no {', '.join(missing)}: scripts/cluster build SOURCE makes them"
     return "" if release() else "no etcd, containerd and runc: scripts/cluster up --release sid --install gets them"
@@ -234,6 +235,20 @@ def explained_as_written(state: Path, pod: str) -> None:
 
 
 @needs_programs
+@pytest.mark.timeout(900)  # 90 s on an idle machine
+def test_nothing_is_left_of_pods_that_come_and_go_while_the_cluster_has_its_troubles(state: Path) -> None:
+    up = cluster(state, "up", "--nodes", "1", "--release", release() or "")
+    assert up.returncode == 0, up.stderr
+    churned = cluster(state, "churn", "--pods", "6", "--at-once", "3")
+    assert churned.returncode == 0, churned.stderr
+    for line in ("node-1 was drained", "the API server was killed", "new certificates", "6 pods made, 2 resized"):
+        assert line in churned.stderr
+    assert cluster(state, "kubectl", "get", "pods", "-A", "-o", "name").stdout == ""
+    cgroups = ["find", "/sys/fs/cgroup/kubepods", "-name", "pod*"]
+    assert cluster(state, "exec", "node-1", *cgroups).stdout == ""
+
+
+@needs_programs
 @pytest.mark.timeout(600)  # 35 s on an idle machine
 def test_new_certificates_reach_all_and_prometheus_finds_pods_that_ask_for_it(state: Path) -> None:
     suite = release() or ""
@@ -309,6 +324,7 @@ def test_without_a_cluster_there_is_nothing_to_ask(tmp_path: Path) -> None:
         ["exec", "node-1", "true"],
         ["exec", "control-plane", "true"],
         ["renew"],
+        ["churn"],
         ["kubectl", "-n", "a", "get", "pods"],
         ["load", "/dev/null"],
     ):
@@ -329,11 +345,30 @@ def test_a_name_does_not_lead_out_of_the_directory(name: str) -> None:
         State(name)
 
 
-@pytest.mark.parametrize("words", [["--nodes", "0"], ["--nodes", "101"], ["--nodes", "x"], ["--layout", "v3"]])
-def test_a_wrong_option_is_one_line(words: list[str], tmp_path: Path) -> None:
-    done = cluster(tmp_path, "up", *words)
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["up", "--nodes", "0"], "'0' is not a whole number from 1 to 100"),
+        (["up", "--nodes", "101"], "'101' is not a whole number from 1 to 100"),
+        (["up", "--nodes", "x"], "'x' is not a whole number from 1 to 100"),
+        (["up", "--layout", "v3"], "invalid choice: 'v3'"),
+        (["up", "--cpus", "0"], "'0' is not a whole number from 1 to "),
+        (["up", "--memory", "lots"], "'lots'"),
+        (["up", "--enforce", "io"], "'io' cannot be enforced: all, none, or of memory, cpu, cpuset"),
+        (["up", "--port", "x"], "invalid int value: 'x'"),
+        (["up", "--fast"], "unrecognized arguments: --fast"),
+        (["churn", "--pods", "0"], "'0' is not a whole number from 1 to "),
+        (["churn", "--at-once", "-1"], "'-1' is not a whole number from 1 to "),
+        (["upp"], "invalid choice: 'upp'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(words: list[str], why: str, tmp_path: Path) -> None:
+    done = cluster(tmp_path, *words)
     assert done.returncode == 2
+    assert why in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -343,14 +378,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     return State("test")
 
 
-SETTINGS = Settings(nodes=1, layout="v2", cpus="16", memory="64Gi", release="", kubelet_config="", prometheus=False)
+SETTINGS = Settings(
+    nodes=1, layout="v2", cpus="16", memory="64Gi", enforce="none", release="", kubelet_config="", prometheus=False
+)
 
 
 def test_there_is_no_second_cluster_of_a_name(here: State) -> None:
-    os.close(here.make())
+    lock = here.make()
     with pytest.raises(ClusterError, match="there is a cluster already"):
         start.start(here, SETTINGS, 0, install=False, say=print)
     assert here.directory.exists()
+    os.close(lock)
 
 
 def test_a_port_that_is_taken_is_named_and_nothing_is_left(here: State) -> None:
@@ -361,22 +399,33 @@ def test_a_port_that_is_taken_is_named_and_nothing_is_left(here: State) -> None:
     assert not here.directory.exists()
 
 
-@pytest.mark.parametrize("missing", ["newuidmap", "ranges"])
-def test_a_plain_user_without_ranges_is_told_what_it_takes(
-    here: State, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
+def plain_user(monkeypatch: pytest.MonkeyPatch, *, lacks: tuple[str, ...] = (), ranges: bool = True) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(start, "has_many_users", lambda: missing != "ranges")
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
-    with pytest.raises(ClusterError, match="up needs root, or newuidmap and ranges of ids in /etc/subuid"):
+    monkeypatch.setattr(start, "has_many_users", lambda: ranges)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name in lacks else f"/usr/bin/{name}")
+
+
+@pytest.mark.parametrize("install", [False, True])
+def test_a_plain_user_is_told_all_that_root_must_install(
+    here: State, monkeypatch: pytest.MonkeyPatch, install: bool
+) -> None:
+    plain_user(monkeypatch, lacks=("newuidmap", "containerd", "ctr"))
+    with pytest.raises(
+        ClusterError, match=r"no newuidmap, containerd, ctr here; as root: apt-get install uidmap containerd$"
+    ):
+        start.start(here, SETTINGS, 0, install=install, say=print)
+    assert not here.directory.exists()
+
+
+def test_a_plain_user_without_ranges_is_told_how_to_get_them(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_user(monkeypatch, ranges=False)
+    with pytest.raises(ClusterError, match=r"you have no ranges of ids in .*; as root: usermod --add-subuids "):
         start.start(here, SETTINGS, 0, install=False, say=print)
     assert not here.directory.exists()
 
 
 def test_a_plain_user_has_the_programs_of_no_other_release(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(start, "has_many_users", lambda: True)
-    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    plain_user(monkeypatch)
     with pytest.raises(ClusterError, match="--release needs root"):
         start.start(here, replace(SETTINGS, release="sid"), 0, install=False, say=print)
     assert not here.directory.exists()
@@ -388,6 +437,31 @@ def test_what_a_killed_cluster_left_is_removed(here: State) -> None:
     assert not here.is_running()
     assert here.remove()
     assert not here.directory.exists()
+
+
+def test_a_new_cluster_takes_the_place_of_one_that_was_killed(here: State) -> None:
+    os.close(here.make())
+    (here.directory / "nodes" / "node-1").mkdir(parents=True)
+    os.close(here.make())
+    assert [file.name for file in here.directory.iterdir()] == ["lock"]
+
+
+def test_what_is_just_being_made_is_not_taken_for_what_was_left(here: State) -> None:
+    def up() -> None:
+        try:
+            locks.append(here.make())
+        except ClusterError as error:
+            refused.append(str(error))
+
+    locks: list[int] = []
+    refused: list[str] = []
+    several = [threading.Thread(target=up) for _ in range(8)]
+    for one in several:
+        one.start()
+    for one in several:
+        one.join()
+    assert (len(locks), len(refused)) == (1, 7)
+    os.close(locks[0])
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
@@ -428,6 +502,35 @@ def test_without_openssl_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match="no openssl here; as root: apt-get install openssl"):
         Authority(tmp_path / "pki").begin()
+
+
+def test_the_cgroup_of_a_pod_that_is_gone_is_found() -> None:
+    names = {"0a-1": "guaranteed-0", "0b-2": "besteffort-2"}
+    cgroups = ["/sys/fs/cgroup/kubepods/pod0c-3", "/sys/fs/cgroup/kubepods/besteffort/pod0b-2"]
+    assert churn.cgroups_of(names, cgroups) == ["/sys/fs/cgroup/kubepods/besteffort/pod0b-2 of besteffort-2"]
+
+
+def told(number: int, **container: object) -> dict[str, object]:
+    """A pod of the churn whose containers tell that."""
+    pod = churned_pods.manifest(number, batch=0)
+    statuses = [{"name": one["name"], **container} for one in pod["spec"]["containers"]]
+    return {**pod, "status": {"phase": "Running", "containerStatuses": statuses}}
+
+
+@pytest.mark.parametrize("number", range(len(churned_pods.KINDS)))
+def test_a_pod_of_the_churn_is_up_when_it_runs_or_has_ended(number: int) -> None:
+    ends = churned_pods.kind(number).ends
+    assert not churned_pods.is_up({**told(number), "status": {}}, number)
+    assert not churned_pods.is_up(told(number, ready=False), number)
+    assert churned_pods.is_up(told(number, ready=True), number) is not ends
+    assert churned_pods.is_up({**told(number), "status": {"phase": "Succeeded"}}, number) is ends
+
+
+@pytest.mark.parametrize("number", range(len(churned_pods.KINDS)))
+def test_a_pod_is_resized_when_its_runtime_tells_so(number: int) -> None:
+    of = churned_pods.kind(number)
+    assert churned_pods.is_resized(told(number, resources=of.resources[0]), number) is (of.larger is None)
+    assert churned_pods.is_resized(told(number, resources=of.larger), number)
 
 
 @pytest.fixture
@@ -499,4 +602,4 @@ def test_it_is_built_by_the_go_that_the_source_names(tmp_path: Path, monkeypatch
     said: list[str] = []
     build.build(tmp_path / "source", "", said.append)
     assert "building kube-apiserver v1.36.7" in said
-    assert [line.split("/")[-1] for line in (tmp_path / "built").read_text().splitlines()] == list(keeper.BUILT)
+    assert [line.split("/")[-1] for line in (tmp_path / "built").read_text().splitlines()] == list(BUILT)
