@@ -97,11 +97,12 @@ class Kernel:
     `restored` says that the tree is a snapshot's; `differs` has a line for each kind of thing in which it differs from
     the snapshot.
 
-    Five attributes are called in the middle of a change, so they may take note, but must not call the model.
+    Six attributes are called in the middle of a change, so they may take note, but must not call the model.
     `on_notify(file)`: a poll event on a file. `on_notify_later(file, ns)`: an event that the kernel delays; call the
     cgroup's `notify_now(file)` after this time (the default does at once). `on_release(agent, path, caller)`: a v1
     release agent runs, with the path of the cgroup in its hierarchy, set by this `Caller`. `on_gone(inode)`: an
-    interface file or a cgroup was removed. `on_children(cgroup)`: a child of it was made, removed or renamed.
+    interface file or a cgroup was removed. `on_child(cgroup, name)`: its child of this name has come, or has gone.
+    `on_files(cgroup)`: files of it have come, or are about to go.
 
     Raises ValueError that names the argument for a wrong value, an unknown argument, and a kernel without the layout.
     The path methods raise ``OSError`` with the kernel's errno. `caller` is the task that calls, root by default.
@@ -205,7 +206,8 @@ class Kernel:
         self.on_notify_later: Callable[[CgroupFile, int], None] = lambda file, wait: file.cgroup.notify_now(file)
         self.on_release: Callable[[str, str, Caller], None] = lambda agent, path, setter: None
         self.on_gone: Callable[[Inode], None] = lambda inode: None
-        self.on_children: Callable[[Cgroup], None] = lambda cgroup: None
+        self.on_child: Callable[[Cgroup, str], None] = lambda cgroup, name: None
+        self.on_files: Callable[[Cgroup], None] = lambda cgroup: None
         self.cpus = OnlineCpus(self.machine.cpus)
         self.membership = Membership(self.processes, self.clock)
         if isinstance(self.processes, ProcessTable):
@@ -235,7 +237,8 @@ class Kernel:
             lambda file: self.on_notify(file),
             lambda file, wait: self.on_notify_later(file, wait),
             lambda inode: self.on_gone(inode),
-            lambda cgroup: self.on_children(cgroup),
+            lambda cgroup, name: self.on_child(cgroup, name),
+            lambda cgroup: self.on_files(cgroup),
             lambda agent, path, setter: self.on_release(agent, path, setter),
             self._next_ino,
         )

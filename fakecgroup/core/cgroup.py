@@ -72,7 +72,8 @@ class Cgroup(Directory):
     order: ChildOrder | None = None  # of many children, from the last listing
     files: dict[str, CgroupFile] = _NONE  # those that were looked up
     promised: Mapping[str, Controller] = _NONE  # for `csses`
-    made: dict[str, Css] = _NONE
+    made: tuple[Css, ...] = ()  # likewise; with `made_for` less than half of a dictionary
+    made_for: tuple[str, ...] = ()  # their controllers; cgroups share it
     css_counts: Counter[str] | None = None  # by controller, here and below, once somebody has asked
 
     def __init__(self, ino: int, now: int, hierarchy: Hierarchy, parent: Cgroup | None, name: str) -> None:
@@ -148,7 +149,7 @@ class Cgroup(Directory):
         """The css in effect here: its own or the nearest ancestor's (cgroup_e_css)."""
         holder: Cgroup | None = self
         while holder is not None:
-            if controller in holder.made or controller in holder.promised:
+            if controller in holder.made_for or controller in holder.promised:
                 return holder.csses[controller]
             holder = holder.parent
         return None
@@ -205,7 +206,7 @@ class Cgroup(Directory):
         children = self.children
         if not children:
             return [(name, first + number, DT_REG) for _, name, number in files]
-        signed = not self.hierarchy.personality.at_least(6, 2)
+        signed = self.hierarchy.signed_char
         if len(children) < _LARGE:
             keyed = [(name_key(name, signed), name, 0) for name in children]
             return [
@@ -245,6 +246,7 @@ class Cgroup(Directory):
         if visible == (mark not in self.hidden_marks):
             return
         self.hidden_marks ^= {mark}
+        self.hierarchy.files_changed(self)
         for name in names:
             old = self.files.get(name)
             if old is not None and not visible:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .cgroup import Cgroup
 
 
+_NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of controllers, for cgroups to share: each to itself
+
+
 class Css:
     """The state of one controller in one cgroup.
 
@@ -106,18 +109,17 @@ class Csses:
         self._cgroup = cgroup
 
     def __contains__(self, name: str) -> bool:
-        return name in self._cgroup.made or name in self._cgroup.promised
+        return name in self._cgroup.made_for or name in self._cgroup.promised
 
     def __iter__(self) -> Iterator[str]:
         """The names, in the order of the hierarchy's controllers."""
-        made, promised = self._cgroup.made, self._cgroup.promised
+        made, promised = self._cgroup.made_for, self._cgroup.promised
         return (name for name in self._cgroup.hierarchy.controllers if name in made or name in promised)
 
     def __getitem__(self, name: str) -> Css:
         cgroup = self._cgroup
-        found = cgroup.made.get(name)
-        if found is not None:
-            return found
+        if name in cgroup.made_for:
+            return cgroup.made[cgroup.made_for.index(name)]
         parent = cgroup.parent
         css = cgroup.promised[name].css(cgroup, None if parent is None else parent.csses.get(name))
         if cgroup.owner != (0, 0):
@@ -131,20 +133,29 @@ class Csses:
         return self[name]
 
     def __setitem__(self, name: str, css: Css) -> None:
-        if not self._cgroup.made:
-            self._cgroup.made = {}
-        self._cgroup.made[name] = css
+        cgroup = self._cgroup
+        self._forget(name)
+        names = (*cgroup.made_for, name)
+        cgroup.made_for = _NAMES.setdefault(names, names)
+        cgroup.made = (*cgroup.made, css)
 
     def __delitem__(self, name: str) -> None:
         cgroup = self._cgroup
         cgroup.promised = cgroup.hierarchy.promise(cgroup.promised.keys() - {name})
-        if name in cgroup.made:
-            del cgroup.made[name]
+        self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        cgroup = self._cgroup
+        if name in cgroup.made_for:
+            at = cgroup.made_for.index(name)
+            names = (*cgroup.made_for[:at], *cgroup.made_for[at + 1 :])
+            cgroup.made_for = _NAMES.setdefault(names, names)
+            cgroup.made = (*cgroup.made[:at], *cgroup.made[at + 1 :])
 
     def made(self) -> list[Css]:
         """The csses that exist."""
-        made = self._cgroup.made
-        return [made[name] for name in self if name in made] if made else []
+        cgroup = self._cgroup
+        return [self[name] for name in self if name in cgroup.made_for] if cgroup.made else []
 
 
 class Controller(NamedTuple):

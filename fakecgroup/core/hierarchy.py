@@ -71,7 +71,8 @@ class Environment(NamedTuple):
     notify: Callable[[CgroupFile], None]
     notify_later: Callable[[CgroupFile, int], None]
     gone: Callable[[Inode], None]  # an interface file or a cgroup was removed
-    children_changed: Callable[[Cgroup], None]
+    child_changed: Callable[[Cgroup, str], None]  # the child of this name has come, or has gone
+    files_changed: Callable[[Cgroup], None]
     release: Callable[[str, str, Caller], None]  # agent, path of the cgroup, caller that set the agent
     next_ino: Callable[[int], int]
 
@@ -103,7 +104,9 @@ class Hierarchy:
         self.notify = environment.notify
         self.notify_later = environment.notify_later
         self.gone = environment.gone
-        self.children_changed = environment.children_changed
+        self.child_changed = environment.child_changed
+        self.files_changed = environment.files_changed
+        self.signed_char = not environment.personality.at_least(6, 2)  # of a name's bytes, for its hash
         self.dfl = dfl
         self.mounted_with(options)
         self.name = name
@@ -179,9 +182,8 @@ class Hierarchy:
         key = (cgroup.parent is None, tuple(cgroup.csses), cgroup.hidden_marks)
         known = self._listings.get(key)
         if known is None:
-            signed = not self.personality.at_least(6, 2)
             known = self._listings[key] = sorted(
-                Listed(name_key(name, signed), name, entry.number)
+                Listed(name_key(name, self.signed_char), name, entry.number)
                 for name, entry in self.table(cgroup).items()
                 if cgroup.shows(entry.row, entry.controller)
             )
@@ -223,6 +225,7 @@ class Hierarchy:
     def enable(self, cgroup: Cgroup, controller: Controller, caller: Caller) -> None:
         """Give `cgroup` a css. Its files belong to `caller`."""
         self._add_css(cgroup, controller, (caller.uid, caller.gid))
+        self.files_changed(cgroup)
         css = cgroup.csses[controller.name]
         count = len(cgroup.tasks) + len(cgroup.zombies)
         below = [c for c in cgroup.descendants() if controller.name not in c.csses]
@@ -234,6 +237,7 @@ class Hierarchy:
         self._count(cgroup, -1)
         del cgroup.csses[controller.name]
         self._count(cgroup, 1)
+        self.files_changed(cgroup)
         cgroup.drop_files([name for name, entry in self.table(cgroup).items() if entry.controller == controller.name])
 
     def count_csses(self, cgroup: Cgroup) -> Mapping[str, int]:
@@ -301,7 +305,7 @@ class Hierarchy:
         parent.add_child(cgroup)
         for ancestor in parent.lineage():
             ancestor.nr_descendants += 1
-        self.children_changed(parent)
+        self.child_changed(parent, name)
         promised, at_once = self._inherited(parent.subtree_control)
         if promised:
             cgroup.promised = promised
@@ -340,7 +344,7 @@ class Hierarchy:
         for ancestor in parent.lineage():
             ancestor.nr_descendants -= 1
         self.gone(cgroup)
-        self.children_changed(parent)
+        self.child_changed(parent, cgroup.name)
         parent.check_for_release()
 
     def release(self, cgroup: Cgroup) -> None:
@@ -371,10 +375,12 @@ class Hierarchy:
             raise refuse(EIO)
         if parent.name_taken(name):
             raise refuse(EEXIST)
-        parent.remove_child(inode.name)
+        old = inode.name
+        parent.remove_child(old)
+        self.child_changed(parent, old)
         inode.name = name
         parent.add_child(inode)
-        self.children_changed(parent)
+        self.child_changed(parent, name)
 
     # -- tasks ------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from ..vfs.vfs import Vfs
 from .late_files import LateFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..credentials.caller import Caller
     from ..kernel import Kernel
     from .faults import Faults
@@ -54,8 +56,11 @@ class FaultyVfs(Vfs):
         entries = super().readdir(inode)
         if not self._late or not isinstance(inode, Cgroup):
             return entries
-        hidden = self._late.hidden(inode, (name for name, _, _ in entries), inode.hierarchy.now())
+        hidden = self.hidden(inode)
         return [entry for entry in entries if entry[0] not in hidden]
+
+    def hidden(self, cgroup: Cgroup) -> Collection[str]:
+        return self._late.hidden(cgroup, names_of(cgroup), cgroup.hierarchy.now()) if self._late else ()
 
     def note_new_files(self, cgroup: Cgroup, before: set[str], caller: Caller) -> None:
         """Hides what has come since there were these files, as the rules say."""

@@ -47,6 +47,8 @@ from ..refuse import refuse
 from .openfile import OpenFile
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..credentials.caller import Caller
     from ..machine.personality import Personality
 
@@ -353,6 +355,10 @@ class Vfs:
         """(name, ino, S_IFMT >> 12) of every entry but `.` and `..`; none for a removed directory."""
         assert isinstance(inode, Directory)
         return inode.entries()
+
+    def hidden(self, cgroup: Cgroup) -> Collection[str]:
+        """The files of a cgroup that nobody finds yet."""
+        return ()
 
     # -- extended attributes ----------------------------------------------------------------------
 

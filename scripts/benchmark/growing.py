@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import interruption
+from . import interruption, measured_cgroup
 from .columns import host_root, mounting
 from .errors import UnavailableError
 from .own_cgroup import own_cgroup
@@ -24,6 +24,7 @@ _FEW = 1000  # cgroups of the tree that costs are compared with
 _BLOCK = 200  # operations of one kind in a round
 _LISTED = 100_000  # children of the listed directory, at most
 _HOST_LISTED = 2000  # those of the machine's own
+_ENABLED = 100_000  # cgroups with every controller, at most
 _SETTLE = 3.0  # seconds for the daemon to give memory back
 
 
@@ -59,6 +60,9 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
         for count in sorted(counts):
             with _mounted(directory / f"many{count}") as many:
                 found[str(count)] = _grown(few, many, count, rounds)
+    enabled = min(_ENABLED, max(counts))
+    with _mounted(directory / "enabled") as tree:
+        found_enabled = {"cgroups": enabled, "per_cgroup_bytes": _with_controllers(tree, enabled)}
     missing: dict[str, str] = {}
     listing: dict[str, Any] = {}
     with _mounted(directory / "flat") as flat, ExitStack() as stack:
@@ -74,7 +78,13 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
             listing["native"][kind]["ratio"] = round(its / theirs, 2)
         its, theirs = listing["native"]["first_us"], listing["host"]["again_us"]["median"]
         listing["native"]["first_ratio"] = round(its / theirs, 2)
-    return {"run": {"rounds": rounds, "few": _FEW}, "cgroups": found, "listing": listing, "missing": missing}
+    return {
+        "run": {"rounds": rounds, "few": _FEW},
+        "cgroups": found,
+        "enabled": found_enabled,
+        "listing": listing,
+        "missing": missing,
+    }
 
 
 @contextmanager
@@ -120,6 +130,19 @@ def _grown(few: Tree, many: Tree, count: int, rounds: int) -> dict[str, Any]:
         "kept": round((kept - empty) / max(1, full - empty), 3),
         "operations": costs,
     }
+
+
+def _with_controllers(tree: Tree, count: int) -> int:
+    """Bytes for each of so many cgroups that have every controller."""
+    empty = tree.bytes()
+    measured_cgroup.enable_all(tree.root)
+    for path in _paths(count):
+        made = tree.root / path
+        made.mkdir()
+        if len(made.relative_to(tree.root).parts) < _DEPTH:
+            measured_cgroup.enable_all(made)
+        interruption.check()
+    return round((tree.bytes() - empty) / count)
 
 
 def _settled(tree: Tree, full: int) -> int:
@@ -216,6 +239,8 @@ def table(result: dict[str, Any]) -> str:
         lines.append(
             f"{count:>9}  {figures['full_mib']:7.1f}  {figures['per_cgroup_bytes']:>10}  {figures['kept']:5.0%}"
         )
+    enabled = result["enabled"]
+    lines.append(f"{enabled['cgroups']:>9}  {'':7}  {enabled['per_cgroup_bytes']:>10}  with every controller")
     lines += ["", f"{'cgroups':>9}  {'':16}  {'CPU µs':>7}  ratio  (min–max)"]
     for count, figures in result["cgroups"].items():
         for name, one in figures["operations"].items():

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
+import mmap
 import os
 import random
 import signal
 import socket
 import stat
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from struct import Struct
 from typing import Any, NamedTuple
 
 import pytest
 
+from ..waiting import wait_until
 from .conftest import OTHER_UID, Mount, needs_root, run
 
 pytestmark = needs_root
@@ -303,6 +308,56 @@ def test_two_who_look_for_a_name_while_it_comes_and_goes_find_a_whole_cgroup_or_
     for looker in lookers:
         looker.join()
     assert not wrong
+
+
+_USERFAULTFD = {"x86_64": 323, "aarch64": 282}
+_UFFDIO_API, _UFFDIO_REGISTER = 0xC018AA3F, 0xC020AA00
+_PAGE = 4096
+
+
+def list_into_memory_that_is_not_there(directory: Path) -> int:
+    """A process that waits in getdents(2), as nobody gives it the page that it lists into (userfaultfd(2))."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(ours)
+        page = mmap.mmap(-1, _PAGE)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        faults = _libc.syscall(_USERFAULTFD[os.uname().machine], 0)
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(faults, _UFFDIO_API, bytearray(Struct("QQQ").pack(0xAA, 0, 0)))
+            fcntl.ioctl(faults, _UFFDIO_REGISTER, bytearray(Struct("QQQQ").pack(address, _PAGE, 1, 0)))
+            fd = os.open(directory, os.O_RDONLY)
+            os.write(theirs, b"!")
+            _libc.getdents64(fd, ctypes.c_void_p(address), _PAGE)
+        os._exit(1)
+    os.close(theirs)
+    with open(ours, "rb") as said:
+        if not said.read(1):
+            os.waitpid(pid, 0)
+            pytest.skip("userfaultfd(2) is refused")
+    wait_until(lambda: "userfault" in Path(f"/proc/{pid}/wchan").read_text())
+    return pid
+
+
+def test_a_stranger_who_stays_in_getdents_keeps_nobody_from_removing_files(mount: Mount) -> None:
+    tree = mount()
+    switch, place = tree / "cgroup.subtree_control", tree / "a"
+    switch.write_text("+pids")
+    place.mkdir()
+    files = [place / name for name in os.listdir(place) if name.startswith("pids.")]
+    for file in files:
+        file.stat()
+    stranger = list_into_memory_that_is_not_there(place)
+    try:
+        writer = subprocess.Popen(["sh", "-c", "echo -pids >cgroup.subtree_control"], cwd=tree)
+        assert wait_until(lambda: writer.poll() is not None)
+        assert not switch.read_text().split()
+    finally:
+        os.kill(stranger, signal.SIGKILL)
+        os.waitpid(stranger, 0)
+        writer.wait()
+    wait_until(lambda: not any(file.exists() for file in files))
 
 
 DIRECTORIES = ("a", "a/b", "a/b/c", "d", "d/e")

@@ -74,7 +74,7 @@ _NAMED = (
     *(Restart, TaskInfo),
 )
 WITHOUT = {
-    Cgroup: "hierarchy parent name children order promised made css_counts files ino",  # the tree itself
+    Cgroup: "hierarchy parent name children order promised made made_for css_counts files ino",  # the tree itself
     CgroupFile: "row cgroup css subject has_trigger notify_pending ino",
     Css: "cgroup parent",
     CpusetState: "parent",

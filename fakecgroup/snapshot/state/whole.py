@@ -142,7 +142,7 @@ def _entry(codec: Codec, number: int, cgroup: Cgroup) -> list[Any]:
         cgroup.name,
         cgroup.ino,
         list(cgroup.owner),
-        [[name, int(name in cgroup.made)] for name in cgroup.csses],
+        [[name, int(name in cgroup.made_for)] for name in cgroup.csses],
         list(cgroup.files),
     ]
 
@@ -232,7 +232,8 @@ def _make(kernel: Kernel, codec: Codec, entry: Any) -> None:
         parent.add_child(cgroup)
         cgroup.owner = _id(owner[0]), _id(owner[1])
     codec.give(cgroup)
-    fresh, cgroup.made = cgroup.made, {}
+    fresh = dict(zip(cgroup.made_for, cgroup.made, strict=True))
+    cgroup.made = cgroup.made_for = ()
     cgroup.promised = hierarchy.promise({controller for controller, made in csses if not made})
     for controller, made in csses:
         if made:

@@ -96,7 +96,8 @@ class Session:
         self._told: list[Callable[[CgroupFile], None]] = []
         kernel.on_notify = self._notify
         kernel.on_gone = self._gone
-        kernel.on_children = self._children_changed
+        kernel.on_child = self._child_changed
+        kernel.on_files = self._requests.listings.drop
         kernel.on_notify_later = DelayedNotifier(self.lock).add
 
     def serve(self) -> None:
@@ -297,11 +298,15 @@ class Session:
         """`Kernel.on_gone`."""
         self._names.gone(inode)
         if isinstance(inode, Cgroup):
-            self._children_changed(inode)
+            self._requests.listings.drop(inode)
+            self._forget_attributes(inode)
 
-    def _children_changed(self, cgroup: Cgroup) -> None:
-        """`Kernel.on_children`: drops what is known of a directory whose number of links or content changes."""
-        self._requests.kept_listings.drop(cgroup)
+    def _child_changed(self, cgroup: Cgroup, name: str) -> None:
+        """`Kernel.on_child`: the number of links of a directory changes, or its content."""
+        self._requests.listings.child_changed(cgroup, name)
+        self._forget_attributes(cgroup)
+
+    def _forget_attributes(self, cgroup: Cgroup) -> None:
         node = self._nodes.by_inode.get(cgroup)
         if node is not None:
             self._names.forget_attributes(node)

@@ -15,7 +15,8 @@ The attributes of directories are remembered too, as a change by a request is to
 a child comes or goes. Those of files are not: stat(2) and the page cache want different sizes (`splicing`).
 
 FUSE_NOTIFY_INVAL_ENTRY waits for the directory's lock in the kernel. The lock's holder may wait for a reply, so
-the server never sends this notification. Threads do, and where an answer depends on it they send that too.
+the server never sends this notification. Threads do, and where an answer depends on it they send that too. They do not
+wait for ever: a stranger may keep the lock as long as it likes, as getdents(2) writes to its memory meanwhile.
 
 The caller of chmod(2) and rmdir(2) has this lock itself until it is answered. So where names are in use it is told to
 repeat its call (ESTALE; the kernel does so by itself for a path, fs/namei.c), and is given the directory again once the
@@ -60,6 +61,7 @@ LONG = 1 << 31
 SEARCHABLE = 0o111
 """Mode bits of a directory that everybody may search."""
 
+_PATIENCE = 1.0  # seconds that an answer waits for names to be taken back
 _ARRIVES = 0.1  # seconds for a request to arrive after its caller has found the node
 _MANY = 64  # threads that repeat a call at once
 
@@ -257,16 +259,16 @@ class RememberedNames:
 
     def _withdraw(self, names: list[_Name], then: Callable[[], None], at_last: Callable[[], None]) -> None:
         """Does it again after `then`, for those who were given such a name, and have not taken it yet."""
-        self._expire(names)
+        self._expire_soon(names)
         then()
         time.sleep(_ARRIVES)
-        self._expire(names)
+        self._expire_soon(names)
         at_last()
 
     def _serve(self) -> None:
         while True:
             names, then = self._queue.get()
-            self._expire(names)
+            self._expire_soon(names)
             then()
 
     def _open(self, directory: Inode) -> None:
@@ -280,6 +282,18 @@ class RememberedNames:
             self.closed[directory] -= 1
             if not self.closed[directory]:
                 del self.closed[directory]
+
+    def _expire_soon(self, names: list[_Name]) -> None:
+        """Has the module ask for these names again. Where somebody keeps it from that, it will once it can."""
+        if not names:
+            return
+        expiring = threading.Thread(target=self._expire, args=(names,), daemon=True)
+        try:
+            expiring.start()
+        except RuntimeError:  # no thread can be started
+            self._expire(names)
+        else:
+            expiring.join(_PATIENCE)
 
     def _expire(self, names: list[_Name]) -> None:
         """Has the module ask for these names again."""

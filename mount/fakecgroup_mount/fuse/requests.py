@@ -23,7 +23,8 @@ from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.control.directory import CONTROL_XATTR
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.about import about
-from fakecgroup_mount.fuse.listing import DT_DIR, Listing, Listings
+from fakecgroup_mount.fuse.listing import Listing
+from fakecgroup_mount.fuse.listings import Listings
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Node, Nodes
 from fakecgroup_mount.fuse.pollers import Pollers
@@ -115,8 +116,7 @@ class Requests:
         self.invalidator = CacheInvalidator(fd)
         self._headroom = MemoryHeadroom(kernel)
         self._handles = count(1)
-        self.kept_listings = Listings()
-        self._listings: dict[int, Listing | None] = {}  # by directory handle; None until the first READDIR
+        self.listings = Listings()
         self._truncated: set[int] = set()  # handles opened with O_TRUNC while others have the file open
 
     def adopt_vfs(self) -> None:
@@ -406,36 +406,23 @@ class Requests:
     def _opendir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         node = self._nodes[node_id]
         self._vfs.opendir(node.inode, caller)
-        handle = next(self._handles)
         node.files += 1
-        self._listings[handle] = None
-        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, handle, 0, 0)
+        return wire.OPEN_OUT.pack(wire.OPEN_OUT.size, 0, unique, next(self._handles), 0, 0)
 
     def _readdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        """Entries of a list that is made at offset 0. Later changes of the directory shift no entry."""
-        handle, offset, limit = _DATA.unpack_from(self._buffer, _IN)
-        listing = self._listings[handle]
-        if not offset or listing is None:
-            listing = self._listings[handle] = self._list(self._nodes[node_id].inode)
-        return _reply(unique, listing.part(offset, limit))
+        _, position, limit = _DATA.unpack_from(self._buffer, _IN)
+        part = self._list(self._nodes[node_id].inode).part(position, limit)
+        return wire.OUT_HEADER.pack(_OUT + len(part), 0, unique) + part
 
     def _list(self, inode: Inode) -> Listing:
-        if not isinstance(inode, Cgroup) or inode.dead or not self._names.remembering:
-            return self._listed(inode)
-        files = inode.hierarchy.listing(inode)
-        known = self.kept_listings.find(inode, files)
-        if known is None:
-            known = self._listed(inode)
-            self.kept_listings.keep(inode, files, known)
-        return known
-
-    def _listed(self, inode: Inode) -> Listing:
-        parent = inode.parent if isinstance(inode, Cgroup) else None
-        above = inode.ino if parent is None else parent.ino
-        return Listing([(".", inode.ino, DT_DIR), ("..", above, DT_DIR), *self._vfs.readdir(inode)])
+        if isinstance(inode, Cgroup):
+            hidden = self._vfs.hidden(inode)
+            return self.listings.without(inode, hidden) if hidden else self.listings.of(inode)
+        entries = enumerate(self._vfs.readdir(inode), start=2)  # of tmpfs, which numbers them
+        rows = [(number.to_bytes(4, "big") + os.fsencode(name), ino, kind) for number, (name, ino, kind) in entries]
+        return Listing(inode.ino, inode.ino, rows)
 
     def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
-        del self._listings[_FH.unpack_from(self._buffer, _IN)[0]]
         self._nodes[node_id].files -= 1
         return wire.OUT_HEADER.pack(_OUT, 0, unique)
 
