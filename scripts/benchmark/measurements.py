@@ -212,8 +212,8 @@ this machine.""",
         """\
 --cgroups N,... measures so many cgroups in one tree of depth 4: the daemon's memory (PSS), what it keeps of that when
 all are removed, and the CPU time of client and daemon for mkdir, rmdir, stat, a read, and a read of the root's
-cgroup.stat. A ratio is that time divided by the time in a tree of 1,000 cgroups in the same round. Then the memory of up
-to 100,000 cgroups that have every controller, and the listing of one directory with as many: per entry, beside the
+cgroup.stat. A ratio is that time divided by the time in a tree of 1,000 cgroups in the same round. Then the memory of
+up to 100,000 cgroups that have every controller, and the listing of one directory with as many: per entry, beside the
 machine's own with 2,000.""",
         lambda options, rounds, directory: growing.measure(options.cgroups, rounds, directory),
         growing.table,

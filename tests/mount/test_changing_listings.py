@@ -141,7 +141,8 @@ def test_each_of_many_readers_misses_nothing_that_stays(native_group: Path) -> N
     readers = [threading.Thread(target=look, args=(size,)) for size in (300, 4096, 32768)]
     for reader in readers:
         reader.start()
-    chance, there = random.Random(2), set()
+    chance = random.Random(2)
+    there: set[str] = set()
     for _ in range(600):
         name = f"goes{chance.randrange(60)}"
         (os.rmdir if name in there else os.mkdir)(native_group / name)

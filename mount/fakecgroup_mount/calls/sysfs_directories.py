@@ -212,7 +212,7 @@ class SysfsDirectory:
             names = self._names[node.path]
             kinds = [(name, self._kind(entry)) for name, entry in sorted(names.items())]
             entries = [(name, self._number(f"{node.path}/{name}".lstrip("/")), kind) for name, kind in kinds]
-            content: bytes | Listing = Listing([(".", wire.ROOT_ID, DT_DIR), ("..", wire.ROOT_ID, DT_DIR), *entries])
+            content: bytes | Listing = Listing.in_turn(wire.ROOT_ID, wire.ROOT_ID, entries)
         elif flags & os.O_ACCMODE and not _ONLINE.fullmatch(node.path):
             written = isinstance(node.entry, File) and node.entry.mode & 0o222
             raise refuse(EROFS if written else EACCES)  # kernfs_fop_open lets nobody write what has no such bit
@@ -244,5 +244,5 @@ class SysfsDirectory:
             self._kernel.set_cpu_online(cpu, online)
 
 
-def _data(unique: int, data: bytes) -> bytes:
+def _data(unique: int, data: bytes | bytearray) -> bytes:
     return wire.OUT_HEADER.pack(wire.OUT_SIZE + len(data), 0, unique) + data

@@ -10,6 +10,7 @@ the first of them has the entry's inode number, too, in its upper half.
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -69,11 +70,12 @@ class Listing:
         rows = [(b"\0\0\0\0.", ino, DT_DIR), (b"\0\0\0\1..", above, DT_DIR), *entries]
         hashes = [int.from_bytes(key[:_HASH], "big") for key, _, _ in rows]
         positions = [
-            *(_position(hash_, row[1], before) for before, hash_, row in zip(hashes, hashes[1:], rows[1:], strict=False)),
-            END,
+            _position(hash_, ino, before)
+            for before, hash_, (_, ino, _) in zip(hashes, hashes[1:], rows[1:], strict=False)
         ]
         records = [
-            _record(key[_HASH:], ino, position, kind) for (key, ino, kind), position in zip(rows, positions, strict=True)
+            _record(key[_HASH:], ino, position, kind)
+            for (key, ino, kind), position in zip(rows, (*positions, END), strict=True)
         ]
         step = _BEGUN if grows else _MOST
         starts = range(0, len(rows), step)
@@ -86,6 +88,13 @@ class Listing:
             )
             for start in starts
         ]
+
+    @classmethod
+    def in_turn(cls, ino: int, above: int, entries: Iterable[tuple[str, int, int]]) -> Listing:
+        """The listing of a directory that is no kernfs's: its names, inode numbers and DT_ types are numbered."""
+        rows = enumerate(entries, start=2)
+        keyed = [(number.to_bytes(_HASH, "big") + os.fsencode(name), its, kind) for number, (name, its, kind) in rows]
+        return cls(ino, above, keyed)
 
     def alike(self, inos: Iterable[int]) -> Listing:
         """The listing of a directory that has the same names, of which no two have one hash, and these inode numbers.

@@ -418,9 +418,7 @@ class Requests:
         if isinstance(inode, Cgroup):
             hidden = self._vfs.hidden(inode)
             return self.listings.without(inode, hidden) if hidden else self.listings.of(inode)
-        entries = enumerate(self._vfs.readdir(inode), start=2)  # of tmpfs, which numbers them
-        rows = [(number.to_bytes(4, "big") + os.fsencode(name), ino, kind) for number, (name, ino, kind) in entries]
-        return Listing(inode.ino, inode.ino, rows)
+        return Listing.in_turn(inode.ino, inode.ino, self._vfs.readdir(inode))
 
     def _releasedir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         self._nodes[node_id].files -= 1

@@ -31,7 +31,7 @@ def listing(entries: list[Entry], *, grows: bool = False) -> Listing:
 
 def parts(listing: Listing, limit: int, position: int = 0) -> list[list[Shown]]:
     """The entries from a position on, read in parts of up to `limit` bytes, as the kernel module does."""
-    found = []
+    found: list[list[Shown]] = []
     while part := listing.part(position, limit):
         assert len(part) <= limit
         found.append([])

@@ -12,6 +12,7 @@ import pytest
 from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.fuse import listings, wire
+from fakecgroup_mount.fuse.listing import Listing
 from fakecgroup_mount.fuse.listings import Listings
 
 LAYOUTS = {"v2": "", "v1": "pids/"}
@@ -115,7 +116,7 @@ def test_a_listing_is_made_anew_where_memory_was_short(monkeypatch: pytest.Monke
         raise MemoryError
 
     with monkeypatch.context() as patched:
-        patched.setattr(listings.Listing, "add", short)
+        patched.setattr(Listing, "add", short)
         kernel.mkdir("a/f")
     cgroup = cgroup_at(kernel, "a")
     assert read(kept, cgroup) == cgroup.entries()
