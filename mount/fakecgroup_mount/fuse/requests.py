@@ -224,14 +224,18 @@ class Requests:
         seconds = self._names.seconds(parent, known) if node is None else 0
         node = known
         node.lookups += 1
-        stat = self._vfs.getattr(inode)
+        packed = self._packed(node, self._vfs.getattr(inode))
+        return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, seconds, 0, 0, 0) + packed
+
+    def _packed(self, node: Node, stat: Stat) -> bytes:
+        """The struct fuse_attr of a node as a LOOKUP reply has it."""
         if stat != node.stat:
             node.stat = stat
-            node.packed = self._pack(stat, READABLE_SIZE if isinstance(inode, CgroupFile) else stat.size)
-        return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, seconds, 0, 0, 0) + node.packed
+            node.packed = self._pack(stat, READABLE_SIZE if isinstance(node.inode, CgroupFile) else stat.size)
+        return node.packed
 
-    def _attr(self, unique: int, stat: Stat, seconds: int = 0) -> bytes:
-        return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, seconds, 0, 0) + self._pack(stat, stat.size)
+    def _attr(self, unique: int, stat: Stat) -> bytes:
+        return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, 0, 0, 0) + self._pack(stat, stat.size)
 
     def _pack(self, stat: Stat, size: int) -> bytes:
         """A struct fuse_attr."""
@@ -285,7 +289,7 @@ class Requests:
         # The root tells of a dead daemon. The module itself takes the links of a removed directory away.
         if inode.is_dir and node_id != wire.ROOT_ID and inode.alive and self._names.remembering:
             node.attributes = True
-            return self._attr(unique, stat, LONG)
+            return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, LONG, 0, 0) + self._packed(node, stat)
         if isinstance(inode, CgroupFile):
             if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # lseek(2) with SEEK_END
                 self.invalidator.enlarge_later(node_id)
