@@ -6,8 +6,9 @@ process ends, the kernel lets everybody go on.
 
 A seized thread that dies is a zombie until its tracer has waited for it. So a thread of ours does that now and then.
 An execve(2) waits for its process's other threads to be gone; to seize the thread that makes it would wait for the
-execve, and nobody else would bury the other threads. The thread that makes it has its process's number afterwards: so
-that is looked for, too, when a process is let go.
+execve, and nobody else would bury the other threads: so a second thread of a process is seized only once they are
+buried. The thread that makes an execve has its process's number afterwards: so a number that is known may be another
+thread's by now, which is not seized yet, and the process's own is looked for, too, when a process is let go.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ class TracedHolds:
             if tid in self._leaving:
                 self._leaving.remove(tid)
                 held.add(tid)
-            elif tid not in held and not _trace(_SEIZE, tid):
+            elif (not held or self._buries()) and not _trace(_SEIZE, tid):  # EPERM: it is, and about to stop
                 if _trace(_INTERRUPT, tid):
                     _trace(_INTERRUPT, tgid)
                 held.add(tid)
         if not held:
             del self._held[tgid]
             return 0
-        self._bury_sometimes()
+        self._buries()
         return len(held)
 
     def let_go(self, tgid: int) -> None:
@@ -87,7 +88,8 @@ class TracedHolds:
             self._some.clear()
         return not self._leaving
 
-    def _bury_sometimes(self) -> None:
+    def _buries(self) -> bool:
+        """Whether seized threads that die are waited for from now on."""
         self._some.set()
         if not self._burying:
             try:
@@ -95,6 +97,7 @@ class TracedHolds:
                 self._burying = True
             except RuntimeError:
                 pass  # there are too many threads: it is tried again
+        return self._burying
 
     def _bury(self) -> None:
         """Waits for seized threads that have died."""

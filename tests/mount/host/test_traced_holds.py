@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakecgroup_mount.host import tasks
+from fakecgroup_mount.host import tasks, traced_holds
 from fakecgroup_mount.host.traced_holds import TracedHolds
 from fakecgroup_mount.host.usage import cpu_clock, stat_of
 
@@ -37,6 +38,16 @@ _, status = os.waitpid(child.pid, os.WUNTRACED)
 print("stopped" if os.WIFSTOPPED(status) else "ended", flush=True)
 child.kill()
 """
+# A thread executes a program once a file is there. `{also}` is what else the process does, without Python's lock.
+EXECUTES = """
+import hashlib, os, sys, threading
+busy = lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)
+def execute():
+    while not os.path.exists({go!r}): pass
+    os.execv(sys.executable, [sys.executable, "-S", "-c", "print('executed', flush=True)\\nwhile True: pass"])
+{also}
+"""
+BEGIN = "threading.Thread(target=execute).start(); print(flush=True); "
 HOLDER = """
 import sys, time
 from fakecgroup_mount.host.traced_holds import TracedHolds
@@ -75,8 +86,7 @@ def starts(pid: int) -> str:
 
 def hold(holds: TracedHolds, pid: int) -> None:
     """Holds a process that is about to run, once it does."""
-    wait_until(lambda: holds.hold(pid, starts(pid)))
-    wait_until(lambda: tasks.state(pid) == "t")
+    wait_until(lambda: holds.hold(pid, starts(pid)) and tasks.state(pid) == "t")
 
 
 def let_go(holds: TracedHolds, pid: int) -> None:
@@ -179,6 +189,44 @@ def test_the_threads_of_a_killed_process_are_buried_without_being_let_go(holds: 
         assert parent.stdout is not None
         assert parent.stdout.readline() == "ended\n"
         wait_until(lambda: not stat_of(child))
+
+
+@pytest.mark.parametrize("request_", [traced_holds._SEIZE, traced_holds._INTERRUPT], ids=["seized", "interrupted"])
+@pytest.mark.parametrize(
+    ("also", "threads"),
+    [
+        pytest.param(BEGIN + "sys.stdin.read()", 1, id="its leader sleeps"),
+        pytest.param(BEGIN + "busy()", 2, id="its leader is held"),
+        pytest.param("threading.Thread(target=busy).start(); " + BEGIN + "sys.stdin.read()", 2, id="another is held"),
+    ],
+)
+def test_a_thread_that_executes_a_program_right_before_it_is(
+    holds: TracedHolds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, also: str, threads: int, request_: int
+) -> None:
+    """It goes on when it is let go, though it has another number then, and those that it waits for are buried."""
+    go, trace = tmp_path / "go", traced_holds._trace
+    with Program(EXECUTES.format(go=str(go), also=also)) as program:
+        wait_until(lambda: states(program.pid).count("R") == threads)
+        *others, executes = sorted(tasks.live_threads(program.pid) or ())
+
+        def executed(request: int, tid: int, data: int = 0) -> int:
+            if (request, tid) == (request_, executes):
+                go.touch()
+                wait_until(lambda: executes not in (tasks.live_threads(program.pid) or ()) or dead(others))
+            return trace(request, tid, data)
+
+        def dead(tids: list[int]) -> bool:
+            return any(not tasks.is_live(tid) for tid in tids)
+
+        monkeypatch.setattr(traced_holds, "_trace", executed)
+        hold(holds, program.pid)
+        assert go.exists()
+        let_go(holds, program.pid)
+        assert program.stdout is not None
+        assert program.stdout.readline() == "executed\n"
+        wait_until(lambda: ran(program.pid))
+        hold(holds, program.pid)
+        assert not ran(program.pid)
 
 
 @pytest.mark.hostile("a daemon that holds processes is killed")

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,37 @@ def test_frozen_it_does_not_go_on_with_the_next_period(sandboxed: Sandboxed) -> 
     script = f"""{BEGIN} echo 1 >a/cgroup.freeze; echo max >a/cpu.max; sleep 0.2; is T
         echo 0 >a/cgroup.freeze; is R; kill -9 $busy"""
     assert said(sandboxed(script, enforce="cpu")) == ""
+
+
+# A thread that is not the leader executes the program again, 20 times; the last one is busy for ever.
+EXECUTES = """
+import os, sys, threading, time
+left = int(sys.argv[1])
+if left == 20: open("/sys/fs/cgroup/a/cgroup.procs", "w").write("0")
+def execute():
+    while time.process_time() < (20 - left) * 0.03: pass
+    os.execv(sys.executable, [sys.executable, "-S", "-E", sys.argv[2], str(left - 1), sys.argv[2]])
+if left:
+    threading.Thread(target=execute).start()
+    time.sleep(1000)
+print("executed", flush=True)
+while True: pass
+"""
+
+
+def test_a_thread_that_executes_a_program_while_it_is_throttled_goes_on_and_is_counted(
+    sandboxed: Sandboxed, tmp_path: Path
+) -> None:
+    (tmp_path / "executes").write_text(EXECUTES)
+    program = f"'{sys.executable}' -S -E '{tmp_path}/executes' 20 '{tmp_path}/executes'"
+    script = f"""
+        set -e; cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '5000 10000' >a/cpu.max
+        mkfifo /tmp/$$.done; {program} >/tmp/$$.done & busy=$!; head -1 /tmp/$$.done; rm /tmp/$$.done
+        used() {{ sed -n "s/^$1 //p" a/cpu.stat; }}
+        [ $(used usage_usec) -ge 600000 ] && echo counted; before=$(used nr_throttled)
+        until [ $(used nr_throttled) -gt $((before + 3)) ]; do sleep 0.02; done; echo throttled
+        cat a/cgroup.procs | grep -cx $busy; kill -9 $busy"""
+    assert said(sandboxed(script, enforce="cpu")).split() == ["executed", "counted", "throttled", "1"]
 
 
 def test_a_limit_above_counts_too(sandboxed: Sandboxed) -> None:
