@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Collection
+from contextlib import suppress
 
 from fakecgroup import Kernel
 from fakecgroup.core.cgroup import Cgroup
@@ -14,6 +15,7 @@ from fakecgroup_mount.enforce import footprint
 from fakecgroup_mount.enforce.mrelease import release_memory
 from fakecgroup_mount.host import tasks
 from fakecgroup_mount.host.processes import HostProcesses
+from fakecgroup_mount.host.shortage import may_keep
 from fakecgroup_mount.host.usage import parent_of, stat_of
 
 _DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
@@ -34,14 +36,19 @@ class Victims:
         return self._killer.victims(cgroup)
 
     def candidate(self, tgid: int) -> Candidate | None:
-        """None for a process that is gone, that we may not signal, or whose pid may be another's by now."""
-        pidfd = self._processes.watched.get(tgid, -1)
-        if pidfd < 0 or tgid in self._spared or parent_of(tgid) == os.getpid():
+        """None for a process that is gone, or that we may not signal."""
+        if tgid in self._spared or parent_of(tgid) == os.getpid():
+            return None
+        try:
+            pidfd = self._processes.open(tgid)
+        except OSError:
             return None
         try:
             signal.pidfd_send_signal(pidfd, 0)
         except OSError:
             return None
+        finally:
+            os.close(pidfd)
         return footprint.candidate(tgid)
 
     def start_of(self, tgid: int) -> str | None:
@@ -50,11 +57,14 @@ class Victims:
         return stat[tasks.START] if stat and self.candidate(tgid) is not None else None
 
     def kill(self, tgid: int) -> None:
-        """Kills a process of `choose`."""
-        pidfd = os.dup(self._processes.watched[tgid])
-        self._dead.append(pidfd)
+        """Kills a process of `choose`. At the limit of descriptors its memory is freed by its exit alone."""
         self._dying[tgid] = time.monotonic() + _DYING
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            pidfd = self._processes.open(tgid)
+            self._dead.append(pidfd)
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            if not may_keep(pidfd):
+                os.close(self._dead.pop())
 
     def are_dying(self, tgids: Collection[int]) -> bool:
         """Whether one of these was killed and still has memory."""

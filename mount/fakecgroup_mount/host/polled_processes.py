@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from errno import ESRCH
 
 from fakecgroup_mount.host.timerfd import TimerFd
 from fakecgroup_mount.host.usage import stat_of
@@ -60,6 +61,11 @@ class PolledProcesses:
             return not self._stat(tgid)
         except OSError:
             return False
+
+    def require(self, tgid: int) -> None:
+        """Raises ProcessLookupError if a followed process was reaped, OSError at the limit of descriptors."""
+        if not self._stat(tgid):
+            raise ProcessLookupError(ESRCH, "no such process")
 
     def start(self, tgid: int) -> str:
         """The start time of a followed process, as in /proc/PID/stat."""

@@ -116,6 +116,13 @@ class HostProcesses:
         self.taken.forget(tgid)
         self._watched.remove(tgid)
 
+    def open(self, tgid: int) -> int:
+        """A pidfd of a watched process, for the caller to close.
+
+        Raises ProcessLookupError if it is gone, OSError at the limit of descriptors.
+        """
+        return self._watched.open(tgid)
+
     def kill(self, tgid: int) -> None:
         """Sends SIGKILL. No error if the process is gone or the mounter may not kill it."""
         self._watched.signal(tgid, signal.SIGKILL)

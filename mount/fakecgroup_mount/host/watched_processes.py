@@ -89,6 +89,24 @@ class WatchedProcesses:
             else:
                 self.restless.add(tgid)
 
+    def open(self, tgid: int) -> int:
+        """A pidfd of a watched process, for the caller to close.
+
+        Raises ProcessLookupError if it is gone, OSError at the limit of descriptors.
+        """
+        pidfd = self.pidfds.get(tgid)
+        if pidfd is None:
+            raise ProcessLookupError(ESRCH, "no such process")
+        if pidfd != NO_PIDFD:
+            return os.dup(pidfd)
+        pidfd = os.pidfd_open(tgid)
+        try:
+            self.polled.require(tgid)
+        except OSError:
+            os.close(pidfd)
+            raise
+        return pidfd
+
     def signal(self, tgid: int, number: int) -> None:
         """Sends a signal. No error if the process is gone or the mounter may not signal it."""
         try:

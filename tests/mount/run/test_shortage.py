@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -21,10 +22,14 @@ i=0; while [ $i -lt {number} ]; do sleep 1000 & i=$((i+1)); done
 
 
 def tried(
-    before: str, *argv: str, under: tuple[str, ...] = (), fakecgroup: Sequence[str] = COMMAND
+    before: str,
+    *argv: str,
+    under: tuple[str, ...] = (),
+    fakecgroup: Sequence[str] = COMMAND,
+    options: tuple[str, ...] = (),
 ) -> subprocess.CompletedProcess[str]:
     """`fakecgroup run` of a command, after a line of sh."""
-    words = " ".join(map(shlex.quote, [*fakecgroup, "run", "--", *argv]))
+    words = " ".join(map(shlex.quote, [*fakecgroup, "run", *options, "--", *argv]))
     return subprocess.run(
         [*under, "sh", "-c", f"{before}; exec {words}"],
         cwd=REPOSITORY,
@@ -49,6 +54,25 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 def test_more_processes_than_descriptors_are_followed(sandboxed: Sandboxed, descriptors: int, number: int) -> None:
     done = tried(f"ulimit -n {descriptors}", "sh", "-c", MANY.format(number=number))
     assert (done.returncode, done.stdout, done.stderr) == (0, "listed\n", "")
+
+
+GROWS = f"""
+cd /sys/fs/cgroup; echo +memory >cgroup.subtree_control; mkdir a; echo 64M >a/memory.max; echo $1 >a/memory.oom.group
+i=0; while [ $i -lt 60 ]; do (echo 0 >a/cgroup.procs; exec sleep 1000) & i=$((i+1)); done
+until [ $(grep -c . a/cgroup.procs) = 60 ]; do sleep 0.05; done
+sh -c 'echo $$ >a/cgroup.procs; exec "$@"' sh {sys.executable} -S -E -c 'x = bytearray(200 << 20); input()'
+echo $?; grep -w oom_kill a/memory.events; grep -c . a/cgroup.procs
+"""
+
+
+@pytest.mark.hostile("a process grows over its limit among more than the server may have open files", times=2)
+@pytest.mark.parametrize(("group", "killed", "left"), [("0", 1, 60), ("1", 62, 0)])
+def test_limits_on_memory_act_on_more_processes_than_descriptors(
+    sandboxed: Sandboxed, group: str, killed: int, left: int
+) -> None:
+    script = ("sh", "-c", GROWS, "sh", group)
+    done = tried("ulimit -n 64", *script, options=("--enforce", "memory"))
+    assert done.stdout.splitlines() == ["137", f"oom_kill {killed}", str(left)]
 
 
 def test_too_few_descriptors_are_refused_with_one_line(sandboxed: Sandboxed) -> None:
