@@ -22,8 +22,11 @@ def printed(sandboxed: Sandboxed, script: str, **options: str) -> list[str]:
 
 
 def test_programs_count_the_stated_cpus(sandboxed: Sandboxed) -> None:
-    script = f"nproc; nproc --all; '{sys.executable}' -c '{PYTHON}'; grep -c ^processor /proc/cpuinfo"
-    assert printed(sandboxed, script) == ["64"] * 5
+    script = (
+        f"nproc; nproc --all; getconf _NPROCESSORS_ONLN; '{sys.executable}' -c '{PYTHON}'; "
+        "grep -c ^processor /proc/cpuinfo"
+    )
+    assert printed(sandboxed, script) == ["64"] * 6
 
 
 def test_proc_stat_has_a_line_for_each_cpu(sandboxed: Sandboxed) -> None:
@@ -41,13 +44,19 @@ def test_sysfs_lists_cpus_and_nodes(sandboxed: Sandboxed) -> None:
 
 @pytest.mark.skipif(shutil.which("lscpu") is None, reason="no lscpu")
 def test_lscpu_finds_a_package_for_each_node(sandboxed: Sandboxed) -> None:
-    script = "lscpu -p=CPU,SOCKET,NODE | tail -1"
-    assert printed(sandboxed, script) == ["63,1,1"]
+    script = "lscpu -p=CPU,SOCKET,NODE | tail -1; LC_ALL=C lscpu | sed -n 's/^\\(CPU(s)\\|On-line CPU(s) list\\): *//p'"
+    assert printed(sandboxed, script) == ["63,1,1", "64", "0-63"]
 
 
 @pytest.mark.skipif(shutil.which("free") is None, reason="no free")
 def test_free_shows_the_stated_memory_and_swap(sandboxed: Sandboxed) -> None:
     assert printed(sandboxed, "free -g | awk '{print $2}'")[1:] == ["256", "8"]
+
+
+@pytest.mark.skipif(shutil.which("top") is None, reason="no top")
+def test_top_shows_the_stated_memory_and_swap(sandboxed: Sandboxed) -> None:
+    script = "LC_ALL=C top -b -n 1 -E g | sed -n 's/^GiB \\(Mem\\|Swap\\) *: *\\([0-9.]*\\) total.*/\\2/p'"
+    assert printed(sandboxed, script) == ["256.0", "8.0"]
 
 
 @pytest.mark.skipif(shutil.which("numactl") is None, reason="no numactl")
@@ -58,8 +67,51 @@ def test_numactl_finds_the_nodes(sandboxed: Sandboxed) -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node")
 def test_node_counts_cpus_and_memory(sandboxed: Sandboxed) -> None:
-    script = 'node -p \'const os = require("os"); [os.cpus().length, os.totalmem() / 2 ** 30].join(" ")\''
-    assert printed(sandboxed, script) == ["64", "256"]
+    program = """const os = require("os");
+        [os.cpus().length, (os.availableParallelism || (() => 64))(), os.totalmem() / 2 ** 30].join(" ")"""
+    assert printed(sandboxed, f"node -p '{program}'") == ["64", "64", "256"]
+
+
+@pytest.fixture(scope="session")
+def go_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A static program that prints what Go counts."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("no Go")
+    directory = tmp_path_factory.mktemp("go")
+    source = directory / "count.go"
+    source.write_text(
+        'package main\nimport "runtime"\nfunc main() { println(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }\n'
+    )
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
+    subprocess.run([go, "build", "-o", str(directory / "count"), str(source)], env=environment, check=True)
+    return directory / "count"
+
+
+def test_go_counts_the_stated_cpus_and_those_of_a_cpuset(sandboxed: Sandboxed, go_program: Path) -> None:
+    script = f"""cd /sys/fs/cgroup; echo +cpuset >cgroup.subtree_control; mkdir a; echo 3-8 >a/cpuset.cpus
+        exec 2>&1; {go_program}; echo $$ >a/cgroup.procs; {go_program}"""
+    assert printed(sandboxed, script) == ["64", "64", "6", "6"]
+
+
+JAVA_PROGRAM = """
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+
+class Count {
+    public static void main(String[] arguments) {
+        var machine = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        System.out.println(Runtime.getRuntime().availableProcessors() + " " + (machine.getTotalMemorySize() >> 30)
+            + " " + (machine.getTotalSwapSpaceSize() >> 30));
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no compiler for Java")
+def test_a_java_program_counts_cpus_memory_and_swap(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    (tmp_path / "Count.java").write_text(JAVA_PROGRAM)
+    assert printed(sandboxed, f"java '{tmp_path}/Count.java'") == ["64", "256", "8"]
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
