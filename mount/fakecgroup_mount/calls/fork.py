@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 from fakecgroup.controllers.pids import Pids
 from fakecgroup.core.cgroup import Cgroup
@@ -82,10 +83,20 @@ class ForkCalls:
 
     def start_at_once(self, call: Call, flags: int) -> Answer | Later:
         """Does what `start` does, but decides at once where nothing has to be waited for or counted."""
-        limited = self._tree.kernel.membership.limits_tasks and self._processes.child_places(call.tid) is not None
-        if self._child_marks.any or flags & CLONE_NEWCGROUP or limited or self._thread_cgroups.has(call.tid):
+        if self._child_marks.any or flags & CLONE_NEWCGROUP or self._thread_cgroups.has(call.tid):
             return Later(lambda call: self.start(call, flags))
-        return CONTINUE
+        if not self._tree.kernel.membership.limits_tasks or exclude_each_other(flags):
+            return CONTINUE
+        by_mark = self._processes.child_places(call.tid)
+        if by_mark is None:
+            return CONTINUE
+        if self._tree.lock.acquire(blocking=False):
+            try:
+                if self._admit_at_once(call.tid, self._places(call.tid, by_mark), flags):
+                    return CONTINUE
+            finally:
+                self._tree.lock.release()
+        return Later(lambda call: self.start(call, flags))
 
     def start(self, call: Call, flags: int) -> Answer:
         """Lets a fork go on whose child starts in the cgroup of its parent. Raises EAGAIN."""
@@ -93,8 +104,7 @@ class ForkCalls:
         by_mark = self._processes.child_places(call.tid)
         if by_mark is not None and not exclude_each_other(flags):
             with self._tree.lock:
-                both = zip(self._tree.kernel.hierarchies, by_mark, strict=True)
-                places = tuple(_place_of_child(hierarchy, call.tid, place) for hierarchy, place in both)
+                places = self._places(call.tid, by_mark)
             self.admit(call.tid, places, flags)
         if self._thread_cgroups.has(call.tid) and not flags & CLONE_NEWCGROUP:
             return self._thread_cgroups.start(call, flags)
@@ -103,15 +113,24 @@ class ForkCalls:
     def admit(self, tid: int, places: Places, flags: int) -> None:
         """Reserves room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
         with self._tree.lock:
-            csses = pending_forks.limiting(places)
-            if not csses:
-                return
-            if len(self._under_way) < _MOST and pending_forks.have_room(csses):
-                self._reserve(tid, csses, flags)
+            if self._admit_at_once(tid, places, flags):
                 return
         end = time.monotonic() + _PATIENCE
         while not self._count_and_admit(tid, places, flags, wait=time.monotonic() < end):
             time.sleep(_PAUSE)
+
+    def _admit_at_once(self, tid: int, places: Places, flags: int) -> bool:
+        """Reserves room, if it is needed, where there is some without a count. With the tree's lock held."""
+        csses = pending_forks.limiting(places)
+        if csses and (len(self._under_way) >= _MOST or not pending_forks.have_room(csses)):
+            return False
+        self._reserve(tid, csses, flags)
+        return True
+
+    def _places(self, tid: int, by_mark: Sequence[Place]) -> Places:
+        """Where a child of a thread starts. With the tree's lock held."""
+        both = zip(self._tree.kernel.hierarchies, by_mark, strict=True)
+        return tuple(_place_of_child(hierarchy, tid, place) for hierarchy, place in both)
 
     def _count_and_admit(self, tid: int, places: Places, flags: int, *, wait: bool) -> bool:
         """Counts the tasks and reserves room. False: there may be room soon, and the caller may `wait`."""
