@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from fakecgroup_mount.host.mountinfo import mount_at
 from ..waiting import wait_until
 from .conftest import (
     COMMAND,
+    REPOSITORY,
     Mount,
     daemon_of,
     is_alive,
@@ -61,6 +63,33 @@ def test_umount_waits_for_the_daemon(directory: Path, transport: str) -> None:
     done = run("umount", directory)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (mount_at(str(directory)), is_alive(pid)) == (None, False)
+
+
+@pytest.mark.hostile("the command that starts a daemon is killed before the daemon is ready")
+def test_nothing_is_left_of_a_mount_whose_command_was_killed(directory: Path, tmp_path: Path) -> None:
+    daemon = tmp_path / "daemon"
+    killed = f"""
+import os, signal, sys
+from pathlib import Path
+from fakecgroup_mount.cli import main, mount
+front, serve = os.getpid(), mount.serve
+
+def late(*given, ready, **options):
+    def kill_first():
+        os.kill(front, signal.SIGKILL)
+        while Path(f"/proc/{{front}}").exists():
+            pass
+        Path({str(daemon)!r}).write_text(str(os.getpid()))
+        ready()
+    serve(*given, ready=kill_first, **options)
+
+mount.serve = late
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", killed, "mount", str(directory)], cwd=REPOSITORY, check=False)
+    assert done.returncode == -signal.SIGKILL
+    wait_for_end_of(int(wait_until(lambda: daemon.exists() and daemon.read_text())))
+    assert mount_at(str(directory)) is None
 
 
 @needs_root

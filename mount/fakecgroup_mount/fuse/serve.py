@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -75,22 +76,30 @@ def _serve_native(
     additions: Additions,
 ) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    session = Session(mount_fuse(path, allow_other=allow_other), path, kernel, ids, processes)
-    signal.signal(signal.SIGUSR1, lambda number, frame: None)
-    threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
-    with added(
-        additions,
-        session,
-        kernel,
-        processes,
-        joined,
-        source="fakecgroup mount",
-        device=device_at(path) or "",
-        sockets=runtime_directory(),
-    ):
-        collect_seldom()
-        ready()
-        session.serve()
+    fuse, serving = mount_fuse(path, allow_other=allow_other), False
+    try:
+        session = Session(fuse, path, kernel, ids, processes)
+        signal.signal(signal.SIGUSR1, lambda number, frame: None)
+        threading.Thread(target=_end_on_signal, args=(path, session, threading.get_ident()), daemon=True).start()
+        with added(
+            additions,
+            session,
+            kernel,
+            processes,
+            joined,
+            source="fakecgroup mount",
+            device=device_at(path) or "",
+            sockets=runtime_directory(),
+        ):
+            collect_seldom()
+            ready()
+            serving = True
+            session.serve()
+    except BaseException:
+        if not serving:
+            with contextlib.suppress(MountError):
+                umount_fuse(path, lazy=True)
+        raise
 
 
 def _end_on_signal(path: str, session: Session, server: int) -> None:

@@ -17,6 +17,10 @@ log = logging.getLogger(__name__)
 _READY = b"+"
 
 
+class _AbandonedError(Exception):
+    """Whoever has started the daemon was killed before it was ready."""
+
+
 def log_path() -> Path:
     """The daemons' log of failures: $XDG_STATE_HOME/fakecgroup/daemon.log, by default below ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
@@ -64,8 +68,12 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: Colle
     def say(text: bytes) -> None:
         nonlocal heard
         heard = True
-        os.write(writing, text)
-        os.close(writing)
+        try:
+            os.write(writing, text)
+        except BrokenPipeError:
+            raise _AbandonedError from None
+        finally:
+            os.close(writing)
 
     try:
         log_to(log_path())
@@ -81,6 +89,8 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: Colle
                 except OSError:
                     pass  # the descriptor of the listing itself
         run(lambda: say(_READY + b"%d" % os.getpid()))
+    except _AbandonedError:
+        return 1
     except BaseException as error:
         why = error if isinstance(error, MountError) else explained(error)
         if why is not None and not heard:
