@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from fakecgroup.machine import options
 from fakecgroup.machine.learnt import LearntKernel
@@ -22,9 +23,7 @@ def read(given: Mapping[str, object]) -> argparse.Namespace:
     Raises ValueError, in one line: an unknown option, a value that `Kernel` refuses, a kernel without the layout, a
     file that is no snapshot, an option that says otherwise than the snapshot.
     """
-    parser = argparse.ArgumentParser(add_help=False)
-    add_tree_options(parser)
-    tree = parser.parse_args([])
+    tree = argparse.Namespace(**_defaults())
     rest = {name: value for name, value in given.items() if name != _SNAPSHOT}
     for name, value in options.current(rest).items():
         if value is not None:
@@ -37,6 +36,14 @@ def read(given: Mapping[str, object]) -> argparse.Namespace:
     name = make_kernel(tree).personality.name
     tree.kernel = tree.kernel if isinstance(tree.kernel, LearntKernel) else name
     return tree
+
+
+@cache
+def _defaults() -> Mapping[str, object]:
+    """The values of all tree options that are not given. They are the same for each test."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_tree_options(parser)
+    return vars(parser.parse_args([]))
 
 
 def _snapshot(value: object) -> object:
