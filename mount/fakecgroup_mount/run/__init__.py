@@ -33,6 +33,7 @@ Of the server and of the daemon behind a mount:
     CacheInvalidator._serve    waits for reads of the page cache to end, then sends a reply
     RememberedNames._serve     takes names back from the kernel module
     RememberedNames._withdraw  likewise, where a reply or a LOOKUP waits for it; ends then
+    RememberedNames._expire    has the kernel module ask for names again; ends then
     ReleaseAgents._pass_on     talks to the release starter
     PassingTime._pass          lets time pass for simulated processes, once there are any
     ControlServer._serve       answers `fakecgroup ctl`
