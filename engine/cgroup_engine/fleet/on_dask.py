@@ -47,7 +47,8 @@ def look_on_dask(dump: Dump, question: Question, address: str) -> Iterator[list[
                 yield client.submit(evaluate_all, tasks, pure=False, retries=_RETRIES)
 
         coming = submitted()
-        first = [future for _, future in zip(range(_AHEAD * sum(client.nthreads().values())), coming, strict=False)]
+        ahead = _AHEAD * max(1, sum(client.nthreads().values()))
+        first = [future for _, future in zip(range(ahead), coming, strict=False)]
         running = as_completed(first, loop=client.loop)
         try:
             for future in running:
@@ -65,10 +66,12 @@ def _check(client: Client, address: str) -> None:
 
     :raises EngineError: there are none, or they lack this package or have it in another version.
     """
-    if not client.nthreads():
-        raise EngineError(f"--dask {address}: the scheduler has no workers")
     ours = _version()
-    for worker, theirs in client.run(_version, on_error="return").items():
+    found = client.run(_version, on_error="return") if client.nthreads() else {}
+    living = {worker: theirs for worker, theirs in found.items() if not isinstance(theirs, OSError)}
+    if not living:
+        raise EngineError(f"--dask {address}: the scheduler has no workers")
+    for worker, theirs in living.items():  # one that was lost meanwhile gets nothing to do either
         if theirs != ours:
             what = theirs if isinstance(theirs, str) else "none"
             raise EngineError(f"--dask {address}: worker {worker} has fakecgroup {what}, and here it is {ours}")
