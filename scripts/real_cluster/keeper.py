@@ -20,7 +20,7 @@ from .api import Api, until
 from .certificates import Authority
 from .errors import ClusterError
 from .services import Services
-from .settings import Settings
+from .settings import KUBELET_CONFIG, Settings
 
 _PATIENCE = 300.0  # seconds for each part to come up; an idle machine takes ten
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -112,7 +112,7 @@ def _start_node(
 ) -> None:
     directory.mkdir(parents=True)
     credentials.issue_for_node(directory, authority)
-    shutil.copy(settings.kubelet_config or _FILES / "kubelet.yaml", directory / "config.yaml")
+    shutil.copy(directory.parents[1] / KUBELET_CONFIG, directory / "config.yaml")
     command = [sys.executable, "-c", _MAIN.format("fakecgroup_mount.cli"), "run"]
     command += ["--layout", settings.layout, "--cpus", settings.cpus, "--memory", settings.memory]
     command += ["--enforce", settings.enforce]

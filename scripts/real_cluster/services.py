@@ -81,5 +81,7 @@ class Services:
         return process
 
     def _last_line(self, name: str) -> str:
+        """Of a Go program that ended by a panic: the line before the stacks."""
         lines = (self._logs / f"{name}.log").read_text(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        panics = [line for line in lines if line.startswith(("panic: ", "fatal error: "))]
+        return [*lines, *panics][-1].strip() if lines else "it said nothing"

@@ -6,6 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+KUBELET_CONFIG = "kubelet.yaml"
+"""In the directory of the cluster: what all kubelets are given, as a root of another release has no other files."""
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,9 +18,10 @@ from program_matrix.plain_user import REPOSITORY, SEARCH_PATH, has_many_users, r
 
 from . import build, programs
 from .errors import ClusterError
-from .settings import Settings
+from .settings import KUBELET_CONFIG, Settings
 from .state import State
 
+_KUBELET_CONFIG = REPOSITORY / "examples" / "cluster" / "kubelet.yaml"
 _NAMESPACES = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
 _AS_ROOT = ["--user", "--map-root-user", "--map-auto"]
 # the machine's is real root's alone
@@ -36,6 +38,7 @@ def start(state: State, settings: Settings, port: int, *, install: bool, say: Ca
     lock = state.make()
     try:
         settings.write(state.directory)
+        shutil.copyfile(settings.kubelet_config or _KUBELET_CONFIG, state.directory / KUBELET_CONFIG)
         with _listener(port) as listener:
             _start(state, root, listener, lock, say)
     except BaseException:

@@ -14,8 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import ClusterError
+from .network import MOST_NODES
 
 CONTROL_PLANE = "control-plane"
+_LONGEST_SOCKET = 107  # bytes of its path (unix(7))
+_SPACE = 256 << 20  # bytes; etcd alone takes 64 MiB twice before it has anything to keep
 _PATIENCE = 60.0  # seconds for all processes of a cluster to end
 
 
@@ -62,7 +65,13 @@ class State:
 
         Raises ClusterError if one runs.
         """
+        longest = self.directory / "nodes" / f"node-{MOST_NODES}" / "commands"
+        if len(os.fsencode(longest)) > _LONGEST_SOCKET:
+            raise ClusterError(f"{self.directory}: too long for sockets in it; set XDG_STATE_HOME to a shorter path")
         self.directory.parent.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(self.directory.parent).free
+        if free < _SPACE:
+            raise ClusterError(f"{self.directory.parent}: {free >> 20} MiB are free, and it takes {_SPACE >> 20} MiB")
         with self._alone():
             if self.is_running():
                 raise ClusterError("there is a cluster already; end it first: scripts/cluster down")

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +25,7 @@ from real_cluster import build, churn, churned_pods, kubeconfig, node_commands, 
 from real_cluster.certificates import Authority
 from real_cluster.errors import ClusterError
 from real_cluster.programs import BUILT
+from real_cluster.services import Services
 from real_cluster.settings import Settings
 from real_cluster.state import State
 from tests.waiting import wait_until
@@ -372,10 +374,11 @@ def test_a_wrong_command_line_is_one_line(words: list[str], why: str, tmp_path: 
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[State]:
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # none of these tests gets as far as a namespace
-    return State("test")
+    with tempfile.TemporaryDirectory(prefix="fcg-") as name:  # short, as a socket's path may not be long
+        monkeypatch.setenv("XDG_STATE_HOME", name)
+        yield State("test")
 
 
 SETTINGS = Settings(
@@ -437,6 +440,36 @@ def test_what_a_killed_cluster_left_is_removed(here: State) -> None:
     assert not here.is_running()
     assert here.remove()
     assert not here.directory.exists()
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_is_left(here: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=3 << 20))
+    with pytest.raises(ClusterError, match=r"clusters: 3 MiB are free, and it takes 256 MiB"):
+        start.start(here, SETTINGS, 0, install=False, say=print)
+    assert not here.directory.exists()
+
+
+def test_a_directory_too_deep_for_sockets_is_named(
+    here: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ("x" * 100)))
+    with pytest.raises(ClusterError, match=r"too long for sockets in it; set XDG_STATE_HOME"):
+        start.start(State("test"), SETTINGS, 0, install=False, say=print)
+    assert not (tmp_path / ("x" * 100)).exists()
+
+
+def test_of_a_go_program_that_panics_the_panic_is_told_and_no_stack(tmp_path: Path) -> None:
+    services = Services(tmp_path)
+    services.start("broken", ["sh", "-c", "printf 'begins\npanic: no space\n\ngoroutine 1:\n\tmain.go:31\n'; exit 2"])
+
+    def complaint() -> str:
+        try:
+            services.check("broken")
+        except ClusterError as error:
+            return str(error)
+        return ""
+
+    assert wait_until(complaint) == "broken ended with status 2: panic: no space"
 
 
 def test_a_new_cluster_takes_the_place_of_one_that_was_killed(here: State) -> None:
