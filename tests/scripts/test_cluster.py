@@ -237,6 +237,23 @@ def explained_as_written(state: Path, pod: str) -> None:
 
 
 @needs_programs
+@pytest.mark.timeout(600)  # 25 s on an idle machine
+def test_a_container_over_its_limit_is_oom_killed_where_limits_act(state: Path) -> None:
+    shutil.copy(REPOSITORY / "examples" / "cluster" / "kubelet.yaml", state)
+    options = ["--release", release() or "", "--enforce", "memory", "--kubelet-config", str(state / "kubelet.yaml")]
+    up = cluster(state, "up", "--nodes", "1", *options)
+    assert up.returncode == 0, up.stderr
+    pod = REPOSITORY / "examples" / "cluster" / "over-its-limit.yaml"
+    wait_until(lambda: cluster(state, "kubectl", "apply", "-f", str(pod)).returncode == 0)
+
+    def last_end() -> str:
+        path = "jsonpath={.status.containerStatuses[0].lastState.terminated['reason','exitCode']}"
+        return cluster(state, "kubectl", "get", "pod", "over-its-limit", "-o", path).stdout
+
+    assert wait_until(last_end, limit=200) == "OOMKilled 137"
+
+
+@needs_programs
 @pytest.mark.timeout(900)  # 90 s on an idle machine
 def test_nothing_is_left_of_pods_that_come_and_go_while_the_cluster_has_its_troubles(state: Path) -> None:
     up = cluster(state, "up", "--nodes", "1", "--release", release() or "")
