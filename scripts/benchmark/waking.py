@@ -27,17 +27,25 @@ WAYS = ("poll", "inotify")
 _REST = 0.015  # seconds
 _PATIENCE = 5.0  # seconds
 _IN_MODIFY = 2
-_libc = ctypes.CDLL(None)
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _WatchedCgroup:
-    """What waits for the changes of a cgroup."""
+    """What waits for the changes of a cgroup.
+
+    :raises BenchmarkError: there are too many inotify instances.
+    """
 
     def __init__(self, cgroup: Path) -> None:
         self.cgroup = cgroup
         events = cgroup / "cgroup.events"
-        self._file = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
         self._inotify = int(_libc.inotify_init1(os.O_CLOEXEC))
+        if self._inotify < 0:
+            reason = os.strerror(ctypes.get_errno())
+            raise BenchmarkError(
+                f"inotify_init1(2): {reason}: fs.inotify.max_user_instances says how many there may be"
+            )
+        self._file = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
         _libc.inotify_add_watch(self._inotify, os.fsencode(events), _IN_MODIFY)
 
     def close(self) -> None:
