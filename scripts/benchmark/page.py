@@ -134,7 +134,7 @@ def _run(part: Any) -> Iterator[Figure]:
     bare = part["starts_ms"]["unshare -Urm true"]["median"]
     for name, spread in part["starts_ms"].items():
         goal = {running.START: round(bare + 60, 1), running.MOUNT: 60.0, running.TREE: 5.0}.get(name)
-        bound = running.where_it_goes(part) if name == running.START and "profile_ms" in part else ""
+        bound = running.where_it_goes(part, name)
         plain = name in (running.VM, running.TREE, running.GONE)
         yield Figure(name if plain else f"`{name}`", spread, goal, unit=" ms", bound=bound)
     for name, figures in part["compile"].items():

@@ -2,8 +2,8 @@
 compile job that runs under it.
 
 All take turns in each round. What counts for a start is the time by the clock; for the job also that on CPUs, with the
-daemon's, as the clock's depends on what else the machine does. `profile_ms` is where the time of `fakecgroup run` goes:
-Python's own start, loading modules, and the rest, each from the same rounds.
+daemon's, as the clock's depends on what else the machine does. `profile_ms` is where the time of a start goes: Python's
+own, loading modules, and the rest, each from the same rounds.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ MOUNT = "fakecgroup mount"
 TREE, GONE = "a test's tree, mounted", "a test's tree, taken down"
 _LOADS = """
 import atexit, gc, sys
-gc.disable()
+gc.disable()  # as `fakecgroup_mount.cli.main` has it
 atexit.register(gc.freeze)
-import fakecgroup_mount.cli.program, fakecgroup_mount.run.command
-print(sum(name.startswith("fakecgroup") for name in sys.modules), len(sys.modules))
+import fakecgroup_mount.cli.program, {}
+print(sum(name.startswith("fakecgroup") for name in sys.modules))
 """
+_LOADED = {START: "fakecgroup_mount.run.command", MOUNT: "fakecgroup_mount.cli.mount"}
 _VM = (sys.executable, str(_HERE.parent / "program.py"), "oracle_vm", "ask", "--kernel", "6.12", "--layout", "v2", "-")
 VM = "a kernel booted under QEMU"
 _VM_ROUNDS = 3
@@ -59,7 +60,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     The job's time is taken within, so that it has no part of the start. Raises BenchmarkError, StoppedError.
     """
     starts: dict[str, list[float]] = {name: [] for name in (*STARTS, MOUNT)}
-    loads: list[float] = []
+    loads: dict[str, list[float]] = {name: [] for name in _LOADED}
     tree = directory / "tree"
     tree.mkdir()
     jobs: dict[str, list[tuple[float, float]]] = {name: [] for name in JOBS}
@@ -69,9 +70,10 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         for name, command in STARTS.items():
             starts[name].append(_elapsed(command))
             interruption.check()
-        loads.append(_elapsed((sys.executable, "-c", _LOADS)))
+        for name in _LOADED:
+            loads[name].append(_elapsed(_loading(name)))
         starts[MOUNT].append(_elapsed((*_FAKECGROUP, "mount", str(tree))))
-        output((*_FAKECGROUP, "umount", str(tree)))
+        output((*_FAKECGROUP, "umount", "--force", str(tree)))  # other sandboxes may have a copy
         names = list(JOBS)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             clock, used = output((*JOBS[name], *job)).split()
@@ -86,8 +88,8 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     return {
         "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": COMPILES},
         "starts_ms": {name: spread(times) for name, times in starts.items()},
-        "profile_ms": _profile(starts[PASS], loads, starts[START]),
-        "modules": int(output((sys.executable, "-c", _LOADS)).split()[0]),
+        "profile_ms": {name: _profile(starts[PASS], loads[name], starts[name]) for name in _LOADED},
+        "modules": {name: int(output(_loading(name))) for name in _LOADED},
         "compile": {
             name: {
                 kind: {
@@ -120,22 +122,29 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"{name:{width}}  {'  '.join(cells)}".rstrip())
     run = result["run"]
     lines += ["", f"{run['rounds']} rounds on {run['cpus']} CPUs; the job is {run['compiles']} runs of the C compiler"]
-    lines += ["", f"{START}: {where_it_goes(result)}"]
+    lines += ["", *(f"{name}: {where_it_goes(result, name)}" for name in _LOADED)]
     lines += [f"no {name}: {reason}" for name, reason in result["missing"].items()]
     return "\n".join(lines)
 
 
-def where_it_goes(result: dict[str, Any]) -> str:
-    """What bounds the start of `fakecgroup run`, for people."""
-    python, loading, rest = (figures["median"] for figures in result["profile_ms"].values())
+def where_it_goes(result: dict[str, Any], name: str) -> str:
+    """What bounds a start, for people; empty if that was not measured."""
+    if name not in result.get("profile_ms", {}):
+        return ""
+    python, loading, rest = (figures["median"] for figures in result["profile_ms"][name].values())
     return (
-        f"Python itself takes {python:.0f} ms, loading {result['modules']} modules {loading:.0f} ms; the other "
-        f"{rest:.0f} ms are two daemons' forks, threads, namespaces, mounts, the command and the end of all."
+        f"{python:.0f} ms are Python's own start, {loading:.0f} ms go into loading {result['modules'][name]} modules, "
+        f"{rest:.0f} ms into all else: processes, threads, namespaces, mounts, and their end."
     )
 
 
+def _loading(name: str) -> tuple[str, ...]:
+    """A command that loads what a start loads, and prints how many modules of ours that are."""
+    return sys.executable, "-c", _LOADS.format(_LOADED[name])
+
+
 def _profile(bare: Sequence[float], loads: Sequence[float], whole: Sequence[float]) -> dict[str, dict[str, float]]:
-    """Milliseconds of the parts of `START`, round by round."""
+    """Milliseconds of the parts of a start, round by round."""
     return {
         "python": spread(bare),
         "modules": spread([loaded - python for loaded, python in zip(loads, bare, strict=True)]),

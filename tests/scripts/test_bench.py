@@ -122,6 +122,8 @@ def test_run_is_measured_beside_a_bare_namespace(tmp_path: Path, monkeypatch: py
     assert list(result["missing"]) == ["a kernel booted under QEMU"]
     assert {"unshare -Urm true", "fakecgroup run -- true"} <= result["starts_ms"].keys()
     assert list(result["compile"]) == ["bare", "unshare -Urm", "fakecgroup run"]
+    assert list(result["profile_ms"]) == ["fakecgroup run -- true", "fakecgroup mount"]
+    assert list(result["profile_ms"]["fakecgroup mount"]) == ["python", "modules", "rest"]
     assert result["compile"]["bare"]["cpu"]["ratio"]["median"] == 1
 
 
