@@ -46,3 +46,16 @@ def test_a_goal_is_reached_from_one_side(goal: float | None, least: bool, reache
 def test_what_could_not_be_measured_is_told() -> None:
     part = {"starts_ms": {"unshare -Urm true": SPREAD}, "compile": {}, "missing": {"a kernel": "no QEMU"}}
     assert "Not measured: a kernel: no QEMU." in page.text(recording(run=part))
+
+
+def test_a_start_that_takes_too_long_says_where_its_time_goes() -> None:
+    slow, start = {"min": 99.0, "median": 100.0, "max": 101.0}, "fakecgroup run -- true"
+    part = {
+        "starts_ms": {"unshare -Urm true": SPREAD, start: slow},
+        "profile_ms": {start: {"python": SPREAD, "modules": slow, "rest": SPREAD}},
+        "modules": {start: 250},
+        "compile": {},
+    }
+    assert f"{start}`: 1 ms are Python's own start, 100 ms go into loading 250 modules" in page.text(
+        recording(run=part)
+    )
