@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Untouched:
-    """The counters of a group that nobody was ever throttled in: a `Group` takes a while to load."""
+    """The counters of a group without throttling. They are those of a new `Group`, which takes a while to load."""
 
     nr_periods = nr_throttled = throttled_time = nr_bursts = burst_time = halted_time = 0
     unit = 1

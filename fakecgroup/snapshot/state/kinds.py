@@ -64,7 +64,8 @@ ALONE = (
 )
 #: Several refer to one.
 SHARED = (CssSet, Workload, Process, Ids)
-#: Each belongs to one other object.
+#: Each belongs to one other object. Two are called `Group`: a module that has none of them at run time, as
+#: `controllers.cpu.css`, means the later one, `Bandwidth`.
 OWNED = (
     *(Xattrs, Stalls, Averages, DiskGroup, Bandwidth, Runner, Demand, Holding, Counters, IoCost, SchedulerDomains),
     *(MemoryAccount, Charge, CpuAccount, Phase, Growth, Transfer, Serial, Privileges),

@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 
 
 def _once(make: Callable[[], _T]) -> Callable[[], _T]:
-    """Gives what `make` makes when it is first asked, and the same to all: of two who ask at once, one is served."""
+    """Gives what `make` makes, and the same each time. Threads that ask at once get the same too."""
     made: dict[None, _T] = {}
     return lambda: made[None] if made else made.setdefault(None, make())
 
