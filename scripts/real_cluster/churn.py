@@ -72,7 +72,8 @@ class _Churn:
     def begin(self) -> None:
         """Makes the namespace. What an earlier run left in it goes first."""
         self._remove_namespace()
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        metadata = {"name": NAMESPACE, "labels": {LABEL: ""}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         self._until("the namespace is made", lambda: self._create("/api/v1/namespaces", namespace) != {})
 
     def batches(self, batches: Sequence[range]) -> None:
@@ -213,15 +214,18 @@ class _Churn:
 
     def _remove_namespace(self) -> None:
         path = f"/api/v1/namespaces/{NAMESPACE}"
-        self._until("the namespace is deleted", lambda: self._delete(path))
 
         def gone() -> bool:
             try:
-                self._api.send("GET", path)
+                metadata = self._api.send("GET", path)["metadata"]
             except urllib.error.HTTPError as error:
                 if error.code == _NOT_FOUND:
                     return True
                 raise
+            if LABEL not in metadata.get("labels", {}):
+                raise ClusterError(f"there is a namespace {NAMESPACE} that no churn has made; it is left alone")
+            if "deletionTimestamp" not in metadata:
+                self._delete(path)
             return False
 
         self._until("the namespace has gone", gone)

@@ -8,6 +8,7 @@ from typing import Any
 
 NAMESPACE = "churn"
 LABEL = "churn.fakecgroup/batch"
+"""Of each pod, and without a value of the namespace: one of that name without it is somebody else's."""
 
 Resources = Mapping[str, Mapping[str, str]]
 

@@ -258,6 +258,12 @@ def test_a_container_over_its_limit_is_oom_killed_where_limits_act(state: Path) 
 def test_nothing_is_left_of_pods_that_come_and_go_while_the_cluster_has_its_troubles(state: Path) -> None:
     up = cluster(state, "up", "--nodes", "1", "--release", release() or "")
     assert up.returncode == 0, up.stderr
+    cluster(state, "kubectl", "create", "namespace", "churn")
+    refused = cluster(state, "churn")
+    assert refused.returncode == 1
+    assert refused.stderr == "cluster: there is a namespace churn that no churn has made; it is left alone\n"
+    cluster(state, "kubectl", "delete", "namespace", "churn")
+
     churned = cluster(state, "churn", "--pods", "6", "--at-once", "3")
     assert churned.returncode == 0, churned.stderr
     for line in ("node-1 was drained", "the API server was killed", "new certificates", "6 pods made, 2 resized"):
