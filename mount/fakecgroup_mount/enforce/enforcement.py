@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 _AGAIN = 1.0  # seconds until the next attempt after a failure
 _SPARING = 50  # times the CPU time of `gather` until the next
 _PATIENCE = 1.0  # seconds for the thread to let a process go on
+_BEGINNING = 10.0  # seconds for the thread to load what it needs and to look for the first time
 
 
 class _Limits(Protocol):
@@ -63,6 +64,7 @@ class Enforcement:
         self._triggers: StallTriggers | None = None
         self._debugged: list[tuple[int, threading.Event]] = []  # who is to be let go for a debugger
         self._stirred = True
+        self._begun = threading.Event()  # it has looked
         self._changed = threading.Condition()
         self._ending = False
         self._newest = 0
@@ -80,6 +82,11 @@ class Enforcement:
             self._listen(lambda: None, self.stir)
         self.names = names
         self.stir()
+
+    def wait_until_begun(self) -> None:
+        """Waits until limits act, if any are enforced. The caller holds no lock."""
+        if self._thread is not None:
+            self._begun.wait(_BEGINNING)
 
     def stir(self) -> None:
         """Notes that limits or cgroups may have changed. Does not wait."""
@@ -121,7 +128,8 @@ class Enforcement:
                     with self._lock:
                         for limits in self._limits.values():
                             limits.gather()
-                    earliest = time.monotonic() + max(SHORTEST, _SPARING * (time.thread_time() - began))
+                    if self._begun.is_set():  # the first takes longer
+                        earliest = time.monotonic() + max(SHORTEST, _SPARING * (time.thread_time() - began))
                 self._let_debugged_go()
                 left = min((limits.look() for limits in self._limits.values()), default=_AGAIN)
                 left = min(left, self._look_at_triggers())
@@ -130,6 +138,8 @@ class Enforcement:
                 self._release(self._limits.values())
                 earliest = time.monotonic() + _AGAIN
                 self.stir()
+            if self._limits:
+                self._begun.set()
             with self._changed:
                 if not (self._ending or self._debugged or self.names != self._limits.keys()):
                     self._changed.wait(self._pause(left, earliest))
@@ -222,11 +232,12 @@ def enforced(
     listen: Callable[[Callable[[], None], Callable[[], None]], None],
     spared: frozenset[int] = frozenset(),
 ) -> Iterator[Enforcement]:
-    """Enforces the limits of these controllers meanwhile. The arguments are those of `Enforcement`."""
+    """Enforces the limits of these controllers meanwhile, from its beginning on. The arguments are `Enforcement`'s."""
     enforcement = Enforcement(kernel, processes, lock, listen, spared)
     with lock:
         enforcement.enforce(names)
     try:
+        enforcement.wait_until_begun()
         yield enforcement
     finally:
         enforcement.end()

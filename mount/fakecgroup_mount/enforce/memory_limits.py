@@ -371,9 +371,13 @@ class MemoryLimits:
                 self._still.add(tgid)
 
     def _stir(self) -> None:
-        """Lets those go on that were held while they were looked at."""
+        """Lets those go on that were held while they were looked at, but for those that have to wait now."""
+        waiting = self._waiting() if self._still else ()
         while self._still:
-            self._holding.let_go(self._still.pop(), _STILL)
+            tgid = self._still.pop()
+            if tgid in waiting:
+                self._hold(tgid)
+            self._holding.let_go(tgid, _STILL)
 
     def _look_closely(self, one: LimitedCgroup, busy: float) -> None:
         if self._victims.are_dying(one.tgids):
@@ -418,7 +422,7 @@ class MemoryLimits:
         """Holds who waits, again if they have begun to run, and lets the others go on. Returns the seconds until the
         next time.
         """
-        waiting = {tgid for one in self._limited for tgid in (*one.held, *one.asleep)}
+        waiting = self._waiting()
         if not waiting and not self._held:
             return LONGEST if self._holding.settle() else SHORTEST
         with self._holding.guard:
@@ -426,11 +430,18 @@ class MemoryLimits:
                 del self._held[tgid]
                 self._holding.let_go(tgid, _WHY)
             for tgid in waiting:
-                start = self._held.get(tgid) or self._victims.start_of(tgid)
-                if start is not None:
-                    self._held[tgid] = start
-                    self._holding.hold(tgid, start, _WHY)
+                self._hold(tgid)
         return _HOLDING if self._holding.settle() else SHORTEST
+
+    def _waiting(self) -> set[int]:
+        return {tgid for one in self._limited for tgid in (*one.held, *one.asleep)}
+
+    def _hold(self, tgid: int) -> None:
+        """Holds a process that waits. The guard is held."""
+        start = self._held.get(tgid) or self._victims.start_of(tgid)
+        if start is not None:
+            self._held[tgid] = start
+            self._holding.hold(tgid, start, _WHY)
 
     # -- what follows, with both locks held ----------------------------------------------------------------
 
