@@ -561,7 +561,9 @@ class _Worker:
 
     def _op_events(self, handle: str) -> list[str]:
         found = []
-        while select.select([self._fd(handle)], [], [], 0.06)[0]:
+        poller = select.poll()  # select(2) takes no descriptor from 1024 on
+        poller.register(self._fd(handle), select.POLLIN)
+        while poller.poll(60):
             data = os.read(self._fd(handle), 8192)
             while data:
                 watch, mask, _, length = _INOTIFY_EVENT.unpack_from(data)

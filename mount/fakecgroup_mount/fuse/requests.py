@@ -224,11 +224,13 @@ class Requests:
         seconds = self._names.seconds(parent, known) if node is None else 0
         node = known
         node.lookups += 1
-        packed = self._packed(node, self._vfs.getattr(inode))
+        stat = self._vfs.getattr(inode)
+        # of a directory they are seldom asked for again: the module remembers them
+        packed = self._pack(stat, stat.size) if inode.is_dir else self._packed(node, stat)
         return _ENTRY.pack(wire.ENTRY_OUT.size, 0, unique, node.id, 0, seconds, 0, 0, 0) + packed
 
     def _packed(self, node: Node, stat: Stat) -> bytes:
-        """The struct fuse_attr of a node as a LOOKUP reply has it."""
+        """The struct fuse_attr of a node as a LOOKUP reply has it. The node keeps it."""
         if stat != node.stat:
             node.stat = stat
             node.packed = self._pack(stat, READABLE_SIZE if isinstance(node.inode, CgroupFile) else stat.size)
