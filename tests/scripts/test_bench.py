@@ -214,5 +214,6 @@ def test_many_cgroups_are_measured_beside_a_small_tree(tmp_path: Path) -> None:
     for figures in result["cgroups"].values():
         assert list(figures["operations"]) == ["mkdir", "rmdir", "stat", "open+read+close", "root cgroup.stat"]
         assert figures["full_mib"] >= figures["empty_mib"] > 0
+    assert result["enabled"]["cgroups"] == 60
     assert {*result["listing"], *result["missing"]} == {"native", "host"}
     assert not list(tmp_path.iterdir())

@@ -20,9 +20,9 @@ class Node:
     """An inode under one node id, and how many references the kernel module has to it.
 
     `packed` is the struct fuse_attr of `stat` in a LOOKUP reply. It is kept where attributes are asked for again before
-    they change: of files, and of directories that were looked at. `files` counts the open files or directories. `within` is the directory in which the kernel
-    module remembers the node's name (`remembered_names`); None where it asks. `attributes` tells whether it may
-    remember those of a directory.
+    they change: of files, and of directories that were looked at. `files` counts the open files or directories.
+    `within` is the directory in which the kernel module remembers the node's name (`remembered_names`); None where it
+    asks. `attributes` tells whether it may remember those of a directory.
     """
 
     __slots__ = ("attributes", "files", "id", "inode", "lookups", "packed", "stat", "within")
