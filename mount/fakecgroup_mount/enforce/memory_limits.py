@@ -55,6 +55,7 @@ _STILL = "look"
 _SPARING = 3  # times the CPU time of a quick look until the next
 _MUCH, _SMALL = 1 << 20, 16 << 20  # bytes
 _HOLDING = 0.01  # seconds until a process that waits is held again, if it was asleep
+_FITTING = 2.0  # seconds that a write of a limit waits for those that it kills
 _PAGING = 0.01  # seconds between two reclaims of a cgroup that grows
 
 
@@ -256,11 +257,19 @@ class MemoryLimits:
         if css.pages > min(css.max, css.high):
             self._paging.shrink(css)
             self.gather()
-            for one in self._near.get(cgroup, ()):
-                if one.css is css:
+            lowered = [one for one in self._near.get(cgroup, ()) if one.css is css]
+            for one in lowered:
+                one.had = {tgid: footprint.anon_bytes(tgid) for tgid in one.tgids}
+            until, killed = time.monotonic() + _FITTING, -1
+            # until it fits, or nobody else can be killed (memory_max_write)
+            while killed != self._victims.killed or self._writes < 0:
+                killed = self._victims.killed
+                for one in lowered:
                     one.lowered = True
-                    one.had = {tgid: footprint.anon_bytes(tgid) for tgid in one.tgids}
-            self.settle(cgroup)
+                self.settle(cgroup)
+                if not self._victims.are_gone(until):
+                    break
+                self.gather()
 
     def held(self, cgroup: Cgroup) -> int:
         """`Reclaimer.held`."""
@@ -403,7 +412,7 @@ class MemoryLimits:
             )
         now = time.monotonic()
         one.rested = one.most if one.rests else None
-        one.enough = one.most + max(0, room)
+        one.enough = one.most + room if room >= 0 else 0  # whoever looks next looks closely, until something is done
         one.precise = now + max(next_look(room), SPARING * (time.thread_time() - busy))
 
     def _certain(self, one: LimitedCgroup, found: Mapping[int, Footprint]) -> int:

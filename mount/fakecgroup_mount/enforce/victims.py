@@ -18,6 +18,7 @@ from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import may_keep
 from fakecgroup_mount.host.usage import parent_of, stat_of
 
+_SOON = 0.001  # seconds
 _DYING = 5.0  # seconds for a killed process to give its memory back, until the next may be killed
 
 
@@ -28,6 +29,8 @@ class Victims:
         self._processes = processes
         self._spared = {*UNKILLABLE, os.getpid(), *spared}
         self._killer = OomKiller(kernel.machine, self.candidate)
+        self.killed = 0
+        """How many were killed."""
         self._dying: dict[int, float] = {}  # pid -> monotonic time until which it is waited for
         self._dead: list[int] = []  # pidfds of the killed whose memory is to be released
 
@@ -58,6 +61,7 @@ class Victims:
 
     def kill(self, tgid: int) -> None:
         """Kills a process of `choose`. At the limit of descriptors its memory is freed by its exit alone."""
+        self.killed += 1
         self._dying[tgid] = time.monotonic() + _DYING
         with suppress(ProcessLookupError):
             pidfd = self._processes.open(tgid)
@@ -81,3 +85,13 @@ class Victims:
             for tgid, until in list(self._dying.items()):
                 if until < now or not footprint.anon_bytes(tgid):
                     self._dying.pop(tgid, None)
+
+    def are_gone(self, until: float) -> bool:
+        """Waits until all that were killed have given their memory back; False at the monotonic time `until`."""
+        while self._dying:
+            if time.monotonic() > until:
+                return False
+            self.bury()
+            if self._dying:
+                time.sleep(_SOON)
+        return True

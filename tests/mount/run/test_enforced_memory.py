@@ -106,6 +106,18 @@ def test_a_limit_lowered_below_the_usage_kills(sandboxed: Sandboxed) -> None:
     ]
 
 
+def test_a_limit_that_was_lowered_holds_when_the_write_returns(sandboxed: Sandboxed) -> None:
+    """A kernel kills one after the other meanwhile (memory_max_write)."""
+    script = f"""{BEGIN} echo max >a/memory.max; mkfifo /tmp/$$.ready; exec 9<>/tmp/$$.ready; rm /tmp/$$.ready
+        for number in 1 2 3 4 5 6 7 8; do into a {PYTHON} '{WAIT.format(mib=20, seconds=60)}' >&9 & done
+        head -c 40 <&9; echo
+        echo 70M >a/memory.max; [ $(cat a/memory.current) -le $((70 << 20)) ] && echo fits || cat a/memory.current
+        grep oom_kill a/memory.events
+        kill -9 $(cat a/cgroup.procs); wait"""
+    said = told(sandboxed(script, enforce="memory"))
+    assert said == ["ready" * 8, "fits", "oom_kill 5"]
+
+
 def test_what_a_process_had_before_it_came_kills_nobody(sandboxed: Sandboxed) -> None:
     program = (
         "import os; x = bytearray(100 << 20); "
