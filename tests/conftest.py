@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from cgroup_engine.change.record import VARIABLE
+
+
+def pytest_configure() -> None:
+    """What tests start can be interrupted, also if the run itself was started in the background of a script."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

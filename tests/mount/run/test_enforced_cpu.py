@@ -108,7 +108,7 @@ def test_a_thread_that_executes_a_program_while_it_is_throttled_goes_on_and_is_c
         set -e; cd /sys/fs/cgroup; echo +cpu >cgroup.subtree_control; mkdir a; echo '5000 10000' >a/cpu.max
         mkfifo /tmp/$$.done; {program} >/tmp/$$.done & busy=$!; head -1 /tmp/$$.done; rm /tmp/$$.done
         used() {{ sed -n "s/^$1 //p" a/cpu.stat; }}
-        [ $(used usage_usec) -ge 600000 ] && echo counted; before=$(used nr_throttled)
+        [ $(used usage_usec) -ge 550000 ] && echo counted; before=$(used nr_throttled)
         until [ $(used nr_throttled) -gt $((before + 3)) ]; do sleep 0.02; done; echo throttled
         cat a/cgroup.procs | grep -cx $busy; kill -9 $busy"""
     assert said(sandboxed(script, enforce="cpu")).split() == ["executed", "counted", "throttled", "1"]
