@@ -158,6 +158,10 @@ class Terminal:
         text, self._text = wait_until(heard), ""
         return text
 
+    def in_front(self) -> int:
+        """The process group that gets what is typed."""
+        return os.tcgetpgrp(self._fd)
+
     def end(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
         os.close(self._fd)
@@ -182,8 +186,9 @@ def test_a_shell_keeps_its_terminal_while_its_job_is_held_and_ctrl_z_stops_the_j
     before = terminal.hear("throttled\r\n")
     terminal.say("\x1a")
     stopped = terminal.hear("Stopped.*\r\n(.*\n)*.*now> ")
+    shell = terminal.in_front()
     terminal.say("fg; echo en''ded\n")
-    terminal.hear("fg")
+    wait_until(lambda: terminal.in_front() != shell)
     terminal.say("\x03")
     terminal.hear("ended|now> $")
     assert ("Stopped" in before, "Stopped" in stopped) == (False, True)
