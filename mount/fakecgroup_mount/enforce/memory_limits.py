@@ -260,16 +260,15 @@ class MemoryLimits:
             lowered = [one for one in self._near.get(cgroup, ()) if one.css is css]
             for one in lowered:
                 one.had = {tgid: footprint.anon_bytes(tgid) for tgid in one.tgids}
-            until, killed = time.monotonic() + _FITTING, -1
-            # until it fits, or nobody else can be killed (memory_max_write)
-            while killed != self._victims.killed or self._writes < 0:
+            until, again = time.monotonic() + _FITTING, True
+            while again:  # until it fits, or nobody else can be killed (memory_max_write)
                 killed = self._victims.killed
                 for one in lowered:
                     one.lowered = True
                 self.settle(cgroup)
-                if not self._victims.are_gone(until):
-                    break
-                self.gather()
+                again = self._victims.killed > killed and self._victims.are_gone(until)
+                if again:
+                    self.gather()
 
     def held(self, cgroup: Cgroup) -> int:
         """`Reclaimer.held`."""
