@@ -6,23 +6,23 @@ then the fork has room reserved in each cgroup with a limit (`Pids.coming`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..controllers.pids import Pids
 from ..core.cgroup import Cgroup
 
 
-def charged(places: Iterable[Cgroup]) -> Iterator[Pids]:
+def charged(places: Iterable[Cgroup]) -> list[Pids]:
     """The css that a task in these cgroups is charged to, in each hierarchy that has the pids controller."""
-    for place in places:
-        css = place.effective_css("pids")
-        if isinstance(css, Pids):
-            yield css
+    return [css for place in places if isinstance(css := place.effective_css("pids"), Pids)]
 
 
 def limiting(places: Iterable[Cgroup]) -> tuple[Pids, ...]:
     """The csses with a limit that a task in these cgroups counts in: its own and those above."""
-    return tuple(css for own in charged(places) for css in own.limited())
+    found: list[Pids] = []
+    for css in charged(places):
+        found += css.limited()
+    return tuple(found)
 
 
 def have_room(csses: Iterable[Pids]) -> bool:

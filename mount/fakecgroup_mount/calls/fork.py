@@ -18,8 +18,9 @@ from fakecgroup.outside.clone_flags import exclude_each_other
 from fakecgroup.tasks.place import Place
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
-from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
+from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.thread_cgroups import ThreadCgroups
+from fakecgroup_mount.host.newest_pid import NewestPid
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
 from fakecgroup_mount.seccomp.process import A_FORK, children, ran
@@ -34,28 +35,34 @@ _MOST = 1000  # forks under way, before those that are over are looked for
 class _Fork:
     """A fork under way.
 
-    It has room reserved in `csses`. When it went on, the thread had `children` and had run for `ran` ns. `children` is
-    None where the child will not be the thread's own.
+    It has room reserved in `csses`. When it went on, `newest` was the last pid that was given out; None where the child
+    will not be the thread's own. A fork is cheap to begin: what else tells its end is read when that is asked for.
     """
 
-    __slots__ = ("children", "csses", "ran", "tid")
+    __slots__ = ("csses", "newest", "ran", "tid")
 
-    def __init__(self, tid: int, csses: tuple[Pids, ...], children: frozenset[bytes] | None, ran: int) -> None:
+    def __init__(self, tid: int, csses: tuple[Pids, ...], newest: int | None) -> None:
         self.tid = tid
         self.csses = csses
-        self.children = children
-        self.ran = ran
+        self.newest = newest
+        self.ran: int | None = None  # ns that the thread had run at the first look that found it on a CPU
 
-    def is_over(self) -> bool:
+    def is_over(self, pids: NewestPid) -> bool:
         """Whether the child is there, or the thread has left the call."""
-        if self.children is not None and not children(self.tid) <= self.children:
+        newest = self.newest
+        if newest is not None and any(pids.is_since(int(child), newest) for child in children(self.tid)):
             return True
         try:
             with open(f"/proc/{self.tid}/syscall", "rb", buffering=0) as file:
                 number = file.read(256).split()[0]
         except OSError:
             return True
-        return ran(self.tid) - self.ran > A_FORK if number == b"running" else number not in _CALLS
+        if number != b"running":
+            return number not in _CALLS
+        now = ran(self.tid)
+        if self.ran is None:
+            self.ran = now
+        return now - self.ran > A_FORK
 
 
 class ForkCalls:
@@ -69,7 +76,8 @@ class ForkCalls:
         self._processes = processes
         self._child_marks = child_marks
         self._thread_cgroups = ThreadCgroups(tree, child_marks)
-        self._under_way: list[_Fork] = []
+        self._newest_pid = NewestPid()
+        self._under_way: dict[_Fork, None] = {}  # oldest first
         self._latest: dict[int, _Fork] = {}  # of those under way, by thread
         self._counting = threading.Lock()
 
@@ -110,7 +118,7 @@ class ForkCalls:
             return self._thread_cgroups.start(call, flags)
         return Continue(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else CONTINUE
 
-    def admit(self, tid: int, places: Places, flags: int) -> None:
+    def admit(self, tid: int, places: Sequence[Cgroup], flags: int) -> None:
         """Reserves room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
         with self._tree.lock:
             if self._admit_at_once(tid, places, flags):
@@ -119,7 +127,7 @@ class ForkCalls:
         while not self._count_and_admit(tid, places, flags, wait=time.monotonic() < end):
             time.sleep(_PAUSE)
 
-    def _admit_at_once(self, tid: int, places: Places, flags: int) -> bool:
+    def _admit_at_once(self, tid: int, places: Sequence[Cgroup], flags: int) -> bool:
         """Reserves room, if it is needed, where there is some without a count. With the tree's lock held."""
         csses = pending_forks.limiting(places)
         if csses and (len(self._under_way) >= _MOST or not pending_forks.have_room(csses)):
@@ -127,18 +135,20 @@ class ForkCalls:
         self._reserve(tid, csses, flags)
         return True
 
-    def _places(self, tid: int, by_mark: Sequence[Place]) -> Places:
+    def _places(self, tid: int, by_mark: Sequence[Place]) -> list[Cgroup]:
         """Where a child of a thread starts. With the tree's lock held."""
-        both = zip(self._tree.kernel.hierarchies, by_mark, strict=True)
-        return tuple(_place_of_child(hierarchy, tid, place) for hierarchy, place in both)
+        return [
+            _place_of_child(hierarchy, tid, place)
+            for hierarchy, place in zip(self._tree.kernel.hierarchies, by_mark, strict=True)
+        ]
 
-    def _count_and_admit(self, tid: int, places: Places, flags: int, *, wait: bool) -> bool:
+    def _count_and_admit(self, tid: int, places: Sequence[Cgroup], flags: int, *, wait: bool) -> bool:
         """Counts the tasks and reserves room. False: there may be room soon, and the caller may `wait`."""
         with self._counting:
             over = [
                 fork
                 for fork in list(self._under_way)
-                if self._latest.get(fork.tid) is not fork or fork.tid == tid or fork.is_over()
+                if self._latest.get(fork.tid) is not fork or fork.tid == tid or fork.is_over(self._newest_pid)
             ]
             with self._tree.lock:
                 csses = pending_forks.limiting(places)
@@ -161,14 +171,14 @@ class ForkCalls:
     def _reserve(self, tid: int, csses: tuple[Pids, ...], flags: int) -> None:
         if not csses:
             return
-        own = None if flags & (CLONE_THREAD | CLONE_PARENT) else children(tid)
-        fork = self._latest[tid] = _Fork(tid, csses, own, ran(tid))
-        self._under_way.append(fork)
+        newest = None if flags & (CLONE_THREAD | CLONE_PARENT) else self._newest_pid.read()
+        fork = self._latest[tid] = _Fork(tid, csses, newest)
+        self._under_way[fork] = None
         pending_forks.reserve(csses)
 
     def _release(self, fork: _Fork) -> None:
         if fork in self._under_way:
-            self._under_way.remove(fork)
+            del self._under_way[fork]
             if self._latest.get(fork.tid) is fork:
                 del self._latest[fork.tid]
             pending_forks.release(fork.csses)

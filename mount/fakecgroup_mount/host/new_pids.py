@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import time
 
+from fakecgroup_mount.host.newest_pid import NewestPid
+
 _MOST = 8192  # pids that are looked at one by one; for more, a listing of /proc is faster
 _COMING = 0.25  # seconds in which a pid without a task may still get one
 _LISTED = 1.0  # seconds between two listings, while there are new pids
@@ -21,7 +23,7 @@ class NewPids:
     """The pids that were given out after `start`."""
 
     def __init__(self) -> None:
-        self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
+        self._newest_pid = NewestPid()
         self._lost = False  # whether the next look must list /proc
         self._last = 0
         self._looked = 0.0
@@ -101,7 +103,7 @@ class NewPids:
         return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
 
     def _newest(self) -> int:
-        return int(os.pread(self._loadavg, 256, 0).rsplit(maxsplit=1)[1])
+        return self._newest_pid.read()
 
 
 def _forks() -> int:
