@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Every controller of the unified hierarchy in the kernel's order. perf_event is always on, if bound, and never listed.
 _SUBSYSTEMS = ("cpuset", "cpu", "io", "memory", "perf_event", "hugetlb", "pids", "rdma", "misc")
+_SETS: dict[frozenset[str], frozenset[str]] = {}  # of controllers, for cgroups to share: each to itself
 
 
 def _known(cgroup: Cgroup) -> list[str]:
@@ -120,7 +121,8 @@ def write_subtree_control(cgroup: Cgroup, text: str, of: FileContext, writer: Ca
         for child, controller in enabled:
             hierarchy.disable(child, controller)
         raise
-    cgroup.subtree_control = (cgroup.subtree_control | set(enable)) - set(disable)
+    names = (cgroup.subtree_control | set(enable)) - set(disable)
+    cgroup.subtree_control = _SETS.setdefault(names, names)
     for name in enable:
         hierarchy.tell_of_tasks(name, [child for child, controller in enabled if controller.name == name], enabled=True)
     for name in disable:

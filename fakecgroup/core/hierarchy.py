@@ -26,6 +26,7 @@ from .cftype import CFType, Where
 from .cgroup import Cgroup
 from .cgroup_file import CgroupFile
 from .css import Controller, Css
+from .own_attributes import keep_apart
 
 if TYPE_CHECKING:
     from ..credentials.caller import Caller
@@ -127,6 +128,7 @@ class Hierarchy:
         self._listings: dict[object, list[Listed]] = {}
         self._where = {}
         self.root = Cgroup(environment.next_ino(INO_STRIDE), self.now(), self, None, "")
+        keep_apart(self.root)
         self.root.mode = 0o555
         for controller in self.controllers.values():
             self._add_css(self.root, controller, (0, 0))
@@ -194,6 +196,8 @@ class Hierarchy:
     def _add_css(self, cgroup: Cgroup, controller: Controller, owner: tuple[int, int]) -> None:
         name, parent = controller.name, cgroup.parent
         css = controller.css(cgroup, parent.csses.get(name) if parent is not None else None)
+        if parent is None:
+            keep_apart(css)
         self._count(cgroup, -1)
         cgroup.csses[name] = css
         self._count(cgroup, 1)
@@ -292,10 +296,12 @@ class Hierarchy:
             raise refuse(EEXIST)
         cgroup = Cgroup(self.environment.next_ino(INO_STRIDE), self.now(), self, parent, name)
         uid, gid = caller.uid, caller.gid
-        cgroup.mode = mode & (0o777 | S_ISVTX)
+        mode &= 0o777 | S_ISVTX
         if parent.mode & S_ISGID:
             gid = parent.gid
-            cgroup.mode |= S_ISGID
+            mode |= S_ISGID
+        if mode != cgroup.mode:
+            cgroup.mode = mode
         if (uid, gid) != (0, 0):
             cgroup.uid, cgroup.gid = cgroup.owner = (uid, gid)
         if parent.notify_on_release:

@@ -60,7 +60,8 @@ class Cpuset(CpusetState):
             self.effective_cpus, self.effective_mems = parent.effective_cpus, parent.effective_mems
             if not self.kernel.at_least(6, 12):
                 self.follows_parent = True
-            self.sched_load_balance = parent.sched_load_balance
+            if not parent.sched_load_balance:
+                self.sched_load_balance = False
             return
         self.spread_page, self.spread_slab = parent.spread_page, parent.spread_slab
         if self.cgroup.clone_children and not any(

@@ -246,7 +246,8 @@ class Memory(Css):
         for prefix, value in marks:
             if value > self.watermark.get(prefix, 0):
                 self.watermark = {**self.watermark, prefix: value}
-        self.swap_peak = max(self.swap_peak, swap)
+        if swap > self.swap_peak:
+            self.swap_peak = swap
         for peak in self.swap_peaks:
             peak.value = max(peak.value, swap)
         for peak in self.peaks:
