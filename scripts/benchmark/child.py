@@ -84,6 +84,7 @@ class Client:
         self._child = child
         assert child.process.stdin is not None
         self._stdin = child.process.stdin
+        self.pid = child.process.pid
 
     def measure(self, operation: str, count: int) -> int:
         """The ns that `count` operations took. Raises BenchmarkError, StoppedError."""

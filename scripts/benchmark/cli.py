@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from . import interruption, operations, page, report
+from . import interruption, operations, page, python_share, report
 from .columns import COLUMNS, Bench, Column
 from .errors import BenchmarkError, StoppedError, UnavailableError
 from .measurements import MEASUREMENTS, Measurement, positive
@@ -44,8 +44,9 @@ better than a few long ones: judge by the median, and by how it repeats, as one 
 -o json, times in µs per operation, each as {{"min", "median", "max"}} over the rounds:
   {{"run": {{"cpu", "rounds", "ops", "machine"}},
    "columns": {{COLUMN: {{"what", "entries", "client_us"}}}}, "missing": {{COLUMN: REASON}},
-   "operations": {{OPERATION: {{COLUMN: {{"us", "per_second", "ratio"}}}}}}}}
-ratio is null without the null column; client_us is the client's empty loop.
+   "operations": {{OPERATION: {{COLUMN: {{"us", "per_second", "ratio"}}}}}}, "python": {{OPERATION: PERCENT}}}}
+ratio is null without the null column; client_us is the client's empty loop; python is how much of the CPU time of
+client and daemon is user time of the daemon of native.
 
 {_OTHERS}
 
@@ -58,6 +59,7 @@ _PARTS: dict[str, list[str]] = {
     "operations": [],
     "cgroups": ["--cgroups", "100,1000,10000,100000,1000000", "--rounds", "7"],
     "run": ["--run", "--rounds", "7"],
+    "calls": ["--calls"],
     "start": ["--start", "--rounds", "11"],
     "apply": ["--apply", "500"],
     "pods": ["--pods", "1000,10000", "--rounds", "3"],
@@ -186,6 +188,7 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
         if not columns:
             raise BenchmarkError("; ".join(f"no {name}: {reason}" for name, reason in missing.items()))
         times, rounds = operations.measure(workload, {name: column.client for name, column in columns.items()})
+        python = python_share.measure(workload.operations, columns)
     if bench.client_missing:
         missing["client"] = f"{bench.client_missing}; Python issued the system calls, and is slow at it"
     return report.document(
@@ -193,6 +196,7 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
         workload.operations,
         {name: (column.what, column.entries) for name, column in columns.items()},
         missing,
+        python,
         cpu=cpu,
         rounds=rounds,
         ops=workload.ops,

@@ -25,11 +25,14 @@ _SCRIPTS = Path(__file__).resolve().parent.parent
 
 
 class Column(NamedTuple):
-    """A file system that is ready: its client, a description, and the number of entries in the listed directory."""
+    """A file system that is ready: its client, a description, the number of entries in the listed directory, and the
+    pid of its daemon (0: it has none).
+    """
 
     client: Client
     what: str
     entries: int
+    daemon: int = 0
 
 
 class Bench:
@@ -45,11 +48,11 @@ class Bench:
             self.client_missing = str(reason)
 
     @contextmanager
-    def operating(self, work: Path, file: str, value: str, what: str) -> Iterator[Column]:
+    def operating(self, work: Path, file: str, value: str, what: str, daemon: int = 0) -> Iterator[Column]:
         """A column whose operations are system calls in the directory `work`."""
         command = [str(self.client)] if self.client else _python_client()
         with started([*command, str(work), file, value], scripts_environment()) as child:
-            yield Column(Client(child), what, len(os.listdir(work)))
+            yield Column(Client(child), what, len(os.listdir(work)), daemon)
 
 
 def _python_client() -> list[str]:
@@ -106,10 +109,11 @@ def null(bench: Bench, *options: str) -> Iterator[Column]:
     what = "a FUSE file system in C that does nothing"
     if options:
         what += ", and all of whose names, attributes and lists the kernel caches"
-    with _mounted(root, [str(program), *options, str(root), *names]):
+    with _mounted(root, [str(program), *options, str(root), *names]) as daemon:
         work = root / measured_cgroup.NAME
         work.mkdir()
-        with bench.operating(work, measured_cgroup.FILE, measured_cgroup.VALUE, what) as column:
+        pid = daemon.process.pid
+        with bench.operating(work, measured_cgroup.FILE, measured_cgroup.VALUE, what, pid) as column:
             yield column
 
 
@@ -122,11 +126,10 @@ def fake(bench: Bench, transport: str) -> Iterator[Column]:
         *("--cpus", str(measured_cgroup.CPUS), "--memory", str(measured_cgroup.MEMORY)),
     ]
     what = f"fakecgroup mount --transport {transport}"
-    with (
-        mounting(at, options),
-        bench.operating(measured_cgroup.made_in(at), measured_cgroup.FILE, measured_cgroup.VALUE, what) as column,
-    ):
-        yield column
+    with mounting(at, options) as daemon:
+        work, pid = measured_cgroup.made_in(at), daemon.process.pid
+        with bench.operating(work, measured_cgroup.FILE, measured_cgroup.VALUE, what, pid) as column:
+            yield column
 
 
 @contextmanager

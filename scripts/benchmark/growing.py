@@ -17,6 +17,7 @@ from . import interruption, measured_cgroup
 from .columns import host_root, mounting
 from .errors import UnavailableError
 from .own_cgroup import own_cgroup
+from .python_share import cpu_ns
 from .spread import spread
 
 _DEPTH = 4
@@ -36,7 +37,7 @@ class Tree(NamedTuple):
 
     def cpu_ns(self) -> int:
         """CPU time of the daemon so far."""
-        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0])
+        return cpu_ns(self.pid)
 
     def bytes(self) -> int:
         """Memory of the daemon: its proportional share (PSS)."""
@@ -63,6 +64,8 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
     enabled = min(_ENABLED, max(counts))
     with _mounted(directory / "enabled") as tree:
         found_enabled = {"cgroups": enabled, "per_cgroup_bytes": _with_controllers(tree, enabled)}
+    with _mounted(directory / "unread") as tree:
+        found_enabled["unread_bytes"] = _unread(tree, enabled)
     missing: dict[str, str] = {}
     listing: dict[str, Any] = {}
     with _mounted(directory / "flat") as flat, ExitStack() as stack:
@@ -141,6 +144,16 @@ def _with_controllers(tree: Tree, count: int) -> int:
         made.mkdir()
         if len(made.relative_to(tree.root).parts) < _DEPTH:
             measured_cgroup.enable_all(made)
+        interruption.check()
+    return round((tree.bytes() - empty) / count)
+
+
+def _unread(tree: Tree, count: int) -> int:
+    """Bytes for each of so many cgroups that have every controller, and no file of which was looked up: siblings."""
+    measured_cgroup.enable_all(tree.root)
+    empty = tree.bytes()
+    for number in range(count):
+        (tree.root / f"n{number}").mkdir()
         interruption.check()
     return round((tree.bytes() - empty) / count)
 
@@ -241,6 +254,7 @@ def table(result: dict[str, Any]) -> str:
         )
     enabled = result["enabled"]
     lines.append(f"{enabled['cgroups']:>9}  {'':7}  {enabled['per_cgroup_bytes']:>10}  with every controller")
+    lines.append(f"{enabled['cgroups']:>9}  {'':7}  {enabled['unread_bytes']:>10}  the same, and no file looked up")
     lines += ["", f"{'cgroups':>9}  {'':16}  {'CPU µs':>7}  ratio  (min–max)"]
     for count, figures in result["cgroups"].items():
         for name, one in figures["operations"].items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import (
     applying,
+    calls,
     clusters,
     enforcing,
     growing,
@@ -154,6 +155,18 @@ without the start, beside the same job without it.""",
         lambda _options, rounds, directory: running.measure(rounds, directory),
         running.table,
         rounds=11,
+    ),
+    Measurement(
+        "calls",
+        "calls that fakecgroup run traps instead",
+        """\
+--calls measures calls that fakecgroup run traps: an open of a path that is not there, a fork, and a fork under a
+pids.max: the µs that each takes more than bare, beside a seccomp supervisor in C that lets the call go and does nothing
+else, and one that reads the path first. No supervisor can cost less.""",
+        lambda _options, rounds, directory: calls.measure(rounds, directory),
+        calls.table,
+        rounds=7,
+        pinned=True,
     ),
     Measurement(
         "idle",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import curves, running
+from . import calls, curves, running
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECORDING = Path(__file__).with_name("recorded.json")
@@ -42,6 +42,7 @@ def text(recording: Recording) -> str:
         ("operations", _OPERATIONS, _operations),
         ("cgroups", _CGROUPS, _cgroups),
         ("run", _STARTS, _run),
+        ("calls", _CALLS, _calls),
         ("start", _COMMANDS, _start),
         ("apply", _APPLY, _apply),
         ("pods", _PODS, _pods),
@@ -91,8 +92,7 @@ _OPERATIONS = """\
 FUSE without caches lets anyone be. Client and daemon share one CPU. `model` is `fakecgroup.Kernel` in the client's own
 process, without FUSE."""
 _GOALS = {"write": 1.0, "read": 1.0, "stat": 1.0, "listdir": 1.0}
-_PYTHON = {"mkdir": 54, "rmdir": 54, "write": 25, "read": 23, "stat": 23, "listdir": 16, "pread": 18, "pwrite": 22}
-"""Percent of the CPU time of an operation, client and daemon, that is user time of the daemon."""
+_PYTHON = "{:.0f} % of the CPU time is Python in the daemon; the rest is FUSE and the client."
 
 
 def _operations(part: Any) -> Iterator[Figure]:
@@ -100,9 +100,8 @@ def _operations(part: Any) -> Iterator[Figure]:
         for column, figures in columns.items():
             if figures["ratio"] is not None and column != "null":
                 goal = _GOALS.get(operation, 0.6) if column == "native" else None
-                bound = (
-                    f"{_PYTHON[operation]} % of the CPU time is Python in the daemon; the rest is FUSE and the client."
-                )
+                python = part.get("python", {}).get(operation)
+                bound = "" if python is None else _PYTHON.format(python)
                 yield Figure(f"{operation}, {column}", figures["ratio"], goal, least=True, bound=bound)
 
 
@@ -114,7 +113,7 @@ is CPU time of client and daemon, divided by that in a tree of 1,000 cgroups in 
 
 
 _COPIED = "most of the time goes into the copies of records by the kernel: the daemon keeps them packed and in order."
-_BETWEEN = "one with no files looked up takes 1,020. The directories between have files that were read and written."
+_BETWEEN = "one with no files looked up takes {:,}. The directories between have files that were read and written."
 _GIB, _MILLION = 2**30, 10**6
 
 
@@ -125,7 +124,8 @@ def _cgroups(part: Any) -> Iterator[Figure]:
     yield Figure("bytes for each", _alone(figures["per_cgroup_bytes"]))
     enabled = part["enabled"]
     what = f"bytes for each of {enabled['cgroups']:,} that have every controller"
-    yield Figure(what, _alone(enabled["per_cgroup_bytes"]), _GIB // _MILLION, bound=_BETWEEN)
+    between = _BETWEEN.format(enabled["unread_bytes"]) if "unread_bytes" in enabled else ""
+    yield Figure(what, _alone(enabled["per_cgroup_bytes"]), _GIB // _MILLION, bound=between)
     yield Figure("kept of it when all are removed", _alone(100 * figures["kept"]), 20, unit=" %")
     for name, one in figures["operations"].items():
         yield Figure(f"{name} at {most:,}", one["ratio"], 1.2 if name == "mkdir" else None)
@@ -157,6 +157,31 @@ def _run(part: Any) -> Iterator[Figure]:
         yield Figure(name if plain else f"`{name}`", spread, goal, unit=" ms", bound=bound)
     for name, figures in part["compile"].items():
         yield Figure(f"a compile job, {name}, to a bare one", figures["clock"]["ratio"])
+
+
+_CALLS = """\
+## Trapped calls
+
+`scripts/bench --calls`. Microseconds that a call takes more than without a supervisor, on one CPU: under `fakecgroup
+run`, and with a seccomp supervisor in C that lets every call go. No supervisor costs less than that one."""
+_MORE_GOALS = {calls.OPEN: 8, calls.LIMITED: 20}
+_FLOOR = (
+    "the least is {least:.1f} µs for an open, {reads:.1f} if its path is read, and {fork:.1f} for a fork. The rest is "
+    "Python: the daemon makes three system calls for each, and four for a fork under a pids.max. A fork leaves the "
+    "processor's caches cold for it, so the same code takes three times as long there."
+)
+
+
+def _calls(part: Any) -> Iterator[Figure]:
+    ways = part["calls"]
+    opens, forks = ways[calls.OPEN], ways[calls.FORK]
+    least = {"least": opens[calls.LETS], "reads": opens[calls.READS], "fork": forks[calls.LETS]}
+    bound = _FLOOR.format(**{name: one["more_us"]["median"] for name, one in least.items()})
+    for call, found in ways.items():
+        for way, figures in found.items():
+            if way != calls.BARE:
+                goal = _MORE_GOALS.get(call) if way == calls.OURS else None
+                yield Figure(f"{call}, {way}", figures["more_us"], goal, unit=" µs", bound=bound)
 
 
 _COMMANDS = """\

@@ -12,11 +12,17 @@ from .spread import spread
 
 
 def document(
-    times: Times, operations: Sequence[str], columns: dict[str, tuple[str, int]], missing: dict[str, str], **run: Any
+    times: Times,
+    operations: Sequence[str],
+    columns: dict[str, tuple[str, int]],
+    missing: dict[str, str],
+    python: dict[str, float],
+    **run: Any,
 ) -> dict[str, Any]:
     """All there is to say. Times are µs per operation, ratios operations per second to those of the null column.
 
-    `columns` gives (what it is, entries of the listed directory), `missing` the reason for each that is not there.
+    `columns` gives (what it is, entries of the listed directory), `missing` the reason for each that is not there,
+    `python` the percent of an operation that are Python (`python_share`).
     """
     return {
         "run": run,
@@ -28,6 +34,7 @@ def document(
         "operations": {
             operation: {name: _figures(times, operation, name) for name in columns} for operation in operations
         },
+        "python": python,
     }
 
 
@@ -53,9 +60,16 @@ def table(result: dict[str, Any]) -> str:
         f"{run['rounds']} rounds of {run['ops']} operations each, all on CPU {run['cpu']}; {run['machine']}",
         *(f"{name}: {column['what']}; {column['entries']} entries listed" for name, column in columns.items()),
         f"The client's own loop is in the figures, with at most {loop:.2f} µs per operation.",
+        *_shares(result["python"]),
         *(f"no {name}: {reason}" for name, reason in result["missing"].items()),
     ]
     return "\n".join(lines)
+
+
+def _shares(python: dict[str, float]) -> list[str]:
+    """A line on how much is Python; none if it was not measured."""
+    shown = ", ".join(f"{operation} {percent:.0f} %" for operation, percent in python.items())
+    return [f"of the CPU time of client and daemon, Python in the daemon of native is: {shown}"] if shown else []
 
 
 def _heading(name: str, compared: bool) -> str:

@@ -137,6 +137,20 @@ def test_starts_are_measured_beside_a_bare_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("fuse")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_trapped_calls_are_measured_beside_supervisors_in_c(tmp_path: Path) -> None:
+    out, err = bench(tmp_path, "--calls", "--rounds", "1", "-o", "json").communicate()
+    if "user namespace" in err or "unshare" in err:
+        pytest.skip(err)
+    assert err == ""
+    calls = json.loads(out)["calls"]
+    assert list(calls) == ["open that finds nothing", "fork", "fork under a pids.max"]
+    assert list(calls["fork"]) == ["bare", "a supervisor in C", "fakecgroup run"]
+    assert all(way["us"]["median"] > 0 for ways in calls.values() for way in ways.values())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fuse")
 def test_idle_tells_of_the_daemon_and_of_the_loop_beside_it(tmp_path: Path) -> None:
     out, err = bench(tmp_path, "--idle", "3", "--seconds", "0.2", "-o", "json").communicate()
     assert err == ""
@@ -215,5 +229,6 @@ def test_many_cgroups_are_measured_beside_a_small_tree(tmp_path: Path) -> None:
         assert list(figures["operations"]) == ["mkdir", "rmdir", "stat", "open+read+close", "root cgroup.stat"]
         assert figures["full_mib"] >= figures["empty_mib"] > 0
     assert result["enabled"]["cgroups"] == 60
+    assert {"per_cgroup_bytes", "unread_bytes"} <= result["enabled"].keys()
     assert {*result["listing"], *result["missing"]} == {"native", "host"}
     assert not list(tmp_path.iterdir())

@@ -59,3 +59,26 @@ def test_a_start_that_takes_too_long_says_where_its_time_goes() -> None:
     assert f"{start}`: 1 ms are Python's own start, 100 ms go into loading 250 modules" in page.text(
         recording(run=part)
     )
+
+
+def test_a_slow_operation_says_how_much_of_it_is_python() -> None:
+    part = {"operations": {"mkdir": {"native": {"ratio": {**SPREAD, "median": 0.5}}}}, "python": {"mkdir": 48}}
+    assert "mkdir, native: 48 % of the CPU time is Python" in page.text(recording(operations=part))
+
+
+def test_a_slow_call_stands_beside_the_least_that_it_can_take() -> None:
+    def more(us: float) -> dict[str, object]:
+        return {"more_us": {"min": us, "median": us, "max": us}}
+
+    floors = {"bare": more(0), "a supervisor in C": more(5)}
+    part = {
+        "calls": {
+            "open that finds nothing": {**floors, "one that reads the path": more(7), "fakecgroup run": more(11)},
+            "fork": {**floors, "fakecgroup run": more(14)},
+            "fork under a pids.max": {"bare": more(0), "fakecgroup run": more(19)},
+        }
+    }
+    text = page.text(recording(calls=part))
+    assert "| open that finds nothing, fakecgroup run | 11.0 µs | 11.0–11.0 | ≤ 8 µs |" in text
+    assert "| fork under a pids.max, fakecgroup run | 19.0 µs | 19.0–19.0 | ≤ 20 µs |" in text
+    assert "open that finds nothing, fakecgroup run: the least is 5.0 µs for an open, 7.0 if its path is read" in text
