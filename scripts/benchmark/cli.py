@@ -188,7 +188,7 @@ def _bench(options: argparse.Namespace) -> dict[str, Any]:
         if not columns:
             raise BenchmarkError("; ".join(f"no {name}: {reason}" for name, reason in missing.items()))
         times, rounds = operations.measure(workload, {name: column.client for name, column in columns.items()})
-        python = python_share.measure(workload.operations, columns)
+        python = python_share.measure(workload.operations, columns, rounds)
     if bench.client_missing:
         missing["client"] = f"{bench.client_missing}; Python issued the system calls, and is slow at it"
     return report.document(

@@ -14,23 +14,25 @@ from . import interruption
 from .columns import Column
 
 _OURS = "native"
-_SECONDS = 2.0  # for each operation: the kernel samples user time some hundred times a second
+_MOST = 2.0  # seconds for each operation: the kernel samples user time some hundred times a second
+_ROUND = 0.05  # seconds for each round that was made before
 _BLOCK = 200  # operations between two looks at the clock
 _TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")  # ns
 _USER = 11  # field 14 of proc_pid_stat(5), after the name
 
 
-def measure(operations: Sequence[str], columns: Mapping[str, Column]) -> dict[str, float]:
-    """Percent by operation; nothing where the column is missing. Raises BenchmarkError, StoppedError."""
+def measure(operations: Sequence[str], columns: Mapping[str, Column], rounds: int) -> dict[str, float]:
+    """Percent by operation, the more exact the more `rounds` there are; nothing where the column is missing. Raises BenchmarkError, StoppedError."""
     if _OURS not in columns:
         return {}
-    return {operation: round(_percent(operation, columns[_OURS])) for operation in operations}
+    seconds = min(_MOST, _ROUND * rounds)
+    return {operation: round(_percent(operation, columns[_OURS], seconds)) for operation in operations}
 
 
-def _percent(operation: str, column: Column) -> float:
+def _percent(operation: str, column: Column, seconds: float) -> float:
     pids = column.client.pid, column.daemon
     began, user = sum(map(cpu_ns, pids)), _user_ns(column.daemon)
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         interruption.check()
         column.client.measure(operation, _BLOCK)

@@ -27,7 +27,7 @@ def test_json_has_the_times_of_every_operation_on_every_column(tmp_path: Path) -
     out, err = bench(tmp_path, "--rounds", "2", "--ops", "5", "-o", "json").communicate()
     assert err == ""
     result = json.loads(out)
-    assert list(result) == ["run", "columns", "missing", "operations"]
+    assert list(result) == ["run", "columns", "missing", "operations", "python"]
     assert (result["run"]["rounds"], result["run"]["ops"]) == (2, 5)
     assert list(result["operations"]) == ["mkdir", "write", "read", "pwrite", "pread", "stat", "listdir", "rmdir"]
     assert {*result["columns"], *result["missing"]} - {"client"} == {
