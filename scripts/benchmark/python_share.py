@@ -22,7 +22,10 @@ _USER = 11  # field 14 of proc_pid_stat(5), after the name
 
 
 def measure(operations: Sequence[str], columns: Mapping[str, Column], rounds: int) -> dict[str, float]:
-    """Percent by operation, the more exact the more `rounds` there are; nothing where the column is missing. Raises BenchmarkError, StoppedError."""
+    """Percent by operation, the more exact the more `rounds` there are; nothing where the column is missing.
+
+    Raises BenchmarkError, StoppedError.
+    """
     if _OURS not in columns:
         return {}
     seconds = min(_MOST, _ROUND * rounds)
