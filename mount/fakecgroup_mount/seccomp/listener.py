@@ -168,9 +168,16 @@ class Listener:
             call.unique, call.tid, call.number = taken[:3]
             call.arguments = taken[3:]
             answer = _attempt(handlers[call.number], call)
-            if isinstance(answer, Later):
+            if answer is CONTINUE:  # most are let go
+                _ANSWER.pack_into(call.answer, 0, call.unique, 0, 0, _CONTINUE)
+                try:
+                    ioctl(fd, _SEND, call.answer)
+                except OSError as error:
+                    self._note_unsent(call, error)
+            elif isinstance(answer, Later):
                 return answer.work
-            self._send(call, answer)
+            else:
+                self._send(call, answer)
 
     def _send(self, call: Call, answer: Answer) -> None:
         try:
@@ -190,10 +197,13 @@ class Listener:
             else:
                 self._reply(call, answer)
         except OSError as error:
-            if error.errno != ENOENT:  # the caller was killed
-                log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
+            self._note_unsent(call, error)
         except Exception:  # of `then`; the thread goes on, as it may be the only one that listens
             log.exception("after system call %d of %d", call.number, call.tid)
+
+    def _note_unsent(self, call: Call, error: OSError) -> None:
+        if error.errno != ENOENT:  # the caller was killed
+            log.warning("the answer to system call %d of %d: %s", call.number, call.tid, error)
 
     def _reply(self, call: Call, result: int, flags: int = 0) -> None:
         """Raises OSError: ENOENT where the caller was killed."""

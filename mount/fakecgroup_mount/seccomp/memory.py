@@ -42,6 +42,11 @@ class Memory:
 
     def read_text(self, tid: int, address: int) -> bytes:
         """Reads up to a NUL, at most PATH_MAX bytes."""
+        if address % _PAGE <= _PAGE - _MOST_PATHS:  # nearly all: each call that has a path asks
+            self._transfer(libc.process_vm_readv, tid, address, _MOST_PATHS)
+            path: bytes = self._buffer.value
+            if len(path) < _MOST_PATHS:
+                return path
         text = b""
         while len(text) < _PATH_MAX:
             size = min(_MOST_PATHS, _PAGE - address % _PAGE)
