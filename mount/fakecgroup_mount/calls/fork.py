@@ -23,7 +23,7 @@ from fakecgroup_mount.calls.thread_cgroups import ThreadCgroups
 from fakecgroup_mount.host.newest_pid import NewestPid
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Continue, Later
-from fakecgroup_mount.seccomp.process import A_FORK, children, ran
+from fakecgroup_mount.seccomp.process import A_FORK, children, is_single_threaded, process_ran, ran
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, CLONE_PARENT, CLONE_THREAD, HERE
 
 _CALLS = frozenset(b"%d" % HERE.numbers[name] for name in ("clone", "clone3", "fork", "vfork") if name in HERE.numbers)
@@ -36,15 +36,17 @@ class _Fork:
     """A fork under way.
 
     It has room reserved in `csses`. When it went on, `newest` was the last pid that was given out; None where the child
-    will not be the thread's own. A fork is cheap to begin: what else tells its end is read when that is asked for.
+    will not be the thread's own. A fork is cheap to begin: `process_ran` is one system call, where what the thread
+    itself has run would be three.
     """
 
-    __slots__ = ("csses", "newest", "ran", "tid")
+    __slots__ = ("csses", "newest", "process_ran", "ran", "tid")
 
     def __init__(self, tid: int, csses: tuple[Pids, ...], newest: int | None) -> None:
         self.tid = tid
         self.csses = csses
         self.newest = newest
+        self.process_ran = process_ran(tid)
         self.ran: int | None = None  # ns that the thread had run at the first look that found it on a CPU
 
     def is_over(self, pids: NewestPid) -> bool:
@@ -57,8 +59,12 @@ class _Fork:
                 number = file.read(256).split()[0]
         except OSError:
             return True
-        if number != b"running":
-            return number not in _CALLS
+        return self._has_run_on() if number == b"running" else number not in _CALLS
+
+    def _has_run_on(self) -> bool:
+        """Whether the thread has run for longer than any fork takes. One of several threads is watched from now on."""
+        if self.process_ran is not None and is_single_threaded(self.tid):
+            return (process_ran(self.tid) or 0) - self.process_ran > A_FORK
         now = ran(self.tid)
         if self.ran is None:
             self.ran = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Iterable
 from struct import unpack_from
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from typing import NamedTuple
 from fakecgroup_mount.seccomp import syscalls
 
 PROC_SUPER_MAGIC = 0x9FA0
+_CPUCLOCK_SCHED = 2  # include/linux/posix-timers.h
+_LINKS = 2  # of a directory; /proc/PID/task has one more for each thread
 A_FORK = 50_000_000  # ns on a CPU; any fork takes less
 _AT_STATX_DONT_SYNC = 0x4000  # include/uapi/linux/fcntl.h
 _STATX_MNT_ID_UNIQUE = 0x4000  # include/uapi/linux/stat.h
@@ -78,6 +81,22 @@ def ran(tid: int) -> int:
             return int(file.read(64).split()[0])
     except OSError:
         return 0
+
+
+def process_ran(tid: int) -> int | None:
+    """The CPU time of all threads of a process in ns; None if it is gone, or if `tid` is not its leader."""
+    try:
+        return time.clock_gettime_ns(~tid << 3 | _CPUCLOCK_SCHED)  # as clock_getcpuclockid(3) has it
+    except OSError:
+        return None
+
+
+def is_single_threaded(tgid: int) -> bool:
+    """Whether a process has one thread; False if it is gone."""
+    try:
+        return os.stat(f"/proc/{tgid}/task").st_nlink == _LINKS + 1
+    except OSError:
+        return False
 
 
 def is_in_call(tid: int, number: int) -> bool:
