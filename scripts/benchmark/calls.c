@@ -108,6 +108,7 @@ static int filtered(void)
 	return listener;
 }
 
+/* Sends a descriptor, or receives one. Ends if the other side has failed, which has said why. */
 static void hand_over(int socket, int fd, int *received)
 {
 	union {
@@ -121,7 +122,7 @@ static void hand_over(int socket, int fd, int *received)
 	struct cmsghdr *head;
 	if (received) {
 		if (recvmsg(socket, &message, 0) != 1 || !(head = CMSG_FIRSTHDR(&message)))
-			fail("recvmsg");
+			exit(1);
 		memcpy(received, CMSG_DATA(head), sizeof fd);
 		return;
 	}

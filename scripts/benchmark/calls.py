@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import build, interruption
+from .errors import UnavailableError
 from .running import RUN, output
 from .spread import spread
 
@@ -24,11 +25,14 @@ _MOST = "100000"  # pids.max; all the calls have room
 
 
 def measure(rounds: int, directory: Path) -> dict[str, Any]:
-    """For each call and way: µs of one, and how many more than bare in the same round.
+    """For each call and way: µs of one, and how many more than bare in the same round. Without a C compiler nothing.
 
-    Raises BenchmarkError, StoppedError, UnavailableError.
+    Raises BenchmarkError, StoppedError.
     """
-    program = str(build.compiled("calls", directory))
+    try:
+        program = str(build.compiled("calls", directory))
+    except UnavailableError as reason:
+        return {"run": {"rounds": 0, "calls": _COUNT}, "calls": {}, "missing": {"trapped calls": str(reason)}}
     opens, forks = [program, "open", str(_COUNT)], [program, "fork", str(_COUNT)]
     run = [*RUN, "--layout", "v2", "--"]
     commands: dict[str, dict[str, list[str]]] = {
@@ -54,6 +58,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
             }
             for call, ways in times.items()
         },
+        "missing": {},
     }
 
 
@@ -63,7 +68,7 @@ def _us(command: Sequence[str]) -> float:
 
 def table(result: dict[str, Any]) -> str:
     """A row for each call and way."""
-    width = max(len(way) for ways in result["calls"].values() for way in ways)
+    width = max((len(way) for ways in result["calls"].values() for way in ways), default=0)
     lines = [f"{'':{width}}       µs   more  (min–max)"]
     for call, ways in result["calls"].items():
         lines.append(call)
@@ -72,4 +77,6 @@ def table(result: dict[str, Any]) -> str:
             shown = "" if way == BARE else f"  {more['median']:5.1f}  ({more['min']:.1f}–{more['max']:.1f})"
             lines.append(f"{way:{width}}  {figures['us']['median']:7.1f}{shown}")
     run = result["run"]
-    return "\n".join([*lines, "", f"{run['rounds']} rounds; each figure is the median of {run['calls']} calls"])
+    lines += ["", f"{run['rounds']} rounds; each figure is the median of {run['calls']} calls"]
+    lines += [f"no {name}: {reason}" for name, reason in result["missing"].items()]
+    return "\n".join(lines)

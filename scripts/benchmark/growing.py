@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from . import interruption, measured_cgroup
 from .columns import host_root, mounting
+from .cpu_time import cpu_ns
 from .errors import UnavailableError
 from .own_cgroup import own_cgroup
-from .python_share import cpu_ns
 from .spread import spread
 
 _DEPTH = 4

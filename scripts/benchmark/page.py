@@ -174,6 +174,8 @@ _FLOOR = (
 
 def _calls(part: Any) -> Iterator[Figure]:
     ways = part["calls"]
+    if not ways:
+        return
     opens, forks = ways[calls.OPEN], ways[calls.FORK]
     least = {"least": opens[calls.LETS], "reads": opens[calls.READS], "fork": forks[calls.LETS]}
     bound = _FLOOR.format(**{name: one["more_us"]["median"] for name, one in least.items()})

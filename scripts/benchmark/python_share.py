@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import interruption
 from .columns import Column
+from .cpu_time import cpu_ns
 
 _OURS = "native"
 _MOST = 2.0  # seconds for each operation: the kernel samples user time some hundred times a second
@@ -44,8 +45,3 @@ def _percent(operation: str, column: Column, seconds: float) -> float:
 
 def _user_ns(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[_USER]) * _TICK
-
-
-def cpu_ns(pid: int) -> int:
-    """CPU time of a process's threads so far."""
-    return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{pid}/task").glob("*/schedstat"))

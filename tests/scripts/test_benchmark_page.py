@@ -82,3 +82,8 @@ def test_a_slow_call_stands_beside_the_least_that_it_can_take() -> None:
     assert "| open that finds nothing, fakecgroup run | 11.0 µs | 11.0–11.0 | ≤ 8 µs |" in text
     assert "| fork under a pids.max, fakecgroup run | 19.0 µs | 19.0–19.0 | ≤ 20 µs |" in text
     assert "open that finds nothing, fakecgroup run: the least is 5.0 µs for an open, 7.0 if its path is read" in text
+
+
+def test_calls_that_could_not_be_measured_are_told() -> None:
+    part = {"calls": {}, "missing": {"trapped calls": "no C compiler"}}
+    assert "Not measured: trapped calls: no C compiler." in page.text(recording(calls=part))
