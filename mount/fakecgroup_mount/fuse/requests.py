@@ -23,7 +23,7 @@ from fakecgroup.kernfs.inode import Inode, Stat
 from fakecgroup_mount.control.directory import CONTROL_XATTR
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.about import about
-from fakecgroup_mount.fuse.listing import Listing
+from fakecgroup_mount.fuse.listing import END, Listing
 from fakecgroup_mount.fuse.listings import Listings
 from fakecgroup_mount.fuse.modify_events import ModifyEvents
 from fakecgroup_mount.fuse.nodes import Node, Nodes
@@ -417,6 +417,8 @@ class Requests:
 
     def _readdir(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         _, position, limit = _DATA.unpack_from(self._buffer, _IN)
+        if position == END:  # every reader asks once more when it has the whole list
+            return wire.OUT_HEADER.pack(_OUT, 0, unique)
         part = self._list(self._nodes[node_id].inode).part(position, limit)
         return wire.OUT_HEADER.pack(_OUT + len(part), 0, unique) + part
 
