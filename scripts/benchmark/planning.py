@@ -6,9 +6,7 @@ Both are whole processes, one after the other in each round, and what counts is 
 from __future__ import annotations
 
 import json
-import os
 import random
-import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any
 import yaml
 
 from . import interruption
-from .errors import BenchmarkError
+from .cpu_time import cpu_seconds
 from .spread import spread
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
@@ -42,7 +40,7 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
         for _ in range(rounds):
             for kind, parse in PARSE.items():
                 plan = ["plan", "--root", root, *NODE, "-o", "json", str(files[kind])]
-                times[kind].append((_cpu_seconds(parse, [str(files[kind])]), _cpu_seconds(_PLAN, plan)))
+                times[kind].append((cpu_seconds(parse, [str(files[kind])]), cpu_seconds(_PLAN, plan)))
                 interruption.check()
         result[str(count)] = {
             kind: {
@@ -82,16 +80,6 @@ def table(result: dict[str, Any]) -> str:
             )
     lines += ["", f"{result['run']['rounds']} rounds; CPU time of whole processes"]
     return "\n".join(lines)
-
-
-def _cpu_seconds(program: str, arguments: Sequence[str]) -> float:
-    null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
-    command = [sys.executable, "-c", program, *arguments]
-    pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=[null])
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise BenchmarkError(f"python -c {program!r} failed: {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime
 
 
 def pod_list(count: int, most: int = 3) -> Iterator[str]:

@@ -5,14 +5,11 @@ All are whole processes, one after the other in each round, and what counts is t
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from . import interruption
-from .errors import BenchmarkError
+from .cpu_time import cpu_seconds
 from .planning import NODE, empty_root, pod_list
 from .spread import spread
 
@@ -32,18 +29,18 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     file.write_text("".join(pod_list(_PODS)))
     plan = ["plan", "--root", empty_root(directory), *NODE, str(file)]
     commands = {
-        PASS: ["pass"],
-        BARE: ["import yaml, argparse"],
-        "cgroup-engine --help": [_ENGINE, "--help"],
-        f"cgroup-engine plan of {_PODS} pods": [_ENGINE, *plan],
-        "fakecgroup --help": [_FAKE, "--help"],
+        PASS: ("pass", []),
+        BARE: ("import yaml, argparse", []),
+        "cgroup-engine --help": (_ENGINE, ["--help"]),
+        f"cgroup-engine plan of {_PODS} pods": (_ENGINE, plan),
+        "fakecgroup --help": (_FAKE, ["--help"]),
     }
     for command in commands.values():
-        _cpu_ms(command)  # compiles what changed since the last time
+        cpu_seconds(*command)  # compiles what changed since the last time
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            times[name].append(_cpu_ms(command))
+            times[name].append(1000 * cpu_seconds(*command))
             interruption.check()
     return {
         "run": {"rounds": rounds},
@@ -69,15 +66,3 @@ def table(result: dict[str, Any]) -> str:
             f"({ratio['min']:.2f}–{ratio['max']:.2f})"
         )
     return "\n".join([*lines, "", f"{result['run']['rounds']} rounds; CPU time of whole processes"])
-
-
-def _cpu_ms(command: Sequence[str]) -> float:
-    null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
-    # modules are compiled once, as where they are installed
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    words = [sys.executable, "-c", *command]
-    pid = os.posix_spawn(sys.executable, words, environment, file_actions=[null])
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise BenchmarkError(f"{' '.join(command[1:]) or 'python'}: exit status {os.waitstatus_to_exitcode(status)}")
-    return (usage.ru_utime + usage.ru_stime) * 1000
