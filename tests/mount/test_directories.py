@@ -242,3 +242,16 @@ def test_a_directory_takes_no_fsync(group: Path) -> None:
             os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def test_a_directory_that_was_looked_at_shows_what_is_set_then(group: Path) -> None:
+    place = group / "looked-at"
+    place.mkdir()
+    for seconds, mode in ((1, 0o755), (2, 0o751), (3, 0o755)):
+        os.utime(place, (seconds, seconds))
+        place.chmod(mode)
+        os.listdir(place)
+        for _ in range(2):
+            found = place.stat()
+            assert (found.st_atime, found.st_mtime, stat.S_IMODE(found.st_mode)) == (seconds, seconds, mode)
+            os.listdir(place)

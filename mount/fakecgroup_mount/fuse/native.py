@@ -58,7 +58,8 @@ _ZOMBIES = 1000  # ms between two looks at zombies when no request comes
 _RETRY = 100  # ms until a report of exits that failed for a shortage is tried again
 _SETTLES = 5.0  # seconds that somebody waits for it at most
 _CALLERS = 256  # callers that are kept, by uid, gid and tid
-_HEADER = Struct("=4xIQQIII")  # opcode unique nodeid uid gid pid
+_HEADER = Struct("=4xIQQ12s")  # opcode unique nodeid, and uid gid pid in one
+_WHO = Struct("=III")
 _OUT = wire.OUT_SIZE
 
 
@@ -118,7 +119,8 @@ class Session:
         poller.register(exits, select.POLLIN)
         device = FileIO(fd, "r+", closefd=False)
         unpack_header, read, write = _HEADER.unpack_from, device.readinto, device.write
-        callers: dict[tuple[int, int, int], Caller] = {}
+        callers: dict[bytes, Caller] = {}
+        acquire, release = lock.acquire, lock.release  # half the cost of `with`
         failed = False
         while True:
             if watched:
@@ -143,18 +145,20 @@ class Session:
                 raise
             if not size:
                 return
-            opcode, unique, node_id, uid, gid, pid = unpack_header(buffer)
+            opcode, unique, node_id, who = unpack_header(buffer)
             try:
-                caller = callers.get((uid, gid, pid))
+                caller = callers.get(who)
                 if caller is None:
                     if len(callers) == _CALLERS:
                         callers.clear()
-                    caller = self._ids.caller(uid, gid, pid, self._descriptors.of(pid))
-                    caller = callers[uid, gid, pid] = caller._replace(cgroup_root=partial(self._cgroup_root, pid))
-                with lock:
+                    caller = callers[who] = self._caller(who)
+                acquire()
+                try:
                     if closed and names.is_barred(opcode, by_id.get(node_id), caller):
                         raise OSError(ESTALE, os.strerror(ESTALE))
                     reply = handlers[opcode](unique, node_id, caller, size)
+                finally:
+                    release()
             except OSError as error:
                 reply = wire.OUT_HEADER.pack(_OUT, -reply_errno(error), unique)
             except MemoryError:
@@ -164,7 +168,7 @@ class Session:
                 reply = wire.OUT_HEADER.pack(_OUT, -EIO, unique)
             if taken:
                 if opcode == wire.WRITE and reply is not None:
-                    changed = partial(invalidator.reply, list(copied.values()), pid, reply)
+                    changed = partial(invalidator.reply, list(copied.values()), _tid(who), reply)
                     names.take_back(changed if copied else partial(names.send, reply))
                     continue
                 names.take_back(None)
@@ -172,7 +176,7 @@ class Session:
                 if self._takes_late is not None and self._takes_late(reply):
                     continue
                 if copied and opcode in _CHANGING:
-                    invalidator.reply(copied.values(), pid, reply)
+                    invalidator.reply(copied.values(), _tid(who), reply)
                     continue
                 try:
                     write(reply)
@@ -189,6 +193,11 @@ class Session:
             log.exception("a process has exited")
             return not is_shortage(error)
         return True
+
+    def _caller(self, who: bytes) -> Caller:
+        """The caller of a request, which can tell the root of its cgroup namespace."""
+        uid, gid, tid = _WHO.unpack(who)
+        return self.caller(uid, gid, tid)._replace(cgroup_root=partial(self._cgroup_root, tid))
 
     def _cgroup_root(self, tid: int) -> Cgroup | None:
         return self.cgroup_root_of(tid)
@@ -318,3 +327,8 @@ class Session:
     def caller(self, uid: int, gid: int, tid: int) -> Caller:
         """The model's caller for a thread with these file system ids."""
         return self._ids.caller(uid, gid, tid, self._descriptors.of(tid))
+
+
+def _tid(who: bytes) -> int:
+    _, _, tid = _WHO.unpack(who)
+    return int(tid)

@@ -286,6 +286,8 @@ class Requests:
 
     def _getattr(self, unique: int, node_id: int, caller: Caller, size: int) -> bytes:
         node = self._nodes[node_id]
+        if node.attributes:  # whoever changes them forgets them
+            return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, LONG, 0, 0) + node.packed
         inode = node.inode
         stat = self._vfs.stat(inode, caller)
         # The root tells of a dead daemon. The module itself takes the links of a removed directory away.
@@ -322,6 +324,7 @@ class Requests:
             handle=self.files.get(fh) if valid & wire.FATTR_FH else None,
             chown=not valid & ~wire.FATTR_KILL_SUIDGID,  # a SETATTR without fields is chown(2) with -1 and -1
         )
+        self._names.forget_attributes(node)
         if closed or (self._closing and inode in self._closing):
             self._names.close_late(inode, closed)
         if isinstance(inode, CgroupFile):  # no program sees this reply's size
