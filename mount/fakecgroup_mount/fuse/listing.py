@@ -4,6 +4,9 @@ kernfs sorts entries by the hash of their names. An entry's position, d_off, is 
 a reader goes on at the first entry whose hash is not below its position (fs/kernfs/dir.c, kernfs_fop_readdir). So
 nothing is kept for a reader, and what comes or goes meanwhile moves no other entry.
 
+If that entry has gone, the kernel may begin with the one before, depending on the shape of its tree (kernfs_dir_pos).
+Here none is shown twice.
+
 Of several entries with one hash, the kernel keeps the next one with the open directory. Here the position of all but
 the first of them has the entry's inode number, too, in its upper half.
 """
