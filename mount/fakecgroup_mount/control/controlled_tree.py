@@ -34,7 +34,8 @@ class Enforced(Protocol):
 class ControlledTree(NamedTuple):
     """The parts of a mounted tree. Commands use them with the model's lock held (`time.lock`).
 
-    `settle` waits until what a command has changed shows in the mount; it is called without the lock.
+    `settle` waits until what a command has changed shows in the mount, and limits act as it has asked for. It is called
+    without the lock.
     """
 
     kernel: Kernel

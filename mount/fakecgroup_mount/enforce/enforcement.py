@@ -64,7 +64,7 @@ class Enforcement:
         self._triggers: StallTriggers | None = None
         self._debugged: list[tuple[int, threading.Event]] = []  # who is to be let go for a debugger
         self._stirred = True
-        self._begun = threading.Event()  # it has looked
+        self._acting: frozenset[str] = frozenset()  # those whose limits it has looked at
         self._changed = threading.Condition()
         self._ending = False
         self._newest = 0
@@ -73,7 +73,8 @@ class Enforcement:
     def enforce(self, names: frozenset[str]) -> None:
         """Enforces the limits of these controllers from now on, and lets go on whoever is held for others.
 
-        Does not wait for it. The caller holds the model's lock. Raises RuntimeError if no thread can be started.
+        Does not wait for it, `settle` does. The caller holds the model's lock. Raises RuntimeError if no thread can be
+        started.
         """
         if names and self._thread is None:
             thread = threading.Thread(target=self._enforce, daemon=True)
@@ -83,16 +84,16 @@ class Enforcement:
         self.names = names
         self.stir()
 
-    def wait_until_begun(self) -> None:
-        """Waits until limits act, if any are enforced. The caller holds no lock."""
-        if self._thread is not None:
-            self._begun.wait(_BEGINNING)
+    def settle(self) -> None:
+        """Waits until the limits of `names` act, and no others. The caller holds no lock."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._acting == self.names, _BEGINNING)
 
     def stir(self) -> None:
         """Notes that limits or cgroups may have changed. Does not wait."""
         with self._changed:
             self._stirred = True
-            self._changed.notify()
+            self._changed.notify_all()
 
     def let_go_for_debugger(self, tgid: int) -> None:
         """Lets a process go on that is about to be traced by another, and does not hold it for a while. Waits for it.
@@ -104,14 +105,14 @@ class Enforcement:
             if self._holding is None:
                 return
             self._debugged.append((tgid, done))
-            self._changed.notify()
+            self._changed.notify_all()
         done.wait(_PATIENCE)
 
     def end(self) -> None:
         """Ends the thread, and lets everybody go on. The caller holds no lock."""
         with self._changed:
             self._ending = True
-            self._changed.notify()
+            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
 
@@ -121,25 +122,25 @@ class Enforcement:
         while True:
             left = _AGAIN
             try:
-                self._begin_and_end()
+                if self._begin_and_end():
+                    earliest = 0.0
                 now = time.monotonic()
                 if self._limits and now >= earliest and self._has_changed():
                     began = time.thread_time()
                     with self._lock:
                         for limits in self._limits.values():
                             limits.gather()
-                    if self._begun.is_set():  # the first takes longer
+                    if self._acting == self._limits.keys():  # the first takes longer
                         earliest = time.monotonic() + max(SHORTEST, _SPARING * (time.thread_time() - began))
                 self._let_debugged_go()
                 left = min((limits.look() for limits in self._limits.values()), default=_AGAIN)
                 left = min(left, self._look_at_triggers())
+                self._now_acting(frozenset(self._limits))
             except Exception:
                 log.exception("limits are not enforced for a moment")
                 self._release(self._limits.values())
                 earliest = time.monotonic() + _AGAIN
                 self.stir()
-            if self._limits:
-                self._begun.set()
             with self._changed:
                 if not (self._ending or self._debugged or self.names != self._limits.keys()):
                     self._changed.wait(self._pause(left, earliest))
@@ -158,13 +159,21 @@ class Enforcement:
             left = _AGAIN
         return max(left, SHORTEST / 4)
 
-    def _begin_and_end(self) -> None:
-        """Begins with the controllers that are in `names` now, and ends with those that are not."""
+    def _now_acting(self, names: frozenset[str]) -> None:
+        if names != self._acting:
+            with self._changed:
+                self._acting = names
+                self._changed.notify_all()
+
+    def _begin_and_end(self) -> bool:
+        """Begins with the controllers that are in `names` now, and ends with those that are not. True if it began."""
         names = self.names
-        for name in names - self._limits.keys():
+        begun = names - self._limits.keys()
+        for name in begun:
             self._limits[name] = self._begin(name)
         ended = [self._limits.pop(name) for name in self._limits.keys() - names]
         self._release(ended)
+        return bool(begun)
 
     def _begin(self, name: str) -> _Limits:
         from fakecgroup_mount.enforce.cpu_limits import CpuLimits  # these take a while to load
@@ -237,7 +246,7 @@ def enforced(
     with lock:
         enforcement.enforce(names)
     try:
-        enforcement.wait_until_begun()
+        enforcement.settle()
         yield enforcement
     finally:
         enforcement.end()

@@ -68,12 +68,15 @@ def added(
     """
     time = simulated_part(session, kernel, joined, asked.workload)
     injection = injected(session, kernel, asked.faults)
+
+    def settle() -> None:
+        session.settle()
+        enforcement.settle()
+
     with (
         enforced(asked.enforce, kernel, processes, session.lock, session.before_requests, spared) as enforcement,
         traced(Tracing(kernel, session.lock, source, [session], device), asked.trace) as tracing,
-        controlled(
-            sockets, device, ControlledTree(kernel, time, injection, enforcement, tracing, session.settle)
-        ) as control,
+        controlled(sockets, device, ControlledTree(kernel, time, injection, enforcement, tracing, settle)) as control,
     ):
         session.tell_control_socket(control)
         yield Added(time, enforcement, tracing)
