@@ -1,5 +1,6 @@
 """A fake of the Linux kernel's cgroup file system: a pure model, without FUSE, I/O or a clock of its own.
 
+>>> from fakecgroup import Kernel
 >>> kernel = Kernel(layout="v1", kernel="6.1")
 >>> kernel.mkdir("/cpu/app")
 >>> kernel.write("/cpu/app/cpu.shares", "1")
@@ -12,21 +13,20 @@ A call that the kernel refuses raises ``OSError`` with the kernel's errno. The p
 
 from typing import TYPE_CHECKING
 
-from .credentials.caller import ROOT, Caller, EventFd
-from .credentials.capability import Capability, Privileges
-from .kernel import Kernel
-from .machine.personality import personalities
-from .tasks.huge_pages import FilePage, HugePages
-from .tasks.joined_processes import JoinedProcesses
-from .tasks.process_table import ProcessTable
-from .tasks.processes import End, Processes, TaskInfo
-from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
-from .vfs.openfile import OpenFile
-
 if TYPE_CHECKING:
+    from .credentials.caller import ROOT, Caller, EventFd
+    from .credentials.capability import Capability, Privileges
+    from .kernel import Kernel
     from .kernel_fs import KernelFs
+    from .machine.personality import personalities
     from .simulation.kill import Kill
     from .simulation.workload import Workload
+    from .tasks.huge_pages import FilePage, HugePages
+    from .tasks.joined_processes import JoinedProcesses
+    from .tasks.process_table import ProcessTable
+    from .tasks.processes import End, Processes, TaskInfo
+    from .tasks.usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+    from .vfs.openfile import OpenFile
 
 __all__ = [
     "ROOT",
@@ -54,17 +54,29 @@ __all__ = [
     "personalities",
 ]
 
-_LATE = {
-    "KernelFs": "kernel_fs",
-    "Kill": "simulation.kill",
-    "Workload": "simulation.workload",
-}  # few programs need them
+_NAMES = {
+    "credentials.caller": ("ROOT", "Caller", "EventFd"),
+    "credentials.capability": ("Capability", "Privileges"),
+    "kernel": ("Kernel",),
+    "kernel_fs": ("KernelFs",),
+    "machine.personality": ("personalities",),
+    "simulation.kill": ("Kill",),
+    "simulation.workload": ("Workload",),
+    "tasks.huge_pages": ("FilePage", "HugePages"),
+    "tasks.joined_processes": ("JoinedProcesses",),
+    "tasks.process_table": ("ProcessTable",),
+    "tasks.processes": ("End", "Processes", "TaskInfo"),
+    "tasks.usage": ("CpuTime", "CpuUse", "Faults", "MemoryUse", "ProcessMemory"),
+    "vfs.openfile": ("OpenFile",),
+}  # by module: most programs need few of them
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """What is imported when somebody asks for it."""
-    if name not in _LATE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f".{_LATE[name]}", __name__), name)
+    found = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return found

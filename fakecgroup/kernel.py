@@ -22,7 +22,7 @@ from errno import (
     EOPNOTSUPP,
     ESRCH,
 )
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
@@ -41,6 +41,7 @@ from .machine.mount_options import vet
 from .machine.mounts import SYSTEMD_MOUNTS, UNIFIED, V1Mount
 from .machine.online_cpus import OnlineCpus
 from .machine.personality import Personality, choose
+from .named_tuple import NamedTuple
 from .outside import affinities
 from .outside.proc_files import places
 from .outside.simulated_tasks import SimulatedTask, parse_oom_score_adj

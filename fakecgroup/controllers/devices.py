@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from errno import EINVAL, EPERM
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..core.cftype import CFType
 from ..core.css import Controller, Css
 from ..credentials.capability import Capability
+from ..named_tuple import NamedTuple
 from ..parse import SPACES, strstrip
 from ..refuse import refuse
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 _NUMBER = re.compile(r"(?<![^\s=])\d+(?=\s|$)")
 

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Flag, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..machine.personality import Personality, Version
+from ..named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from ..credentials.caller import Caller

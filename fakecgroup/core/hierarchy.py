@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..credentials.caller import ROOT
 from ..kernfs.inode import Inode
 from ..kernfs.namehash import name_key
+from ..named_tuple import NamedTuple
 from ..refuse import refuse
 from .cftype import CFType, Where
 from .cgroup import Cgroup

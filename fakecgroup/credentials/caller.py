@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from ..named_tuple import NamedTuple
 from .capability import ALL_PRIVILEGES, NO_PRIVILEGES, Capability, Privileges
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ repeat. All is in whole numbers: it counts the same in one step and in many. Tim
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .bandwidth import Group, Runner
 from .fair_share import fill_whole
 

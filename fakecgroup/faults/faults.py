@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple
 
 from ..core.cgroup import Cgroup
 from ..core.cgroup_file import CgroupFile
 from ..kernel import Kernel
 from ..kernfs.inode import Inode, TopDirectory
+from ..named_tuple import NamedTuple
 from .errors import FaultError
 from .faulty_vfs import FaultyVfs
 from .rule import MOST_RULES, Rule, read_rule, read_rules

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from errno import EBUSY, EINTR, EMFILE, ENFILE, ENODEV, ENOMEM, ENOSPC, EROFS
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from ..machine.personality import Version
+from ..named_tuple import NamedTuple
 
 
 class SourceErrno(NamedTuple):

@@ -7,8 +7,8 @@ controller, stays dead (`alive` is false): a new directory of the same name is a
 from __future__ import annotations
 
 import stat
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .xattrs import Xattrs
 
 DT_DIR = stat.S_IFDIR >> 12  # <dirent.h>

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 HUGE_PAGES = (2 << 20, 1 << 30)  # bytes; those of x86-64
 KNOWN_HUGE_PAGES = (*HUGE_PAGES, 32 << 20, 64 << 10)  # bytes; with those of arm64

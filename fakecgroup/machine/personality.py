@@ -8,7 +8,7 @@ of these, or of a version between two, with the files and controllers that were 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ..named_tuple import NamedTuple
 
 Version = tuple[int, int]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 from errno import EBUSY, EINVAL, EOPNOTSUPP, EPERM
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from ..refuse import refuse
 from .mount_parameters import MountOptions
 

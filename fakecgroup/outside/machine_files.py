@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ..base_files.pressure import show_cpu_pressure, show_io_pressure, show_memory_pressure
 from ..core.hierarchy import Hierarchy
 from ..machine.machine import Machine
 from ..machine.personality import Personality
+from ..named_tuple import NamedTuple
 from ..tasks.usage import MemoryUse
 from .memory_fields import meminfo_fields, vmstat_fields
 

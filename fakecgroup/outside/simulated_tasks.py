@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from errno import EINVAL
-from typing import NamedTuple
 
 from ..effects.oom import badness
+from ..named_tuple import NamedTuple
 from ..parse import kstrtoint, strstrip
 from ..refuse import refuse
 from ..tasks.usage import CpuTime, MemoryUse

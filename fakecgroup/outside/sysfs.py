@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from ..machine.machine import Machine
 from ..machine.online_cpus import OnlineCpus
 from ..machine.personality import Personality
+from ..named_tuple import NamedTuple
 from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, memory_of_node, numbers_of
 from .memory_fields import node_meminfo_fields
 

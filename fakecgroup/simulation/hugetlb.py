@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..controllers.hugetlb import Hugetlb, label_of
 from ..core.cftype import PAGE_SIZE
+from ..named_tuple import NamedTuple
 from ..tasks.tid import Tid
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ The next moment at which a limit is reached is computed from who grows how fast;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..controllers.memory.css import PAGE_COUNTER_MAX, Memory
 from ..controllers.memory.pressure_level import note_failed_reclaim, note_reclaim
@@ -15,6 +15,7 @@ from ..effects.high_delay import overage, sleep
 from ..effects.reclaim_rounds import rounds_of_reclaim
 from ..effects.release import left_by_victims
 from ..effects.vmpressure import LOOKS
+from ..named_tuple import NamedTuple
 from ..tasks.tid import Tid
 from ..tasks.usage import MemoryUse
 from .holding import UNIT, Holding

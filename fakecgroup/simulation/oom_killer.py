@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..controllers.memory.css import Memory
 from ..core.cftype import PAGE_SIZE
 from ..effects.oom import IMMUNE, badness, choose
+from ..named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from ..core.cgroup import Cgroup

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..named_tuple import NamedTuple
 from .serial import Serial
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ..core.baseline import Baseline
 from ..core.cgroup import Cgroup
@@ -17,6 +16,7 @@ from ..credentials.caller import ROOT
 from ..kernel import Kernel
 from ..kernfs.inode import Inode, TopDirectory
 from ..kernfs.xattrs import Order, Xattrs
+from ..named_tuple import NamedTuple
 from .content import Attributes, SeenCgroup, SeenHierarchy, Snapshot
 from .of_kernel import read_whole
 from .stand_ins import stand_in

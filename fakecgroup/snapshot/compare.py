@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 from ..base_files import dfl, legacy
 from ..base_files.attach import PID_FILES
 from ..controllers import CONTROLLERS
+from ..named_tuple import NamedTuple
 from .content import NOT_READ, SeenCgroup, SeenFile, SeenHierarchy, Snapshot, path_of
 from .names import shown
 

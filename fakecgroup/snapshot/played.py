@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..controllers import CONTROLLERS
 from ..core.css import Controller
@@ -14,6 +13,7 @@ from ..machine.machine import KNOWN_HUGE_PAGES, NR_CPUS, HugePages, Machine
 from ..machine.mount_options import of_kernel
 from ..machine.mounts import V1Mount
 from ..machine.personality import PERSONALITIES, Personality, SeenFiles, Version, choose
+from ..named_tuple import NamedTuple
 from ..parse import parse_bitlist
 from .content import SeenHierarchy, Snapshot
 from .errors import SnapshotError

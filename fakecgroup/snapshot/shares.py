@@ -7,10 +7,10 @@ it from the processes of its cgroup, so they share it. Other memory stays with t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..core.cftype import PAGE_SIZE
 from ..core.cgroup import Cgroup
+from ..named_tuple import NamedTuple
 from .content import SeenCgroup, SeenProcess, Snapshot
 
 

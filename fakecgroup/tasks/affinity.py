@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from errno import EINVAL
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from ..named_tuple import NamedTuple
 from ..refuse import refuse
 from .tid import Tid
 

@@ -15,8 +15,9 @@ is reported with its CPU time (`thread_ended`), nothing is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..named_tuple import NamedTuple
 from .usage import CpuTime, CpuUse
 
 if TYPE_CHECKING:

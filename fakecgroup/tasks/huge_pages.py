@@ -7,7 +7,9 @@ Both stay charged there until nobody has them, wherever the process moves. Nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ..named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .processes import Processes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from ..credentials.capability import Privileges
+from ..named_tuple import NamedTuple
 from .place import Places
 from .tid import Tid
 from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory

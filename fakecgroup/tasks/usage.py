@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ..named_tuple import NamedTuple
 from .huge_pages import HugePages
 from .tid import Tid
 

@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
+
+from ..named_tuple import NamedTuple
 
 KEYS = ("t", "pid", "comm", "op", "path", "data", "errno", "result")
 """The keys of each line, in their order. What else matters to an operation follows."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from errno import errorcode
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 _LINE = re.compile(
     r"(?:\[pid +)?(?P<tid>[0-9]{1,10})(?:<(?P<comm>(?:[^>\\]|\\.)*)>)?\]? +(?P<t>[0-9]{1,12}\.[0-9]{1,9}) (?P<rest>.*)"

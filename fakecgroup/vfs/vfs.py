@@ -24,7 +24,7 @@ from errno import (
     EROFS,
     EXDEV,
 )
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..core.cgroup import Cgroup
 from ..core.cgroup_file import CgroupFile
@@ -43,6 +43,7 @@ from ..credentials.permission import (
 )
 from ..kernfs import xattrs
 from ..kernfs.inode import Directory, Inode, Stat, Symlink, TopDirectory
+from ..named_tuple import NamedTuple
 from ..refuse import refuse
 from .openfile import OpenFile
 

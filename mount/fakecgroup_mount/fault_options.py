@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple
 
 from fakecgroup import Kernel
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.hints import shown
 from fakecgroup_mount.workload_options import read_text
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakecgroup import JoinedProcesses, ProcessTable
 from fakecgroup.machine.options import READERS
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 from fakecgroup_mount.tree_options import make_kernel

@@ -6,7 +6,8 @@ Taken from the sources of 6.1, 6.12 and 7.2, for each file from the newest that 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from ...named_tuple import NamedTuple
 
 _HUGE_PAGE = re.compile(r"^hugetlb\.\d+[KMG]B\.")
 

@@ -7,9 +7,10 @@ Sets of CPUs and of memory nodes are ints, one bit each. Every node of the machi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...core.css import Css
+from ...named_tuple import NamedTuple
 from .domains import SchedulerDomains
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...effects.vmpressure import HARD_LOOKS, LEVELS, WINDOW, level_of
+from ...named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from ...credentials.caller import EventFd

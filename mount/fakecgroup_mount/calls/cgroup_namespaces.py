@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.calls.continued_call import wait_for_outcome
 from fakecgroup_mount.calls.mounted_tree import MountedTree, Places
 from fakecgroup_mount.seccomp.listener import Call

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from contextlib import ExitStack
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.calls.caller_process import run_as_caller
 from fakecgroup_mount.calls.path_lookup import lookup, with_own_pid
 from fakecgroup_mount.host.descriptors import duplicate

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import ELOOP, ENOENT, EXDEV
 from struct import pack
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.refuse import refuse
 from fakecgroup_mount.calls.caller_credentials import with_credentials_of
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of_proc

@@ -14,10 +14,10 @@ from contextlib import nullcontext
 from errno import EACCES, EISDIR, ENOENT, ENOSYS, ENOTDIR, EPERM, EROFS
 from functools import partial
 from stat import S_IFDIR, S_IFLNK, S_IFREG
-from typing import NamedTuple
 
 from fakecgroup import Kernel
 from fakecgroup.machine.online_cpus import OnlineCpus
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.outside import online_files
 from fakecgroup.outside.sysfs import Directory, File, Link
 from fakecgroup.refuse import refuse

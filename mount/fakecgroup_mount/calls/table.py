@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import signal
 from errno import ENOSYS, ENOTTY
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
 from fakecgroup_mount.calls.ptrace import ATTACH, SEIZE, TRACEME
 from fakecgroup_mount.host.fork_marks import LOCKS

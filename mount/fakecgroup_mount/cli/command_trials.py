@@ -8,8 +8,8 @@ import select
 import signal
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.cli import machine_checks
 from fakecgroup_mount.cli.check import NO, YES, Check
 from fakecgroup_mount.errors import MountError

@@ -6,8 +6,9 @@ import os
 import signal
 import socket
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse import fuse_mount
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE

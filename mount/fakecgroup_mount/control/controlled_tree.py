@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakecgroup import Kernel
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.record.tracing import Tracing
 

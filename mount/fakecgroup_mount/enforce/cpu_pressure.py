@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup.core.hierarchy import Hierarchy
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.simulation.cpu_pressure import Piece, stalled
 from fakecgroup.simulation.pressure import stalls_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.simulation.oom_killer import Candidate
 from fakecgroup_mount.enforce.shared_mappings import shares_of
 from fakecgroup_mount.host.usage import image_of, stat_of, text_of

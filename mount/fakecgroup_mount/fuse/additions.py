@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from fakecgroup import JoinedProcesses, Kernel
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import Enforcement, enforced

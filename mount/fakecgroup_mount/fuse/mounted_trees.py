@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from errno import EACCES, ENOENT, ENOTCONN, ENOTDIR
 from functools import partial
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.fuse.about import DAEMON_XATTR, TREE_XATTR, TreeFacts
 from fakecgroup_mount.fuse.daemons import find_daemon, is_stopped
 from fakecgroup_mount.host.child_call import ChildCall

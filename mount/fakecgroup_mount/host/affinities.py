@@ -11,10 +11,10 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from errno import ESRCH
-from typing import NamedTuple
 
 from fakecgroup.machine.machine import Machine
 from fakecgroup.machine.online_cpus import OnlineCpus
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.outside.affinities import mapped, mapped_back, stand_ins
 from fakecgroup.refuse import refuse
 from fakecgroup.tasks.affinity import Affinity

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from fakecgroup.named_tuple import NamedTuple
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 

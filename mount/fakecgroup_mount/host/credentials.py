@@ -7,9 +7,9 @@ thread with the same number. The caller of a FUSE request keeps its number until
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from fakecgroup.credentials.capability import ALL, ALL_PRIVILEGES, NO_PRIVILEGES, Privileges
+from fakecgroup.named_tuple import NamedTuple
 
 NamespaceId = tuple[int, int]
 """Device and inode number."""

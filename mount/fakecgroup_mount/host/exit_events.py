@@ -11,9 +11,9 @@ import socket
 from collections.abc import Iterator
 from errno import ENOBUFS, EPROTO
 from struct import Struct, pack
-from typing import NamedTuple
 
 from fakecgroup import CpuTime
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.refuse import refuse
 
 _NETLINK_GENERIC = 16

@@ -12,8 +12,8 @@ import socket
 from collections.abc import Iterator
 from errno import EAGAIN, ENOBUFS, EPERM
 from struct import Struct, pack
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup.refuse import refuse
 
 _NETLINK_CONNECTOR = 11

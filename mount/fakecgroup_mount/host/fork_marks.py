@@ -12,7 +12,9 @@ import resource
 import sys
 import time
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from fakecgroup.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from fakecgroup.tasks.place import Places

@@ -10,9 +10,9 @@ import os
 import re
 import struct
 from collections.abc import Hashable
-from typing import NamedTuple
 
 from fakecgroup import FilePage, HugePages
+from fakecgroup.named_tuple import NamedTuple
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024

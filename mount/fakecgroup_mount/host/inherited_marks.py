@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host.fork_marks import LOCKS, ForkMark, ForkMarks
 from fakecgroup_mount.host.usage import stat_of
 

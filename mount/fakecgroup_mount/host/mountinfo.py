@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from fakecgroup.named_tuple import NamedTuple
 
 FSTYPE = "fuse.fakecgroup"
 SOURCE = "fakecgroup"

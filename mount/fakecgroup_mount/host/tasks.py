@@ -6,8 +6,8 @@ import os
 import re
 import signal
 from errno import ESRCH
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host.usage import stat_of, text_of
 
 PF_KTHREAD = 0x00200000  # include/linux/sched.h

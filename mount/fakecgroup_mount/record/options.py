@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import NamedTuple
 
 from fakecgroup.machine.size import parse_size
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.hints import shown
 

@@ -18,9 +18,10 @@ import threading
 from collections.abc import Callable
 from errno import EPERM
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from fakecgroup import Caller
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host import helper_process
 from fakecgroup_mount.host.credentials import Credentials, View
 

@@ -8,9 +8,9 @@ import select
 import signal
 import socket
 from collections.abc import Callable
-from typing import NamedTuple
 
 from fakecgroup import Kernel, Processes
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions
 from fakecgroup_mount.fuse.daemons import is_stopped

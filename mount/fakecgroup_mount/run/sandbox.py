@@ -13,8 +13,9 @@ import sys
 from collections.abc import Mapping
 from errno import ENOENT, ENOSPC
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT, mask
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.fuse_mount import open_device

@@ -6,11 +6,12 @@ import argparse
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fakecgroup.machine.machine import Machine
 from fakecgroup.machine.online_cpus import OnlineCpus
 from fakecgroup.machine.personality import Personality
+from fakecgroup.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from fakecgroup.outside.sysfs import Directory, File, Link

@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Mapping
 from errno import EBUSY, EINVAL, ENOSYS, EPERM
 from struct import pack
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.syscalls import HERE, Architecture

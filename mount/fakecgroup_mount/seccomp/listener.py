@@ -10,8 +10,9 @@ from collections.abc import Callable
 from errno import EINTR, EIO, ENOENT, ENOMEM
 from fcntl import ioctl
 from struct import Struct
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host.shortage import reply_errno
 from fakecgroup_mount.seccomp.memory import Memory
 

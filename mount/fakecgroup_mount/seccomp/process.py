@@ -7,8 +7,8 @@ import os
 import time
 from collections.abc import Iterable
 from struct import unpack_from
-from typing import NamedTuple
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.seccomp import syscalls
 
 PROC_SUPER_MAGIC = 0x9FA0

@@ -8,8 +8,9 @@ import signal
 import sys
 from collections.abc import Mapping
 from struct import pack
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 
 _Given = TypeVar("_Given")

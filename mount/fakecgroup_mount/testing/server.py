@@ -25,9 +25,10 @@ from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from fakecgroup import Kernel
+from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fakecgroup.named_tuple import NamedTuple
 
 
 class Architecture(NamedTuple):
