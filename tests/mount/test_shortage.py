@@ -17,7 +17,7 @@ import pytest
 
 from fakecgroup import Kernel
 from fakecgroup_mount.host.idmap import IdMap
-from fakecgroup_mount.host.logs import LogFile, SafeHandler
+from fakecgroup_mount.host.log_handlers import LogFile, SafeHandler
 from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until

@@ -6,19 +6,19 @@ not trapped; its time is found in what its parent has waited for.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Callable, Iterator
 
 from fakecgroup.tasks.place import Places
 from fakecgroup_mount.calls.mounted_tree import MountedTree
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.usage import parent_of
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Later
 from fakecgroup_mount.seccomp.process import children
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _STATUS = re.compile(rb"^(Tgid|PPid|VmRSS|Threads):\s+(\d+)", re.M)
 _KIB = 1024

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from errno import EINTR, EIO, ENODEV, ENOENT
 
 from fakecgroup_mount.fuse import wire
+from fakecgroup_mount.host.log import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 def received(fuse: int, buffer: bytearray) -> int | None:

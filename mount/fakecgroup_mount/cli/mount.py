@@ -18,7 +18,7 @@ from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
 from fakecgroup_mount.hints import quoted, shown
 from fakecgroup_mount.host import daemon, shortage
 from fakecgroup_mount.host.child_call import call_in_child
-from fakecgroup_mount.host.logs import log_to_stderr
+from fakecgroup_mount.host.log import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
 from fakecgroup_mount.record.options import add_trace_options, open_trace
 from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import stat
 from errno import ECONNREFUSED
 from pathlib import Path
 
-log = logging.getLogger(__name__)
+from fakecgroup_mount.host.log import Log
+
+log = Log(__name__)
 
 CONTROL_XATTR = "user.fakecgroup.control"
 """The attribute of a tree's root directories that says where its control socket is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import threading
@@ -17,11 +16,12 @@ from fakecgroup_mount.control import messages
 from fakecgroup_mount.control.controlled_tree import Asked, ControlledTree
 from fakecgroup_mount.control.directory import remove_stale, socket_of
 from fakecgroup_mount.control.errors import CommandError
+from fakecgroup_mount.host.log import Log
 
 if TYPE_CHECKING:
     from fakecgroup_mount.control.commands import Command
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _PATIENCE = 5.0  # seconds for a message
 _PAUSE = 0.1  # seconds after a connection that could not be taken

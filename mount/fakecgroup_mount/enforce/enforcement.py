@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakecgroup import Kernel
 from fakecgroup_mount.enforce.looks import SHORTEST
 from fakecgroup_mount.enforce.short_slice import ask_for_short_slice
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.tasks import newest_pid
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fakecgroup_mount.enforce.holds import Holding
     from fakecgroup_mount.enforce.stall_triggers import StallTriggers
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _AGAIN = 1.0  # seconds until the next attempt after a failure
 _SPARING = 50  # times the CPU time of `gather` until the next

@@ -9,7 +9,6 @@ what no kernel would show.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -45,9 +44,10 @@ from fakecgroup_mount.enforce.pulse import Pulse
 from fakecgroup_mount.enforce.shared_mappings import SharedMappings
 from fakecgroup_mount.enforce.stalled import Stalled
 from fakecgroup_mount.enforce.victims import Victims
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.processes import HostProcesses
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _HZ = 250
 _WHY = "memory"

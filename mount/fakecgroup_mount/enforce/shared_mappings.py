@@ -10,15 +10,15 @@ mapping: who was charged for them is never known.
 
 from __future__ import annotations
 
-import logging
 import mmap
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.usage import whole_text_of
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _KIB = 1024
 _MOST = 10_000  # mappings in doubt

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from heapq import heappop, heappush
 from itertools import count
 
 from fakecgroup.core.cgroup_file import CgroupFile
+from fakecgroup_mount.host.log import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _S = 1_000_000_000  # ns
 

@@ -14,7 +14,6 @@ What libfuse 2 and fusepy 3.0.1 cannot do, and `native` can:
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import threading
@@ -34,11 +33,12 @@ from fakecgroup_mount.fuse.requests import MAX_WRITE
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.file_table import unshare_files
 from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.log import Log, begin
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import MemoryHeadroom, reply_errno
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _ENCODING = "latin-1"  # fusepy decodes paths with this, `_text` encodes them again; it keeps every byte
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
@@ -57,6 +57,7 @@ def load() -> Any:
         ) from None
     if not hasattr(fuse, "fuse_get_context"):
         raise MountError(f"--transport fusepy: {fuse.__file__} is another package's; install fusepy, or use native")
+    begin()  # it logs by itself
     return fuse
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
-log = logging.getLogger(__name__)
+from fakecgroup_mount.host.log import Log
+
+log = Log(__name__)
 
 _S = 1_000_000_000  # ns
 

@@ -15,7 +15,6 @@ A FUSE file system cannot do all that a cgroup file system does. The kernel in b
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import threading
@@ -38,6 +37,7 @@ from fakecgroup_mount.fuse.remembered_names import RememberedNames
 from fakecgroup_mount.fuse.requests import BUFFER_SIZE, Handler, Requests
 from fakecgroup_mount.host.descriptors import Descriptors
 from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import is_shortage, reply_errno
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from fakecgroup_mount.record.callers import Who
     from fakecgroup_mount.record.recorder import Recorder
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _CHANGING = frozenset((wire.WRITE, wire.MKDIR, wire.RMDIR))
 """Requests after which a file's content may differ."""

@@ -34,7 +34,6 @@ is asked for too (LOOKUP_REVAL). So names are taken back twice, with a pause.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -51,9 +50,10 @@ from fakecgroup.kernfs.inode import Inode, TopDirectory
 from fakecgroup_mount.fuse import wire
 from fakecgroup_mount.fuse.nodes import Node, Nodes
 from fakecgroup_mount.fuse.splicing import inval_attributes
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.seccomp.process import is_in_one_of
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 LONG = 1 << 31
 """Seconds for which the kernel module remembers a name."""

@@ -6,7 +6,6 @@ OSError for an errno. The session calls it with the model's lock held.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import time
@@ -38,12 +37,13 @@ from fakecgroup_mount.fuse.splicing import (
     store_last_byte,
 )
 from fakecgroup_mount.host.idmap import IdMap
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.shortage import MemoryHeadroom
 
 Handler = Callable[[int, int, Caller, int], "bytes | None"]
 """Takes the request's unique number, node id and caller, and the request's size in bytes."""
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 MAX_WRITE = 64 << 10
 """Bytes in one WRITE. The longest value that a cgroup file takes is shorter (a cpuset's list for 8192 CPUs, 49252

@@ -11,7 +11,6 @@ the size after the first read that ends before it: that ends the copy. Three thi
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -21,8 +20,9 @@ from queue import SimpleQueue
 
 from fakecgroup.kernfs.inode import Inode
 from fakecgroup_mount.fuse import wire
+from fakecgroup_mount.host.log import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 READABLE_SIZE = 1 << 20
 """The size in bytes that the kernel module believes. No cgroup file is as long."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.host.logs import log_to
+from fakecgroup_mount.host.log import Log, log_to
 from fakecgroup_mount.host.shortage import explained
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _READY = b"+"
 

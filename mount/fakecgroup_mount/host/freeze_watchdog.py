@@ -6,14 +6,14 @@ killed (SIGKILL).
 
 from __future__ import annotations
 
-import logging
 import socket
 from pathlib import Path
 from typing import Protocol
 
 from fakecgroup_mount.host import helper_process
+from fakecgroup_mount.host.log import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _THAWER = Path(__file__).with_name("thawer.py")
 

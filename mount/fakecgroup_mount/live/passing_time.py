@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakecgroup import JoinedProcesses, Kernel
+from fakecgroup_mount.host.log import Log
 
 if TYPE_CHECKING:
     from fakecgroup.scenario import Scenario
     from fakecgroup.scenario.live import LiveScenarios
     from fakecgroup.scenario.scenario import Placed
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _TOGETHER = 0.01  # seconds in which changes are taken together
 _AGAIN = 1.0  # seconds until the next attempt after a failure

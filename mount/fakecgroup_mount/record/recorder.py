@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -12,10 +11,11 @@ from contextlib import suppress
 from typing import Any
 
 from fakecgroup.trace.call import Call, line_of
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.record.callers import Who, text_of
 from fakecgroup_mount.record.order import Order
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 Record = tuple[Any, ...]
 """When it was done in ns, what makes calls of it, and what that needs."""

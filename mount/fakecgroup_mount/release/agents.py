@@ -9,7 +9,6 @@ a path in the tree itself, which only the daemon can answer. It starts with the 
 
 from __future__ import annotations
 
-import logging
 import os
 import queue
 import socket
@@ -24,8 +23,9 @@ from fakecgroup import Caller
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host import helper_process
 from fakecgroup_mount.host.credentials import Credentials, View
+from fakecgroup_mount.host.log import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _STARTER = Path(__file__).with_name("starter.py")
 _ANSWER = 4096  # bytes of the longest answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import threading
@@ -13,10 +12,11 @@ from struct import Struct
 from typing import TypeVar
 
 from fakecgroup.named_tuple import NamedTuple
+from fakecgroup_mount.host.log import Log
 from fakecgroup_mount.host.shortage import reply_errno
 from fakecgroup_mount.seccomp.memory import Memory
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 _RECEIVE, _SEND, _ADD_FD = 0xC0502100, 0xC0182101, 0x40182103
 _STILL_WAITS, _SET_FLAGS = 0x40082102, 0x40082104

@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import gc
 import glob
-import logging
 import os
 import select
 import shutil
@@ -33,7 +32,7 @@ from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.additions import Additions
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import serve
-from fakecgroup_mount.host.logs import log_to
+from fakecgroup_mount.host.log import Log, log_to
 from fakecgroup_mount.host.mountinfo import mounts
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.testing.standing_clock import standing_clock
@@ -53,7 +52,7 @@ _PR_SET_PDEATHSIG = 1
 _PATIENCE = 10.0  # seconds for a daemon to end
 _READY = b"+"
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 def main() -> NoReturn:

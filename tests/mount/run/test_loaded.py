@@ -10,7 +10,8 @@ from .conftest import Sandboxed
 
 #: What few programs need: calls that few make, kernels that are not played, what no process here simulates.
 SELDOM = {
-    *("dataclasses", "fakecgroup.controllers.cpuset.partition_v6_12", "fakecgroup.controllers.cpuset.partition_v7_2"),
+    *("dataclasses", "logging", "string", "textwrap", "traceback"),
+    *("fakecgroup.controllers.cpuset.partition_v6_12", "fakecgroup.controllers.cpuset.partition_v7_2"),
     *("fakecgroup.effects.bandwidth", "fakecgroup.effects.pressure_trigger", "fakecgroup.machine.learnt"),
     *("fakecgroup.outside.fs_context", "fakecgroup.outside.sysfs", "fakecgroup.trace.call", "inspect", "json"),
     *("fakecgroup_mount.calls.bpf", "fakecgroup_mount.calls.fsmount", "fakecgroup_mount.calls.mount"),

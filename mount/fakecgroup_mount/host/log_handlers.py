@@ -1,10 +1,9 @@
-"""The log of a daemon. Logging never fails, and repeated messages are thinned out."""
+"""Where a daemon's log goes. Logging never fails, and repeated messages are thinned out."""
 
 from __future__ import annotations
 
 import logging
 import sys
-import threading
 from pathlib import Path
 
 _FORMAT = "%(asctime)s %(process)d %(name)s: %(message)s"
@@ -12,9 +11,7 @@ _KINDS = 200  # different messages that are counted
 
 
 def log_to(path: Path) -> None:
-    """Logs to the file `path`, also exceptions that end a thread. The file is made with the first message. A full or
-    missing disk is no error.
-    """
+    """Logs to the file `path`, which is made with the first message. A full or missing disk is no error."""
     _log_with(LogFile(path))
 
 
@@ -27,7 +24,6 @@ def _log_with(handler: logging.Handler) -> None:
     logging.raiseExceptions = False
     handler.setFormatter(logging.Formatter(_FORMAT))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    threading.excepthook = lambda bug: logging.getLogger(__name__).error("a thread ends", exc_info=bug.exc_value)
 
 
 class RepeatFilter:
