@@ -36,11 +36,11 @@ from .credentials.caller import ROOT, Caller
 from .credentials.permission import MAY_EXEC, require
 from .kernfs.inode import Directory, Inode, Stat, Symlink, TopDirectory
 from .machine import options
+from .machine.chosen import read_choice
 from .machine.machine import Machine
-from .machine.mount_options import vet
 from .machine.mounts import SYSTEMD_MOUNTS, UNIFIED, V1Mount
 from .machine.online_cpus import OnlineCpus
-from .machine.personality import Personality, choose
+from .machine.personality import Personality
 from .named_tuple import NamedTuple
 from .outside import affinities
 from .outside.proc_files import places
@@ -129,28 +129,25 @@ class Kernel:
         **unknown: NoReturn,
     ) -> None:
         old = {name: value for name, value in (("version", version), ("huge_pages", huge_pages)) if value is not None}
-        given = options.current({"kernel": kernel, "hugepages": hugepages, **old, **unknown}, stacklevel=2)
+        given: dict[str, object] = {
+            "layout": layout,
+            "kernel": kernel,
+            "cpus": cpus,
+            "numa_nodes": numa_nodes,
+            "memory": memory,
+            "swap": swap,
+            "hugepages": hugepages,
+            "block_devices": block_devices,
+            "mount_options": mount_options,
+        }
+        given = options.current({**given, **old, **unknown}, stacklevel=2)
         if processes is not None and not isinstance(processes, Processes):
             raise ValueError(f"processes: {processes!r} does not have all methods of fakecgroup.Processes")
         if not callable(clock):
             raise ValueError(f"clock: {clock!r} is no function that returns ns")
-        layout = options.read("layout", layout)
-        wanted = options.read("kernel", given["kernel"])
-        personality = (
-            choose(layout, wanted) if wanted is None or isinstance(wanted, str) else wanted.personality(layout)
-        )
-        machine = Machine(
-            cpus=options.read("cpus", cpus),
-            numa_nodes=options.read("numa_nodes", numa_nodes),
-            memory=options.read("memory", memory),
-            swap=options.read("swap", swap),
-            huge_pages=options.read("hugepages", given["hugepages"]),
-            block_devices=options.read("block_devices", block_devices),
-        )
-        taken = options.read("mount_options", mount_options)
-        vet(taken, personality)
+        chosen = read_choice(given)
         table = processes if processes is not None else ProcessTable()
-        self._boot(Setup(layout, personality, machine, taken, table, clock=clock, seed=seed))
+        self._boot(Setup(*chosen, table, clock=clock, seed=seed))
 
     @classmethod
     def of(cls, setup: Setup) -> Kernel:

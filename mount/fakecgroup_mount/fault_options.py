@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from fakecgroup import Kernel
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.hints import shown
+from fakecgroup_mount.tree_options import make_kernel
 from fakecgroup_mount.workload_options import read_text
 
 
@@ -34,7 +34,7 @@ def add_fault_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_faults(options: argparse.Namespace, kernel: Kernel) -> FaultOptions:
+def read_faults(options: argparse.Namespace) -> FaultOptions:
     """Reads the rules, and tries them on a kernel without a mount first.
 
     Raises ValueError for a wrong rule, MountError for a file that cannot be read.
@@ -45,5 +45,5 @@ def read_faults(options: argparse.Namespace, kernel: Kernel) -> FaultOptions:
 
     name = "standard input" if options.faults == "-" else shown(options.faults)
     given = FaultOptions(read_text(options.faults), name, options.any_errno)
-    Faults(kernel, panic=lambda: None).add_all(*given[:2], any_errno=given.any_errno)
+    Faults(make_kernel(options), panic=lambda: None).add_all(*given[:2], any_errno=given.any_errno)
     return given

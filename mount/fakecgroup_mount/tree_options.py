@@ -10,11 +10,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakecgroup import Kernel, Processes, personalities
+from fakecgroup.machine.chosen import read_choice
+from fakecgroup.machine.machine import Machine
 from fakecgroup.machine.options import DEFAULTS, READERS
+from fakecgroup.machine.personality import Personality, personalities
 from fakecgroup.machine.size import SUFFIXES
+from fakecgroup.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from fakecgroup import Kernel, Processes
     from fakecgroup.snapshot import Snapshot
 
 #: The tree options, by their names in a namespace.
@@ -109,6 +113,24 @@ def add_tree_options(parser: argparse.ArgumentParser, machine: str | None = None
         parser.set_defaults(**dict.fromkeys(TREE_OPTIONS))
 
 
+class Vetted(NamedTuple):
+    """What parsed options choose. `differs` and `lives` are those of the kernel that a snapshot gives."""
+
+    layout: str
+    personality: Personality
+    machine: Machine
+    differs: tuple[str, ...] = ()
+    lives: bool = False
+
+
+def vet(options: argparse.Namespace) -> Vetted:
+    """What the options choose; it takes no model, but for --from. Raises ValueError as `make_kernel`."""
+    if options.snapshot is None:
+        return Vetted(*read_choice({name: getattr(options, name) for name in TREE_OPTIONS})[:3])
+    kernel = make_kernel(options)
+    return Vetted(kernel.layout, kernel.personality, kernel.machine, kernel.differs, kernel.lives)
+
+
 def make_kernel(
     options: argparse.Namespace, processes: Processes | None = None, *, clock: Callable[[], int] = time.time_ns
 ) -> Kernel:
@@ -126,20 +148,10 @@ def make_kernel(
             clock=clock,
             seed=getattr(options, "seed", 0),
         )
-    return Kernel(
-        layout=options.layout,
-        kernel=options.kernel,
-        cpus=options.cpus,
-        numa_nodes=options.numa_nodes,
-        memory=options.memory,
-        swap=options.swap,
-        hugepages=options.hugepages,
-        block_devices=options.block_devices,
-        mount_options=options.mount_options,
-        processes=processes,
-        clock=clock,
-        seed=getattr(options, "seed", 0),
-    )
+    from fakecgroup import Kernel  # takes a while to load
+
+    given = {name: getattr(options, name) for name in TREE_OPTIONS}
+    return Kernel(**given, processes=processes, clock=clock, seed=getattr(options, "seed", 0))
 
 
 def vet_snapshot(options: argparse.Namespace) -> None:
@@ -158,7 +170,7 @@ def vet_snapshot(options: argparse.Namespace) -> None:
     options.given = {*getattr(options, "given", ()), *_OF_MACHINE}
 
 
-def tell_differences(options: argparse.Namespace, kernel: Kernel) -> None:
+def tell_differences(options: argparse.Namespace, kernel: Kernel | Vetted) -> None:
     """Says in what a restored tree differs from its snapshot, in a line for each kind."""
     for line in kernel.differs:
         print(f"fakecgroup {options.command}: {options.snapshot.called}: {line}", file=sys.stderr)

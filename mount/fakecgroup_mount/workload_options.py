@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from fakecgroup import JoinedProcesses, ProcessTable
 from fakecgroup.machine.options import READERS
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
@@ -61,6 +60,7 @@ def read_workload(options: argparse.Namespace) -> WorkloadOptions:
         return WorkloadOptions(None, options.speed)
     from dataclasses import replace  # these take a while to load
 
+    from fakecgroup import JoinedProcesses, ProcessTable
     from fakecgroup.scenario import read_scenario
     from fakecgroup.scenario.live import LiveScenarios
 

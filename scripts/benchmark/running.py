@@ -45,7 +45,10 @@ atexit.register(gc.freeze)
 import fakecgroup_mount.cli.program, {}
 print(sum(name.startswith("fakecgroup") for name in sys.modules))
 """
-_LOADED = {START: "fakecgroup_mount.run.command", MOUNT: "fakecgroup_mount.cli.mount"}
+_LOADED = {  # what the front loads, and the server
+    START: "fakecgroup_mount.run.command, fakecgroup_mount.run.server",
+    MOUNT: "fakecgroup_mount.cli.mount, fakecgroup_mount.fuse.serve",
+}
 _VM = (sys.executable, str(_HERE.parent / "program.py"), "oracle_vm", "ask", "--kernel", "6.12", "--layout", "v2", "-")
 VM = "a kernel booted under QEMU"
 _VM_ROUNDS = 3

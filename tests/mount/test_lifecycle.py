@@ -71,8 +71,9 @@ def test_nothing_is_left_of_a_mount_whose_command_was_killed(directory: Path, tm
     killed = f"""
 import os, signal, sys
 from pathlib import Path
-from fakecgroup_mount.cli import main, mount
-front, serve = os.getpid(), mount.serve
+from fakecgroup_mount.cli import main
+from fakecgroup_mount.fuse import serve as module
+front, serve = os.getpid(), module.serve
 
 def late(*given, ready, **options):
     def kill_first():
@@ -83,7 +84,7 @@ def late(*given, ready, **options):
         ready()
     serve(*given, ready=kill_first, **options)
 
-mount.serve = late
+module.serve = late
 sys.exit(main())
 """
     done = subprocess.run([sys.executable, "-c", killed, "mount", str(directory)], cwd=REPOSITORY, check=False)

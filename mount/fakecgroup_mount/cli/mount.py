@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -11,19 +12,19 @@ from errno import ENOTCONN
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
-from fakecgroup_mount.fuse.additions import Additions
+from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.fuse.daemons import daemon_of
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
-from fakecgroup_mount.fuse.serve import TRANSPORTS, serve
 from fakecgroup_mount.hints import quoted, shown
 from fakecgroup_mount.host import daemon, shortage
 from fakecgroup_mount.host.child_call import call_in_child
 from fakecgroup_mount.host.log import log_to_stderr
 from fakecgroup_mount.host.mountinfo import mount_at, real_path
 from fakecgroup_mount.record.options import add_trace_options, open_trace
-from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet, vet_snapshot
 from fakecgroup_mount.workload_options import add_workload_options, read_workload
 
+_TRANSPORTS = ("native", "fusepy")
 _PATIENCE = 30.0  # seconds for the answer of a file system
 
 
@@ -38,7 +39,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the mount")
     group.add_argument("--foreground", action="store_true", help="stay and answer; leave no daemon")
     group.add_argument(
-        "--transport", choices=TRANSPORTS, default="native", help="native (default), or the fusepy library on libfuse 2"
+        "--transport",
+        choices=_TRANSPORTS,
+        default="native",
+        help="native (default), or the fusepy library on libfuse 2",
     )
     group.add_argument(
         "--allow-other",
@@ -53,20 +57,23 @@ def run(options: argparse.Namespace) -> int:
         _vet_transport(options)
         vet_snapshot(options)
         workload = read_workload(options)
-        kernel = make_kernel(options)
-        faults = read_faults(options, kernel if options.faults is None else make_kernel(options))
+        chosen = vet(options)
+        faults = read_faults(options)
     except ValueError as error:
         print(f"fakecgroup mount: {error}", file=sys.stderr)
         return 2
-    tell_differences(options, kernel)
+    tell_differences(options, chosen)
     path = real_path(options.dir)
     shortage.require_descriptors()
     _make_way(path)
     additions = Additions(workload, options.enforce, faults, open_trace(options))
-    tree = f"{options.layout} tree of kernel {kernel.personality.name} at {shown(options.dir)}"
+    tree = f"{options.layout} tree of kernel {chosen.personality.name} at {shown(options.dir)}"
     message = f"{tree}; unmount it with: fakecgroup umount {quoted(options.dir)}"
 
     def serve_tree(ready: Callable[[], None]) -> None:
+        gc.disable()  # what is loaded stays
+        from fakecgroup_mount.fuse.serve import serve  # takes a while to load
+
         serve(
             path,
             options.transport,

@@ -11,32 +11,13 @@ from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.control.controlled_tree import ControlledTree
 from fakecgroup_mount.control.server import controlled
 from fakecgroup_mount.enforce.enforcement import Enforcement, enforced
-from fakecgroup_mount.fault_options import NO_FAULTS, FaultOptions
+from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.fuse.fault_injection import injected
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.fuse.simulated_part import simulated_part
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.live.passing_time import PassingTime
-from fakecgroup_mount.record.options import TraceFile
 from fakecgroup_mount.record.tracing import Tracing, traced
-from fakecgroup_mount.workload_options import NO_WORKLOAD, WorkloadOptions
-
-
-class Additions(NamedTuple):
-    """What is asked for. `enforce` are controllers whose limits act on real processes."""
-
-    workload: WorkloadOptions = NO_WORKLOAD
-    enforce: frozenset[str] = frozenset()
-    faults: FaultOptions = NO_FAULTS
-    trace: TraceFile | None = None
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """Those that the daemon needs."""
-        return () if self.trace is None else (self.trace.fd,)
-
-
-NO_ADDITIONS = Additions()
 
 
 class Added(NamedTuple):

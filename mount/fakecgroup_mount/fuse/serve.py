@@ -12,7 +12,8 @@ from collections.abc import Callable
 from fakecgroup import JoinedProcesses, Kernel, Processes
 from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions, added
+from fakecgroup_mount.fuse.additions import added
+from fakecgroup_mount.fuse.asked import NO_ADDITIONS, Additions
 from fakecgroup_mount.fuse.fuse_mount import mount_fuse, umount_fuse
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.host import exit_events, fork_events
@@ -25,7 +26,6 @@ from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.host.shortage import allow_all_descriptors
 from fakecgroup_mount.release.agents import ReleaseAgents
 
-TRANSPORTS = ("native", "fusepy")
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 

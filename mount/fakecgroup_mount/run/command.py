@@ -6,24 +6,22 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fakecgroup import Kernel
-from fakecgroup.kernfs.inode import Symlink, TopDirectory
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
-from fakecgroup_mount.calls.table import REFUSED, WORKLOAD, trapped
 from fakecgroup_mount.enforce.options import add_enforce_option
 from fakecgroup_mount.fault_options import add_fault_options, read_faults
-from fakecgroup_mount.fuse.additions import Additions
-from fakecgroup_mount.host.affinities import real_cpus
+from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.host.shortage import require_descriptors
 from fakecgroup_mount.record.options import add_trace_options, open_trace
 from fakecgroup_mount.run import front
-from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
 from fakecgroup_mount.run.shown_machine import SeenMachine, directories, shown_machine
 from fakecgroup_mount.seccomp import syscalls
-from fakecgroup_mount.seccomp.filter import program
-from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet_snapshot
+from fakecgroup_mount.tree_options import add_tree_options, make_kernel, tell_differences, vet, vet_snapshot
 from fakecgroup_mount.workload_options import add_workload_options, read_workload
+
+if TYPE_CHECKING:
+    from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox
 
 VARIABLE = "FAKECGROUP"
 """The command's environment variable with the layout. A test that would change a real machine's cgroups checks it."""
@@ -51,22 +49,35 @@ def run(options: argparse.Namespace) -> int:
     try:
         vet_snapshot(options)
         workload = read_workload(options)
-        kernel = make_kernel(options)
-        faults = read_faults(options, kernel if options.faults is None else make_kernel(options))
-        shown = shown_machine(options, kernel.machine)
+        chosen = vet(options)
+        faults = read_faults(options)
+        shown = shown_machine(options, chosen.machine)
     except ValueError as error:
         print(f"fakecgroup run: {error}", file=sys.stderr)
         return 2
-    tell_differences(options, kernel)
+    tell_differences(options, chosen)
     syscalls.check_machine()
     require_descriptors()
     os.environ[VARIABLE] = options.layout
-    parts = shown.parts | {WORKLOAD} if workload.scenario is not None or kernel.lives else shown.parts
-    hierarchies, code = _hierarchies(kernel), program(trapped(parts), REFUSED)
-    cpus = frozenset(real_cpus(kernel.machine.cpus, pinned=shown.cpus))
-    sysfs = directories(shown, kernel.machine, kernel.personality)
+    parts = shown.parts
+    if workload.scenario is not None or chosen.lives:
+        from fakecgroup_mount.calls.table import WORKLOAD  # takes a while to load
+
+        parts |= {WORKLOAD}
+    sysfs = directories(shown, chosen.machine, chosen.personality)
+
+    def make_sandbox(mask: frozenset[int]) -> Sandbox:
+        from fakecgroup_mount.calls.table import REFUSED, trapped  # these are loaded beside the server
+        from fakecgroup_mount.host.affinities import real_cpus
+        from fakecgroup_mount.run.sandbox import Sandbox
+        from fakecgroup_mount.seccomp.filter import program
+
+        code = program(trapped(parts), REFUSED)
+        cpus = frozenset(real_cpus(chosen.machine.cpus, pinned=shown.cpus))
+        return Sandbox(_hierarchies(options), code, command, mask, sysfs.fixed, tuple(sysfs.live), cpus)
+
     return front.run(
-        lambda mask: Sandbox(hierarchies, code, command, mask, sysfs.fixed, tuple(sysfs.live), cpus),
+        make_sandbox,
         lambda processes: make_kernel(options, processes),
         Additions(workload, options.enforce, faults, open_trace(options)),
         SeenMachine(parts, sysfs.live),
@@ -79,11 +90,17 @@ def _own_huge_pages() -> set[int]:
     return {size for name, size in found.items() if (HUGE_PAGES_OF_MACHINE / name).exists()}
 
 
-def _hierarchies(kernel: Kernel) -> Hierarchies:
-    """The mounts and links below /sys/fs/cgroup for the kernel's layout."""
-    if not isinstance(kernel.root, TopDirectory):
+def _hierarchies(options: argparse.Namespace) -> Hierarchies:
+    """The mounts and links below /sys/fs/cgroup for the layout."""
+    from fakecgroup_mount.run.sandbox import Hierarchies
+
+    if options.layout == "v2":
         return Hierarchies()
-    content = kernel.root.content.items()
+    from fakecgroup.kernfs.inode import Symlink, TopDirectory  # takes a while to load, as does a kernel
+
+    root = make_kernel(options).root
+    assert isinstance(root, TopDirectory)
+    content = root.content.items()
     return Hierarchies(
         tuple(sorted((name for name, inode in content if inode.is_dir), key=lambda name: name != "unified")),
         tuple((name, inode.target) for name, inode in content if isinstance(inode, Symlink)),

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import select
 import signal
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fakecgroup import Kernel, Processes
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse.additions import NO_ADDITIONS, Additions
-from fakecgroup_mount.fuse.daemons import is_stopped
+from fakecgroup_mount.fuse.asked import NO_ADDITIONS, Additions
 from fakecgroup_mount.host import daemon
-from fakecgroup_mount.host.shortage import explained
-from fakecgroup_mount.run import server
+from fakecgroup_mount.host.shortage import allow_all_descriptors, explained, require_threads
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
-from fakecgroup_mount.run.sandbox import KILLED, LISTENER, Sandbox, enter
+from fakecgroup_mount.run.messages import KILLED, LISTENER
 from fakecgroup_mount.run.shown_machine import THIS_MACHINE, SeenMachine
 from fakecgroup_mount.seccomp.fuse_connection import FuseConnection
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, namespace_of
+
+if TYPE_CHECKING:
+    from fakecgroup import Kernel, Processes
+    from fakecgroup_mount.run.sandbox import Sandbox
 
 _PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -33,6 +36,7 @@ _TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTER
 _HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
 _PATIENCE = 10.0  # seconds for the server to end
+_THREADS = 14  # threads that the server starts with, and some more
 
 
 def run(
@@ -50,18 +54,19 @@ def run(
     with ours:
         with theirs:
             front_pid, frozen = os.getpid(), FrozenCommand()
-            daemon.start(
-                lambda ready: server.serve(
-                    theirs,
-                    make_kernel,
-                    ready,
-                    front=front_pid,
-                    frozen=frozen,
-                    additions=additions,
-                    seen=seen,
-                ),
-                keep=(theirs.fileno(), *additions.descriptors),
-            )
+
+            def serve(ready: Callable[[], None]) -> None:
+                allow_all_descriptors()
+                require_threads(_THREADS)
+                ready()
+                gc.disable()  # what is loaded stays
+                from fakecgroup_mount.run import server  # takes a while to load: meanwhile there will be a sandbox
+
+                server.serve(theirs, make_kernel, front=front_pid, frozen=frozen, additions=additions, seen=seen)
+
+            daemon.start(serve, keep=(theirs.fileno(), *additions.descriptors))
+        from fakecgroup_mount.run.sandbox import enter  # is not loaded where the server would wait for it
+
         front, child = socket.socketpair()
         with front:
             with child:
@@ -71,7 +76,7 @@ def run(
                     raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
                 if pid == 0:
                     front.close()
-                    enter(make_sandbox(mask), child, ours)
+                    enter(lambda: make_sandbox(mask), child, ours)
             try:
                 sandbox = _start(pid, front, ours)
             except BaseException:
@@ -165,6 +170,8 @@ def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenComm
             raise MountError(f"the daemon behind the tree has ended, and so the command; see {daemon.log_path()}")
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done and os.WIFSTOPPED(status):
+            from fakecgroup_mount.fuse.daemons import is_stopped  # takes a while to load
+
             if frozen.is_held or not is_stopped(pid):
                 continue  # stopped by the freezer or for a limit, or continued since
             os.kill(os.getpid(), signal.SIGSTOP)  # so that the shell takes the terminal back

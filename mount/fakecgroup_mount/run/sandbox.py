@@ -10,9 +10,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from errno import ENOENT, ENOSPC
-from struct import Struct
 from typing import TYPE_CHECKING, NoReturn
 
 from fakecgroup.named_tuple import NamedTuple
@@ -23,6 +22,7 @@ from fakecgroup_mount.host.daemon import log_path
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
 from fakecgroup_mount.host.shortage import explained
 from fakecgroup_mount.run import inherited_files
+from fakecgroup_mount.run.messages import LISTENER, MOUNTED, OUTER
 from fakecgroup_mount.run.userns_hints import hint
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import install
@@ -31,10 +31,6 @@ from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 if TYPE_CHECKING:
     from fakecgroup.outside.sysfs import Directory
 
-MOUNTED = Struct("=16s")  # the message with /dev/fuse and a root directory: the device ("0:42")
-OUTER = Struct("=I")  # the message with the outer namespaces: our pid
-LISTENER = b"l"  # the message with the listener and our namespaces
-KILLED = b"k"  # the server's last word to the front: nobody is left in the sandbox
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as in shells
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
@@ -69,7 +65,7 @@ class Sandbox(NamedTuple):
     """The CPUs that the command runs on; empty for those that the front has."""
 
 
-def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoReturn:
+def enter(make_sandbox: Callable[[], Sandbox], front: socket.socket, server: socket.socket) -> NoReturn:
     """Becomes the command, in a child of the front.
 
     Messages, in this order:
@@ -87,6 +83,7 @@ def enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> NoRe
 
     """
     try:
+        sandbox = make_sandbox()
         _enter(sandbox, front, server)
     except BaseException as error:
         said = str(error) if isinstance(error, MountError) else explained(error) or f"{type(error).__name__}: {error}"

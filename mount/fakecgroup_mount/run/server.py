@@ -25,7 +25,8 @@ from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, trapped
 from fakecgroup_mount.control.directory import runtime_directory
-from fakecgroup_mount.fuse.additions import Additions, added
+from fakecgroup_mount.fuse.additions import added
+from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.fuse.native import Session
 from fakecgroup_mount.host.affinities import HostAffinities, cpus_below
 from fakecgroup_mount.host.credentials import view_of
@@ -33,11 +34,10 @@ from fakecgroup_mount.host.garbage import collect_seldom
 from fakecgroup_mount.host.idmap import IdMap
 from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
-from fakecgroup_mount.host.shortage import allow_all_descriptors, require_threads
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_inner_maps
-from fakecgroup_mount.run.sandbox import KILLED, MOUNTED, OUTER
+from fakecgroup_mount.run.messages import KILLED, MOUNTED, OUTER
 from fakecgroup_mount.run.shown_machine import SeenMachine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
@@ -49,8 +49,6 @@ from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, names
 if TYPE_CHECKING:
     from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
     from fakecgroup_mount.calls.traced_calls import TracedCalls
-
-_THREADS = 14  # threads that it starts with, and some more
 
 
 class _Mounted(NamedTuple):
@@ -90,7 +88,6 @@ def _joined(sandbox: socket.socket) -> int | None:
 def serve(
     sandbox: socket.socket,
     make_kernel: Callable[[Processes], Kernel],
-    ready: Callable[[], None],
     *,
     front: int,
     frozen: FrozenCommand,
@@ -102,9 +99,6 @@ def serve(
     `front` is the front's pid. `frozen` tells the front when the command is frozen. The command sees the
     machine `seen`.
     """
-    allow_all_descriptors()
-    require_threads(_THREADS)
-    ready()
     sockets = runtime_directory()  # with the user's own uid
     first = _joined(sandbox)
     if first is None:  # the sandbox has failed and reported it to the front

@@ -29,7 +29,7 @@ from typing import NoReturn
 from fakecgroup import Kernel
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
-from fakecgroup_mount.fuse.additions import Additions
+from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.fuse.fuse_mount import umount_fuse
 from fakecgroup_mount.fuse.serve import serve
 from fakecgroup_mount.host.log import Log, log_to

@@ -178,7 +178,7 @@ def test_a_sandbox_that_nobody_waits_for_ends_at_once() -> None:
     pid = os.fork()
     if pid == 0:
         try:
-            enter(Sandbox(Hierarchies(), program({}, {}), ["true"], frozenset()), front, server)
+            enter(lambda: Sandbox(Hierarchies(), program({}, {}), ["true"], frozenset()), front, server)
         finally:
             os._exit(99)  # it would go on as a second front
     front.close()
