@@ -36,6 +36,7 @@ from fakecgroup.conformance.case import (
     ready_text,
     stat_value,
 )
+from fakecgroup.conformance.stand_in import paths
 from fakecgroup.conformance.target import UnsupportedError
 from fakecgroup_mount.conformance.agent import Agent
 
@@ -67,6 +68,7 @@ class DirectoryTarget:
         self._fork = multiprocessing.get_context("fork")
         self.pids: dict[int, str] = {}
         self._roots: list[_Root] = []
+        self._changed: list[_Root] = []
         self._agent = Agent()
 
     def start(self, case: Case) -> None:
@@ -77,6 +79,7 @@ class DirectoryTarget:
         self.pids = {}
         if any("$agent" in str(op) for op in case.ops):
             self._agent.make()
+        self._changed = self._reached(case)
         self._connection, theirs = self._fork.Pipe()
         self._runner = os.fork()
         if self._runner == 0:
@@ -86,8 +89,16 @@ class DirectoryTarget:
         self.pids[self._runner] = "self"
 
     def _kept(self) -> list[str]:
-        """The roots that are emptied and restored after each case."""
+        """The roots that are emptied and restored after each case that reaches them."""
         return roots_of(self._root)
+
+    def _reached(self, case: Case) -> list[_Root]:
+        """The hierarchies that a case names a path in. All of them if one may lead anywhere, or an agent is set."""
+        named = {path for op in case.ops for path in paths(op)}
+        if self._agent.made or any(path.startswith("/") or ".." in path for path in named):
+            return self._roots
+        places = {os.path.realpath(os.path.join(self._root, path.partition("/")[0])) for path in named}
+        return [root for root in self._roots if root.path == self._root or os.path.realpath(root.path) in places]
 
     def do(self, op: Op) -> Answer:
         self._connection.send(op)
@@ -115,7 +126,7 @@ class DirectoryTarget:
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._runner, 0)
-        for root in self._roots:
+        for root in self._changed:
             _remove_below(root.path)
             root.restore()
         if self._after is not None:

@@ -34,8 +34,13 @@ def learnt_bytes(*answered: Recording, observed: frozenset[str] = frozenset()) -
 
 
 @cache
+def bytes_of(layout: str, kernel: str) -> bytes:
+    return learnt_bytes(recorded(layout, kernel))
+
+
+@cache
 def learnt(layout: str, kernel: str) -> LearntKernel:
-    return parse(learnt_bytes(recorded(layout, kernel)), "test.kernel")
+    return parse(bytes_of(layout, kernel), "test.kernel")
 
 
 def changed(kernel: str, name: str, number: int, answer: tuple[str | None, Any]) -> Recording:
@@ -111,7 +116,7 @@ def test_options_that_no_file_shows_are_as_observed() -> None:
 
 
 def test_a_case_whose_recording_has_changed_since_counts_as_not_asked() -> None:
-    value = json.loads(gzip.decompress(learnt_bytes(recorded("v2", "6.12"))))
+    value = json.loads(gzip.decompress(bytes_of("v2", "6.12")))
     answers = value["layouts"]["v2"]["answers"]
     answers["same"] = "00000000" + answers["same"][8:]
     found = parse(gzip.compress(json.dumps(value).encode()), "test.kernel")
@@ -140,7 +145,7 @@ DAMAGE: list[Callable[[dict[str, Any]], object]] = [
 @pytest.mark.hostile("answers of a learnt kernel that are damaged", times=11)
 @pytest.mark.parametrize("damage", DAMAGE, ids=range(len(DAMAGE)))
 def test_damaged_answers_are_told_in_one_line(damage: Callable[[dict[str, Any]], object]) -> None:
-    value = json.loads(gzip.decompress(learnt_bytes(recorded("v2", "6.12"))))
+    value = json.loads(gzip.decompress(bytes_of("v2", "6.12")))
     damage(value["layouts"]["v2"]["answers"])
     found = parse(gzip.compress(json.dumps(value).encode()), "test.kernel")
     with pytest.raises(LearntError, match=r"^test.kernel: its answers on v2 [^\n]*$"):
