@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from cgroup_engine.errors import StepFailedError, SystemdError, errno_name, quoted
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.systemd.unit_step import UnitStep, with_file
-from cgroup_engine.tree.fs import CgroupFs, many_changes
+from cgroup_engine.tree.fs import CgroupFs, many_calls
 from cgroup_engine.tree.layout import Layout
 
 if TYPE_CHECKING:  # it imports the D-Bus library, which only the systemd driver needs
@@ -66,7 +66,7 @@ def execute(
     """
     outcome = Outcome()
     failed: list[Step] = []
-    with many_changes(fs):
+    with many_calls(fs):
         for step in plan.steps:
             if ending():
                 break

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", re.ASCII)
 
 
+@lru_cache(maxsize=1 << 8)  # most cgroups have the same few lists
 def parse_cpu_list(text: str) -> frozenset[int]:
     """The CPU numbers of ``0-2,7``; "" has none (``k8s.io/utils/cpuset`` Parse).
 

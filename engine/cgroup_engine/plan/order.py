@@ -23,7 +23,7 @@ from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.cpu_lists import CpuLists
 from cgroup_engine.plan.transition import Transition
 from cgroup_engine.plan.v1_quotas import V1Quotas
-from cgroup_engine.plan.write import PassWrites, Write, same_setting, writes_between
+from cgroup_engine.plan.write import NO_WRITES, PassWrites, Write, same_setting, writes_between
 from cgroup_engine.tree.found import FoundTree
 from cgroup_engine.tree.knobs import CPUS, MEMORY_AND_SWAP, V1_QUOTA, Knob, Setting
 
@@ -56,25 +56,19 @@ class Order:
         there = self.found.get(cgroup.path)
         old = there.setting(knob) if there is not None else None
         if old is not None and same_setting(knob, old, new):
-            return PassWrites()
+            return NO_WRITES
         if knob is CPUS:
             return self.cpus.v1_writes(cgroup, new) if self.version == 1 else self.cpus.v2_writes(cgroup, old, new)
         if old is None:
             is_default = same_setting(knob, knob.default, new)
-            return PassWrites() if is_default else PassWrites(make=writes_between(knob, knob.default, new))
+            return NO_WRITES if is_default else PassWrites(make=writes_between(knob, knob.default, new))
         if knob is V1_QUOTA:
             return self._quotas.writes(cgroup.path, old, new)
         between = _lower_of(knob, old, new)
-        writes = PassWrites(lower=writes_between(knob, old, between), make=writes_between(knob, between, new))
-        if (
-            writes.make
-            and knob.field == "memory"
-            and there is not None
-            and self.version == 1
-            and self.found.layout.swap
-        ):
-            writes.make[:0] = _without_memsw_limit(there.setting(MEMORY_AND_SWAP), new)
-        return writes
+        make = writes_between(knob, between, new)
+        if make and knob.field == "memory" and there is not None and self.version == 1 and self.found.layout.swap:
+            make[:0] = _without_memsw_limit(there.setting(MEMORY_AND_SWAP), new)
+        return PassWrites(lower=writes_between(knob, old, between), make=make)
 
 
 def _lower_of(knob: Knob, old: Setting, new: Setting) -> Setting:

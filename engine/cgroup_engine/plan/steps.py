@@ -20,8 +20,9 @@ from cgroup_engine.plan.removal import unwanted
 from cgroup_engine.plan.reserved_cgroups import check_reserved_cgroup
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.stopped import without_stopped
-from cgroup_engine.plan.write import Pass, PassWrites, Write
+from cgroup_engine.plan.write import NO_WRITES, Pass, PassWrites, Write
 from cgroup_engine.tree.found import FoundTree
+from cgroup_engine.tree.fs import many_calls
 from cgroup_engine.tree.knobs import CPUS, MEMS, V1_QUOTA, Knob, Setting, knobs_of
 from cgroup_engine.tree.layout import Layout
 
@@ -30,6 +31,8 @@ _UNMANAGED = ("root", "system", "runtime")
 
 def settings_of(cgroup: WantedCgroup, layout: Layout) -> Iterator[tuple[Knob, Setting]]:
     """The wanted setting of each knob of a cgroup; of a reserved cgroup only those that the configuration sets."""
+    if cgroup.level in _UNMANAGED:
+        return
     for knob in knobs_of(layout, cgroup.limits):
         setting = _wanted_setting(cgroup, knob)
         if setting is not None:
@@ -44,7 +47,13 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
     :raises ReservedCgroupMissingError: an enforced reserved cgroup does not exist as a kubelet demands it.
     :raises RootError: something there cannot be read.
     """
+    with many_calls(found.fs):
+        return _planned(wanted, found, driver)
+
+
+def _planned(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
     layout = found.layout
+    found.expect(cgroup.path for cgroup in wanted)
     wanted, waiting = without_stopped([at_usage(cgroup, found) for cgroup in wanted], found)
     ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:
@@ -104,8 +113,11 @@ class _Writes:
         if fills and (cpus := order.cpus.wanted(cgroup.path)) is not None:
             yield order.cpus.v1_writes(cgroup, cpus)
         for knob, new in settings_of(cgroup, self.layout):
-            if not (fills and knob is CPUS):
-                yield order.writes(cgroup, knob, new)
+            if fills and knob is CPUS:
+                continue
+            writes = order.writes(cgroup, knob, new)
+            if writes is not NO_WRITES:
+                yield writes
 
     def steps(self, cgroup: WantedCgroup, during: Pass) -> Iterator[Step]:
         for writes in self._by_cgroup[cgroup.path]:

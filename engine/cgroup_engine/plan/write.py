@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from cgroup_engine.tree.knobs import Knob, Setting
@@ -21,16 +22,19 @@ class Write:
     obstacle: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PassWrites:
     """The writes of one knob of one cgroup, by pass."""
 
-    lower: list[Write] = field(default_factory=list)
-    make: list[Write] = field(default_factory=list)
-    settle: list[Write] = field(default_factory=list)
+    lower: Sequence[Write] = ()
+    make: Sequence[Write] = ()
+    settle: Sequence[Write] = ()
 
-    def of(self, during: Pass) -> list[Write]:
-        return {"lower": self.lower, "make": self.make, "settle": self.settle}.get(during, [])
+    def of(self, during: Pass) -> Sequence[Write]:
+        return {"lower": self.lower, "make": self.make, "settle": self.settle}.get(during, ())
+
+
+NO_WRITES = PassWrites()
 
 
 def same_setting(knob: Knob, found: Setting, wanted: Setting) -> bool:

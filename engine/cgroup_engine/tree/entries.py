@@ -13,11 +13,15 @@ import struct
 from collections.abc import Callable, Iterator
 from errno import EINTR
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    _Buffer = ctypes.Array[ctypes.c_char]
 
 # struct linux_dirent64: inode and offset, then at these places the length of the entry, its type and its name
 _SIZE, _TYPE, _NAME = 16, 18, 19
 _LENGTH = struct.Struct("=H").unpack_from
-_BUFFER = 32768  # bytes; most directories fit
+_BUFFER = 8192  # bytes; most cgroups fit
 _UNKNOWN, _DIRECTORY, _FILE, _LINK = 0, 4, 8, 10  # DT_UNKNOWN, DT_DIR, DT_REG, DT_LNK of <dirent.h>
 
 
@@ -26,10 +30,10 @@ def directories_and_links(directory: int) -> tuple[list[str], list[str]]:
 
     :raises OSError: it cannot be listed.
     """
-    read = _getdents64()
+    getdents64 = _getdents64()
     directories: list[str] = []
     links: list[str] = []
-    for name, kind in _scanned(directory) if read is None else _read(directory, read):
+    for name, kind in _scanned(directory) if getdents64 is None else _read(directory, getdents64):
         kind = kind if kind != _UNKNOWN else _kind(directory, name)
         if kind == _LINK:
             links.append(os.fsdecode(name))
@@ -52,20 +56,23 @@ def _scanned(directory: int) -> Iterator[tuple[bytes, int]]:
             yield os.fsencode(entry.name), _LINK if entry.is_symlink() else _DIRECTORY if entry.is_dir() else -1
 
 
-def _read(directory: int, getdents64: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
+def _read(directory: int, getdents64: Callable[[int, _Buffer], bytes]) -> list[tuple[bytes, int]]:
     """The entries but for files: a cgroup has some hundred of them, and few directories."""
-    while data := getdents64(directory):
+    entries: list[tuple[bytes, int]] = []
+    buffer = ctypes.create_string_buffer(_BUFFER)
+    while data := getdents64(directory, buffer):
         at, end = 0, len(data)
         while at < end:
             kind = data[at + _TYPE]
             if kind != _FILE:
                 start = at + _NAME
-                yield data[start : data.index(0, start)], kind
+                entries.append((data[start : data.index(0, start)], kind))
             at += _LENGTH(data, at + _SIZE)[0]
+    return entries
 
 
 @cache
-def _getdents64() -> Callable[[int], bytes] | None:
+def _getdents64() -> Callable[[int, _Buffer], bytes] | None:
     """getdents64(2): the next entries of a directory, b"" at its end; None if the C library lacks it."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "getdents64", None)
     if call is None:
@@ -73,8 +80,7 @@ def _getdents64() -> Callable[[int], bytes] | None:
     call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
     call.restype = ctypes.c_ssize_t
 
-    def read(directory: int) -> bytes:
-        buffer = ctypes.create_string_buffer(_BUFFER)
+    def read(directory: int, buffer: _Buffer) -> bytes:
         while (size := call(directory, buffer, _BUFFER)) < 0:
             if (number := ctypes.get_errno()) != EINTR:
                 raise OSError(number, os.strerror(number))

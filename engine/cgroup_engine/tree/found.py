@@ -7,9 +7,11 @@ from errno import ELOOP, ENODEV, ENOENT, ENOTDIR, EOPNOTSUPP
 from functools import cached_property
 
 from cgroup_engine.errors import RootError, errno_name, quoted
-from cgroup_engine.tree.fs import CgroupFs
+from cgroup_engine.tree.fs import CgroupFs, has_just
 from cgroup_engine.tree.knobs import Knob, Setting
 from cgroup_engine.tree.layout import Layout
+
+_FEW = 8  # names: a list of more costs less than to ask for each
 
 
 class FoundCgroup:
@@ -54,8 +56,15 @@ class FoundTree:
         self.layout = layout
         self._sparse = sparse
         self._cache: dict[str, FoundCgroup | None] = {}
-        self._listed: dict[str, frozenset[str]] = {}
+        self._listed: dict[tuple[str, str], frozenset[str]] = {}
         self._cpusets: dict[str, str] = {}
+        self._expected: dict[str, set[str]] = {}
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """Cgroups that should be there. A directory with just a few such ones need not be listed."""
+        for path in paths:
+            above, _, name = path.rpartition("/")
+            self._expected.setdefault(above, set()).add(name)
 
     def get(self, path: str) -> FoundCgroup | None:
         """A cgroup by its path below the root; None if it is in no hierarchy.
@@ -128,32 +137,32 @@ class FoundTree:
 
     def children(self, cgroup: FoundCgroup) -> tuple[str, ...]:
         """Reads ``FoundCgroup.children``."""
-        directories = [self.layout.directory(hierarchy, cgroup.path) for hierarchy in cgroup.hierarchies]
-        return tuple(sorted({name for directory in directories for name in self._subdirectories(directory)}))
+        return tuple(sorted({name for each in cgroup.hierarchies for name in self._subdirectories(each, cgroup.path)}))
 
     def _read(self, path: str) -> FoundCgroup | None:
+        if not path:
+            return FoundCgroup(path, frozenset(self.layout.hierarchies), self)
         above, _, name = path.rpartition("/")
-        parent = self.get(above) if path else None
-        if path and parent is None:
+        parent = self.get(above)
+        if parent is None:
             return None
-        candidates = self.layout.hierarchies if parent is None else parent.hierarchies
-        hierarchies = frozenset(hierarchy for hierarchy in candidates if self._is_there(hierarchy, path, above, name))
-        return FoundCgroup(path, hierarchies, self) if hierarchies else None
-
-    def _is_there(self, hierarchy: str, path: str, above: str, name: str) -> bool:
-        if path == "":
-            return True
         if self._sparse:
-            return self.fs.is_dir(self.layout.directory(hierarchy, path))
-        return name in self._subdirectories(self.layout.directory(hierarchy, above))
+            there = [each for each in parent.hierarchies if self.fs.is_dir(self.layout.directory(each, path))]
+        else:
+            there = [each for each in parent.hierarchies if name in self._subdirectories(each, above)]
+        return FoundCgroup(path, frozenset(there), self) if there else None
 
-    def _subdirectories(self, directory: str) -> frozenset[str]:
-        if directory not in self._listed:
-            self._listed[directory] = self._list(directory)
-        return self._listed[directory]
+    def _subdirectories(self, hierarchy: str, path: str) -> frozenset[str]:
+        place = hierarchy, path
+        if place not in self._listed:
+            directory = self.layout.directory(hierarchy, path)
+            self._listed[place] = self._list(directory, frozenset(self._expected.get(path, ())))
+        return self._listed[place]
 
-    def _list(self, directory: str) -> frozenset[str]:
+    def _list(self, directory: str, expected: frozenset[str]) -> frozenset[str]:
         try:
+            if 0 < len(expected) <= _FEW and has_just(self.fs, directory, expected):
+                return expected
             return frozenset(self.fs.subdirectories(directory))
         except OSError as failed:
             if failed.errno in (ENOENT, ENODEV, ENOTDIR):

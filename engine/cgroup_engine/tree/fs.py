@@ -7,14 +7,17 @@ implementation can take the operating system's place, such as a model of the ker
 from __future__ import annotations
 
 import os
+import stat
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from errno import EEXIST, ENODEV, ENOENT
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from cgroup_engine.tree.entries import directories_and_links
 from cgroup_engine.tree.plain_path import PLACE, PlainPaths
+
+_T = TypeVar("_T")
 
 #: Where a machine has its own cgroup tree, which a running systemd manages.
 MACHINE_ROOT = "/sys/fs/cgroup"
@@ -84,6 +87,7 @@ class OsFs(CgroupFs):
         self.root = os.path.realpath(root)
         self._paths = PlainPaths(self.root)
         self._parents: dict[str, int] | None = None
+        self._counting: set[int] = set()  # devices of which a directory's link count is 2 and its directories
         self._most_parents = _MOST_PARENTS
 
     def mkdir(self, path: str) -> None:
@@ -131,11 +135,38 @@ class OsFs(CgroupFs):
         handle = self._paths.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             names, links = directories_and_links(handle)
+            if names:
+                self._learn_counting(os.fstat(handle), len(names))
         finally:
             os.close(handle)
         if not path:
             names += [link for link in links if self._paths.sibling(link) in names]
         return names
+
+    def has_just(self, path: str, names: Collection[str]) -> bool:
+        """Are these the directories in it? False may mean that only a list can tell.
+
+        The link count says how many there are (kernfs_refresh_inode), if that of a listed directory was right.
+        """
+        try:
+            return self._in_parent(path, lambda name, parent: self._has_just(name, parent, names))
+        except OSError:
+            return False
+
+    def _has_just(self, directory: str, parent: int, names: Collection[str]) -> bool:
+        found = os.stat(directory, dir_fd=parent, follow_symlinks=False)
+        return (
+            found.st_dev in self._counting
+            and stat.S_ISDIR(found.st_mode)
+            and found.st_nlink == 2 + len(names)
+            and all(_is_directory(f"{directory}/{name}", parent) for name in names)
+        )
+
+    def _learn_counting(self, found: os.stat_result, directories: int) -> None:
+        if found.st_nlink == 2 + directories:
+            self._counting.add(found.st_dev)
+        else:
+            self._counting.discard(found.st_dev)
 
     def is_dir(self, path: str) -> bool:
         try:
@@ -158,7 +189,7 @@ class OsFs(CgroupFs):
 
     @contextmanager
     def parents_kept_open(self) -> Iterator[None]:
-        """A context in which the directories of mkdir and rmdir stay open for the next one there."""
+        """A context in which the directories of mkdir, rmdir and ``has_just`` stay open for the next one there."""
         import resource  # plan and explain compute without the modules of Linux
 
         few = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4
@@ -170,7 +201,7 @@ class OsFs(CgroupFs):
             _close_all(self._parents.values())
             self._parents = outer
 
-    def _in_parent(self, path: str, change: Callable[[str, int], None]) -> None:
+    def _in_parent(self, path: str, change: Callable[[str, int], _T]) -> _T:
         above, _, name = path.rpartition("/")
         kept = self._parents.get(above) if self._parents is not None else None
         if kept is not None:
@@ -195,11 +226,23 @@ class OsFs(CgroupFs):
         self._parents[path] = parent
 
 
+def has_just(fs: CgroupFs, path: str, names: Collection[str]) -> bool:
+    """Are these the directories in a cgroup? It takes fewer system calls than a list; False means: list it."""
+    return isinstance(fs, OsFs) and fs.has_just(path, names)
+
+
 @contextmanager
-def many_changes(fs: CgroupFs) -> Iterator[None]:
-    """A context for many mkdir and rmdir, which take fewer system calls in it."""
+def many_calls(fs: CgroupFs) -> Iterator[None]:
+    """A context in which mkdir, rmdir and ``has_just`` take fewer system calls."""
     with fs.parents_kept_open() if isinstance(fs, OsFs) else nullcontext():
         yield
+
+
+def _is_directory(path: str, parent: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path, dir_fd=parent, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _close_all(handles: Iterable[int]) -> None:

@@ -123,6 +123,19 @@ def test_each_file_and_each_directory_is_read_once(
     assert len(set(kernel.asked)) == len(kernel.asked)
 
 
+def test_an_unexpected_child_is_found_beside_the_expected_ones(tmp_path: Path) -> None:
+    for name, text in {"cgroup.controllers": "cpu memory", "cgroup.procs": ""}.items():
+        (tmp_path / name).write_text(text)
+    for name in ("kubepods/a", "kubepods/b", "kubepods/c"):
+        (tmp_path / name).mkdir(parents=True)
+        fs = OsFs(str(tmp_path))
+        found = FoundTree(fs, detect(fs, "root"))
+        found.expect(["kubepods", "kubepods/a", "kubepods/b"])
+        cgroup = found.get("kubepods")
+        assert cgroup is not None
+        assert cgroup.children == tuple(sorted(child.name for child in (tmp_path / "kubepods").iterdir()))
+
+
 @pytest.mark.hostile("a symbolic link in the place of an interface file")
 def test_a_link_in_the_place_of_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "kubepods").mkdir()

@@ -42,6 +42,50 @@ def test_a_link_further_down_is_no_cgroup(root: Path) -> None:
     assert OsFs(str(root)).subdirectories("cpu,cpuacct") == ["pod"]
 
 
+@pytest.fixture
+def counting(root: Path) -> OsFs:
+    """A root that was listed once, on a file system that counts a directory's directories in its links."""
+    if root.stat().st_nlink != 4:
+        pytest.skip("the links of directories are not counted here")
+    fs = OsFs(str(root))
+    fs.subdirectories("")
+    return fs
+
+
+def test_the_links_of_a_directory_tell_that_nothing_else_is_in_it(counting: OsFs, root: Path) -> None:
+    assert counting.has_just("cpu,cpuacct", {"pod"})
+    assert not counting.has_just("cpu,cpuacct", {"other"})
+    assert not counting.has_just("cpu,cpuacct", {"pod", "other"})
+    assert not counting.has_just("none", {"pod"})
+    (root / "cpu,cpuacct" / "orphan").mkdir()
+    assert not counting.has_just("cpu,cpuacct", {"pod"})
+    assert counting.has_just("cpu,cpuacct", {"pod", "orphan"})
+
+
+def test_links_are_not_believed_before_a_list_has_shown_that_they_are_counted(
+    counting: OsFs, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not OsFs(str(root)).has_just("cpu,cpuacct", {"pod"})
+
+    def two_links(handle: int) -> os.stat_result:  # as lxcfs has it
+        found = list(os.stat(handle))
+        found[3] = 2
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "fstat", two_links)
+    counting.subdirectories("cpu,cpuacct")
+    assert not counting.has_just("cpu,cpuacct", {"pod"})
+
+
+@pytest.mark.hostile("a symbolic link in the place of a cgroup, with a directory beside it that nobody expects")
+def test_a_link_is_none_of_the_directories_that_are_all_that_there_is(counting: OsFs, root: Path) -> None:
+    (root / "memory" / "orphan").mkdir()
+    os.symlink(root.parent / "outside" / "pod", root / "memory" / "pod")
+    os.symlink("cpu,cpuacct", root / "cpu")
+    assert not counting.has_just("memory", {"pod"})
+    assert not counting.has_just("cpu", {"pod"})
+
+
 @pytest.mark.parametrize("operation", ["write", "write_and_read"])
 def test_a_linked_file_is_not_written(root: Path, operation: str) -> None:
     secret = root.parent / "outside" / "secret"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cgroup_engine.tree import plain_path
-from cgroup_engine.tree.fs import OsFs, many_changes
+from cgroup_engine.tree.fs import OsFs, many_calls
 
 # a program that is refused openat2(2) by a seccomp filter, as in a container of Docker before 20.10, reads a file
 REFUSED = """
@@ -36,10 +36,10 @@ print(fs.read("cpu/pod/cpu.shares"), fs.subdirectories(""), fs.is_dir("link"))
 # a program that may have few descriptors makes cgroups in many others
 FEW = """
 import resource, sys
-from cgroup_engine.tree.fs import OsFs, many_changes
+from cgroup_engine.tree.fs import OsFs, many_calls
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 fs = OsFs(sys.argv[1])
-with many_changes(fs):
+with many_calls(fs):
     for number in range(100):
         fs.mkdir(f"memory/{number}")
         fs.mkdir(f"memory/{number}/below")
@@ -164,7 +164,7 @@ def test_a_root_may_be_a_link(fs: OsFs) -> None:
 @pytest.mark.hostile("a directory that becomes a link between two mkdir in it", times=3)
 def test_a_directory_that_is_kept_open_is_not_replaced_by_a_link(fs: OsFs) -> None:
     outside = Path(fs.root).parent / "outside"
-    with many_changes(fs):
+    with many_calls(fs):
         fs.mkdir("memory/pod/a")
         os.rename(f"{fs.root}/memory/pod", f"{fs.root}/memory/old")
         os.symlink(outside, f"{fs.root}/memory/pod")
@@ -173,7 +173,7 @@ def test_a_directory_that_is_kept_open_is_not_replaced_by_a_link(fs: OsFs) -> No
 
 
 def test_a_directory_that_was_removed_and_made_again_is_found_again(fs: OsFs) -> None:
-    with many_changes(fs):
+    with many_calls(fs):
         fs.mkdir("memory/pod/a")
         fs.rmdir("memory/pod/a")
         os.rmdir(f"{fs.root}/memory/pod")
@@ -186,7 +186,7 @@ def test_a_directory_that_was_removed_and_made_again_is_found_again(fs: OsFs) ->
 def test_no_descriptor_stays_open(fs: OsFs) -> None:
     before = os.listdir("/proc/self/fd")
     os.symlink("../outside", f"{fs.root}/memory/link")
-    with many_changes(fs):
+    with many_calls(fs):
         for number in range(200):
             fs.mkdir(f"memory/{number}")
             fs.mkdir(f"memory/{number}/below")
