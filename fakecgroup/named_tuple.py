@@ -56,7 +56,7 @@ else:
         def _replace(self, **changed):
             made = tuple.__new__(type(self), map(changed.pop, self._fields, self))
             if changed:
-                raise ValueError(f"{type(self).__name__} has no {', '.join(changed)}")
+                raise TypeError(f"{type(self).__name__} has no {', '.join(changed)}")
             return made
 
         def _asdict(self):

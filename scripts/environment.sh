@@ -2,6 +2,9 @@
 # this project in it; `program EXTRAS PACKAGE ARGUMENTS` runs a package of scripts/ in that.
 # Nothing outside the checkout is changed, unless Debian packages are installed as root; that is told.
 
+# A process that may not keep what it compiles takes twice as long to start; tests start thousands.
+unset PYTHONDONTWRITEBYTECODE
+
 CALLED_IN=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
