@@ -80,3 +80,8 @@ def __getattr__(name: str) -> object:
 
     found = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     return found
+
+
+def __dir__() -> list[str]:
+    """All names, those too that nobody has asked for yet."""
+    return sorted({*globals(), *__all__})
