@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ..core.cftype import PAGE_SIZE
 from ..kernel import Kernel
-from ..tasks.joined_processes import FIRST_SIMULATED
 from ..tasks.processes import TaskInfo
+from ..tasks.tid import FIRST_SIMULATED
 from ..tasks.usage import CpuTime
 from .content import SeenProcess, Snapshot
 from .errors import SnapshotError

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from ..kernel import Kernel, Setup
 from ..machine.learnt import LearntKernel
-from ..tasks.joined_processes import FIRST_SIMULATED, JoinedProcesses
+from ..tasks.joined_processes import JoinedProcesses
 from ..tasks.process_table import ProcessTable
 from ..tasks.processes import Processes
+from ..tasks.tid import FIRST_SIMULATED
 from .by_files import begin_counts, fill
 from .by_state import load_state
 from .compare import compare, told

@@ -6,15 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .process_table import ProcessTable
+from .tid import FIRST_SIMULATED
 from .usage import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
 
 if TYPE_CHECKING:
     from ..credentials.capability import Privileges
     from .place import Places
     from .processes import End, Processes, TaskInfo
-
-FIRST_SIMULATED = 1 << 23
-"""The first pid of a simulated process: twice the most pids of a machine with 64 bits (PID_MAX_LIMIT, 4,194,304)."""
 
 _ASKED = (
     *("find", "threads", "changing", "all", "privileges", "watch", "follow", "follow_thread", "kill", "freeze"),

@@ -1,4 +1,4 @@
-"""The number of a task."""
+"""The numbers of tasks."""
 
 from __future__ import annotations
 
@@ -9,3 +9,6 @@ Tid = Annotated[int, "tid"]
 
 State that a snapshot keeps says `Tid` for such numbers, and `int` for all others.
 """
+
+FIRST_SIMULATED = 1 << 23
+"""The first pid of a simulated process: twice the most pids of a machine with 64 bits (PID_MAX_LIMIT, 4,194,304)."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 
 from ..waiting import wait_until
 from .conftest import Mount, needs_fuse, needs_root, run

@@ -13,7 +13,7 @@ from errno import EINVAL
 from struct import Struct
 
 from fakecgroup import JoinedProcesses
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call, Later

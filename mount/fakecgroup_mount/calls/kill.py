@@ -13,7 +13,7 @@ from errno import EINVAL, EPERM, ESRCH
 from fakecgroup import JoinedProcesses
 from fakecgroup.credentials.capability import Capability
 from fakecgroup.outside.signals import may_signal, signal_simulated
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.live.passing_time import PassingTime

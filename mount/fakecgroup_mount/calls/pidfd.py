@@ -10,7 +10,7 @@ import re
 from errno import EINVAL, ESRCH
 
 from fakecgroup import JoinedProcesses
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.kill import KillCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.live.passing_time import PassingTime

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fakecgroup_mount.calls.ptrace_requests import TRACEME
 from fakecgroup_mount.host.pid_namespaces import pid_namespace_of
 from fakecgroup_mount.seccomp.listener import CONTINUE, Answer, Call
 from fakecgroup_mount.seccomp.process import signed, thread_group
-
-TRACEME, ATTACH, SEIZE = 0, 16, 0x4206  # linux/ptrace.h: the requests that begin to trace
 
 
 class PtraceCall:

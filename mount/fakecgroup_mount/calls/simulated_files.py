@@ -11,7 +11,7 @@ from fakecgroup import JoinedProcesses, MemoryUse
 from fakecgroup.credentials.capability import Capability
 from fakecgroup.outside.machine_files import meminfo
 from fakecgroup.outside.simulated_tasks import FILES, LONGEST_ADJ
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.caller_credentials import is_capable
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.path_lookup import lookup

@@ -10,8 +10,8 @@ import signal
 from errno import ENOSYS, ENOTTY
 
 from fakecgroup.named_tuple import NamedTuple
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
-from fakecgroup_mount.calls.ptrace import ATTACH, SEIZE, TRACEME
+from fakecgroup.tasks.tid import FIRST_SIMULATED
+from fakecgroup_mount.calls.ptrace_requests import ATTACH, SEIZE, TRACEME
 from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.seccomp.filter import Condition, Refusal, When
 from fakecgroup_mount.seccomp.syscalls import CLONE_NEWCGROUP, MNT_FORCE

@@ -57,7 +57,8 @@ class Parser(argparse.ArgumentParser):
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit status: 0 done, 1 failed, 2 the command line is wrong."""
     _hold_standard_files()
-    options = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parser(words[0] if words else None).parse_args(words)
     if not gc.isenabled():  # `cli.main`: what was loaded since stays
         gc.freeze()
         gc.enable()
@@ -122,12 +123,20 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line. `Parser.fill` adds the options of a command that takes a while to load."""
+def parser(first: str | None = None) -> argparse.ArgumentParser:
+    """The command line. `Parser.fill` adds the options of a command that takes a while to load.
+
+    If the first word is a command, the others are left out.
+    """
     parser = Parser(prog="fakecgroup", description="A file system that answers like the Linux kernel's cgroups.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    mounting = commands.add_parser(
+
+    def add(name: str, **texts: Any) -> None:
+        if first not in _FILL or first == name:
+            commands.add_parser(name, **texts).fill = _FILL[name]
+
+    add(
         "mount",
         help="show a tree at DIR",
         description="Mounts a tree of cgroups at DIR and leaves a daemon that answers for it until it is unmounted.",
@@ -136,14 +145,12 @@ def parser() -> argparse.ArgumentParser:
         "user's alone, who plays root in it. SIGTERM to the daemon unmounts. The daemon writes nothing but its own "
         "failures, to $XDG_STATE_HOME/fakecgroup/daemon.log (~/.local/state/fakecgroup/daemon.log).",
     )
-    mounting.fill = _fill_mount
-    unmounting = commands.add_parser(
+    add(
         "umount",
         help="take the tree at DIR away",
         description="Unmounts the tree at DIR and waits for its daemon to end.",
     )
-    unmounting.fill = _fill_umount
-    listing = commands.add_parser(
+    add(
         "list",
         help="show the trees that are mounted here",
         description="Shows the trees that are mounted in this mount namespace: each with its daemon, the layout and "
@@ -154,8 +161,7 @@ def parser() -> argparse.ArgumentParser:
         '{"mounts": [...]} with dir, state, pid, layout, kernel, transport, since, cgroups and todo of each, null '
         "where nobody could tell.",
     )
-    listing.fill = _fill_list
-    examining = commands.add_parser(
+    add(
         "doctor",
         help="say what works on this machine, and what to do about the rest",
         description="Tries for this user what fakecgroup needs: mounts a tree at a temporary directory, runs a command "
@@ -163,8 +169,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit status 0 if mount and run work, else 1. -o json gives uid, linux, ready, and the two tables as "
         "lists: commands and machine, with name, state (yes, partly, no), found and remedy of each.",
     )
-    examining.fill = _fill_doctor
-    running = commands.add_parser(
+    add(
         "run",
         help="run a command that finds a tree at /sys/fs/cgroup",
         usage="%(prog)s [-h] [TREE OPTIONS] [--] CMD [ARG...]",
@@ -177,8 +182,7 @@ def parser() -> argparse.ArgumentParser:
         "the tree or the namespaces cannot be made it is 1, after a line on stderr that begins with 'fakecgroup run:'. "
         "What the command leaves running is killed when it ends. In its environment, FAKECGROUP is the layout.",
     )
-    running.fill = _fill_run
-    simulating = commands.add_parser(
+    add(
         "simulate",
         help="play a scenario on virtual time",
         description="Plays a scenario: makes its cgroups, lets its simulated processes use CPU time as the limits "
@@ -187,8 +191,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="CPU time, throttling, memory, huge pages, IO, pressure and the OOM killer are simulated. Exit status 1 "
         "where an expectation does not hold, 2 for a wrong scenario.",
     )
-    simulating.fill = _fill_simulate
-    taking = commands.add_parser(
+    add(
         "snapshot",
         help="take a node's tree, or a fake's, into one file",
         description="Reads the tree of cgroups at ROOT as far as this user can: each file's bytes, mode, owner and "
@@ -197,16 +200,14 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit status 1 where the tree cannot be read or the file not be written, 2 for a file that is no "
         "snapshot. The file has names of cgroups and command lines: --no-names leaves out the names of processes.",
     )
-    taking.fill = _fill_snapshot
-    viewing = commands.add_parser(
+    add(
         "view",
         help="write a tree of cgroups as one page",
         description="Writes a node's tree of cgroups, a fake's, or a snapshot as one page for a browser: limits beside "
         "what is used, whose limit acts on a cgroup, and what has happened. The page fetches nothing.",
         epilog="cgroup-engine explain --html and status --html write such a page with the reason of each value.",
     )
-    viewing.fill = _fill_view
-    tracing = commands.add_parser(
+    add(
         "trace",
         help="show what was recorded with --trace",
         description="Shows the calls of a trace as strace does, and a summary: what was refused, who wrote what, "
@@ -214,8 +215,7 @@ def parser() -> argparse.ArgumentParser:
         "printed.",
         epilog="Exit status 1 for a file that is no trace, or has no call on the tree.",
     )
-    tracing.fill = _fill_trace
-    replaying = commands.add_parser(
+    add(
         "replay",
         help="make the calls of a trace on other kernels",
         description="Makes the calls of a trace again, in their order, on kernels of the model, and shows which of "
@@ -224,8 +224,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit status 1 where a kernel answers a call otherwise, or for a file that is no trace; 2 for an "
         "unknown kernel.",
     )
-    replaying.fill = _fill_replay
-    controlling = commands.add_parser(
+    add(
         "ctl",
         help="change what happens in a tree that is mounted",
         description="Asks the daemon behind a tree to do something: with the workloads of simulated processes, with "
@@ -233,15 +232,13 @@ def parser() -> argparse.ArgumentParser:
         "run`. Only the tree's mounter may ask, and under `run` the sandbox's root.",
         epilog="Exit status 1 where the daemon cannot be asked or refuses, 2 for a wrong scenario or rule.",
     )
-    controlling.fill = _fill_ctl
-    conformance = commands.add_parser(
+    add(
         "conformance",
         help="compare with what real kernels answered",
         description="Runs the recorded cases on a target and compares each answer with the kernel's. Exit status 1 "
         "where some differ and are no known gaps.",
     )
-    conformance.fill = _fill_conformance
-    learning = commands.add_parser(
+    add(
         "learn",
         help="ask a kernel that is none of ours, and write what it is",
         description="Asks a kernel all cases and writes a learnt kernel: its controllers, files, build options and "
@@ -249,7 +246,6 @@ def parser() -> argparse.ArgumentParser:
         epilog="Tells which known kernel's rules it plays, and how many operations these answer otherwise: the known "
         "gaps. On this machine it needs what conformance --target host needs; for vm it needs QEMU.",
     )
-    learning.fill = _fill_learn
     return parser
 
 
@@ -342,3 +338,20 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
 
     learn.add_options(parser)
     parser.set_defaults(run=learn.run)
+
+
+_FILL: dict[str | None, Callable[[argparse.ArgumentParser], None]] = {
+    "mount": _fill_mount,
+    "umount": _fill_umount,
+    "run": _fill_run,
+    "list": _fill_list,
+    "doctor": _fill_doctor,
+    "simulate": _fill_simulate,
+    "view": _fill_view,
+    "snapshot": _fill_snapshot,
+    "trace": _fill_trace,
+    "replay": _fill_replay,
+    "ctl": _fill_ctl,
+    "conformance": _fill_conformance,
+    "learn": _fill_learn,
+}

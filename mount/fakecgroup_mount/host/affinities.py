@@ -19,17 +19,12 @@ from fakecgroup.outside.affinities import mapped, mapped_back, stand_ins
 from fakecgroup.refuse import refuse
 from fakecgroup.tasks.affinity import Affinity
 from fakecgroup.tasks.joined_processes import is_simulated
+from fakecgroup_mount.host.real_cpus import real_cpus
 from fakecgroup_mount.host.tasks import START, leader
 from fakecgroup_mount.host.usage import parent_of, stat_of, text_of
 
 _MOST = 1000  # threads, before those that are gone are looked for
 _LEVELS = 100  # ancestors that are asked
-
-
-def real_cpus(cpus: int, *, pinned: bool) -> list[int]:
-    """The CPUs that programs run on. If they are `pinned` these are no more than `cpus`, as getcpu(2) tells which."""
-    found = sorted(os.sched_getaffinity(0))
-    return found[:cpus] if pinned else found
 
 
 def cpus_below(machine: Machine, *, pinned: bool) -> list[int]:

@@ -1,7 +1,8 @@
 """`fakecgroup run`: runs a command that finds a tree at /sys/fs/cgroup.
 
 Data flow: `command` reads the options, `front` starts the server and the sandbox, `sandbox` becomes the command.
-`server` serves the tree and answers the command's trapped system calls (`calls`) until the command has ended.
+`server_start` loads `server`, which serves the tree and answers the command's trapped system calls (`calls`) until the
+command has ended.
 
 Traps are seccomp user notifications (seccomp_unotify(2)), so programs need not be linked or started in a special way.
 This is for tests: a program that tries to can detect the traps and avoid them.
@@ -56,7 +57,7 @@ Of the daemon behind a mount alone:
     serve._serve_native        `serve._end_on_signal`: unmounts at SIGTERM and SIGINT
     Operations.init            with fusepy, uses the tree at each exit, so that libfuse's one thread reports it
 
-At its start the server tries with `shortage.require_threads` whether enough threads can be started.
+Before there is a sandbox, the front tries with `shortage.require_threads` whether enough threads can be started.
 
 
 Locks

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
     def make_sandbox(mask: frozenset[int]) -> Sandbox:
         from fakecgroup_mount.calls.table import REFUSED, trapped  # these are loaded beside the server
-        from fakecgroup_mount.host.affinities import real_cpus
+        from fakecgroup_mount.host.real_cpus import real_cpus
         from fakecgroup_mount.run.sandbox import Sandbox
         from fakecgroup_mount.seccomp.filter import program
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import gc
 import os
 import select
 import signal
@@ -15,7 +14,8 @@ from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.asked import NO_ADDITIONS, Additions
 from fakecgroup_mount.host import daemon
-from fakecgroup_mount.host.shortage import allow_all_descriptors, explained, require_threads
+from fakecgroup_mount.host.shortage import explained, require_threads
+from fakecgroup_mount.run import server_start
 from fakecgroup_mount.run.frozen_command import FrozenCommand
 from fakecgroup_mount.run.id_maps import write_outer_maps
 from fakecgroup_mount.run.messages import KILLED, LISTENER
@@ -54,18 +54,20 @@ def run(
     with ours:
         with theirs:
             front_pid, frozen = os.getpid(), FrozenCommand()
-
-            def serve(ready: Callable[[], None]) -> None:
-                allow_all_descriptors()
-                require_threads(_THREADS)
-                ready()
-                gc.disable()  # what is loaded stays
-                from fakecgroup_mount.run import server  # takes a while to load: meanwhile there will be a sandbox
-
-                server.serve(theirs, make_kernel, front=front_pid, frozen=frozen, additions=additions, seen=seen)
-
-            daemon.start(serve, keep=(theirs.fileno(), *additions.descriptors))
-        from fakecgroup_mount.run.sandbox import enter  # is not loaded where the server would wait for it
+            daemon.start(
+                lambda ready: server_start.start(
+                    theirs,
+                    make_kernel,
+                    ready,
+                    front=front_pid,
+                    frozen=frozen,
+                    additions=additions,
+                    seen=seen,
+                ),
+                keep=(theirs.fileno(), *additions.descriptors),
+            )
+        require_threads(_THREADS)  # here, as the server has more to do
+        from fakecgroup_mount.run.sandbox import enter  # likewise
 
         front, child = socket.socketpair()
         with front:

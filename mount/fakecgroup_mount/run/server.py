@@ -24,7 +24,6 @@ from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.supervisor import handlers
 from fakecgroup_mount.calls.table import REFUSED, trapped
-from fakecgroup_mount.control.directory import runtime_directory
 from fakecgroup_mount.fuse.additions import added
 from fakecgroup_mount.fuse.asked import Additions
 from fakecgroup_mount.fuse.native import Session
@@ -36,17 +35,17 @@ from fakecgroup_mount.host.mountinfo import device_at
 from fakecgroup_mount.host.processes import HostProcesses
 from fakecgroup_mount.release.agents import AgentSandbox, ReleaseAgents
 from fakecgroup_mount.run.frozen_command import FrozenCommand
-from fakecgroup_mount.run.id_maps import write_inner_maps
-from fakecgroup_mount.run.messages import KILLED, MOUNTED, OUTER
+from fakecgroup_mount.run.messages import KILLED, MOUNTED
 from fakecgroup_mount.run.shown_machine import SeenMachine
 from fakecgroup_mount.seccomp import syscalls
 from fakecgroup_mount.seccomp.filter import program
 from fakecgroup_mount.seccomp.listener import Listener
 from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
-from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
     from fakecgroup_mount.calls.traced_calls import TracedCalls
 
@@ -69,40 +68,22 @@ def _mounted(sandbox: socket.socket) -> _Mounted | None:
     return _Mounted(fuse, root, device.rstrip(b"\0").decode())
 
 
-def _joined(sandbox: socket.socket) -> int | None:
-    """Enters the outer namespaces and maps the ids of the inner ones. Returns the pid of the process that becomes the
-    command; None if the sandbox has failed.
-    """
-    said, descriptors, _, _ = socket.recv_fds(sandbox, OUTER.size, 2)
-    if not descriptors:
-        return None
-    outer = UserAndMountNamespaces.from_descriptors(*descriptors)
-    outer.enter()
-    outer.close()
-    (first,) = OUTER.unpack(said)
-    write_inner_maps(first)
-    sandbox.sendall(b"+")
-    return int(first)
-
-
 def serve(
     sandbox: socket.socket,
+    first: int,
     make_kernel: Callable[[Processes], Kernel],
     *,
     front: int,
     frozen: FrozenCommand,
     additions: Additions,
     seen: SeenMachine,
+    sockets: Path | None,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 
     `front` is the front's pid. `frozen` tells the front when the command is frozen. The command sees the
     machine `seen`.
     """
-    sockets = runtime_directory()  # with the user's own uid
-    first = _joined(sandbox)
-    if first is None:  # the sandbox has failed and reported it to the front
-        return
     owner = os.geteuid(), os.getegid()  # in the outer user namespace
     for path in seen.directories:
         syscalls.unmount(path)  # here alone: we would wait for ourselves

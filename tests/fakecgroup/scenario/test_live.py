@@ -7,7 +7,7 @@ import pytest
 from fakecgroup import JoinedProcesses, Kernel, ProcessTable
 from fakecgroup.scenario import ScenarioError, read_scenario
 from fakecgroup.scenario.live import LiveScenarios
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 
 SECOND = 1_000_000_000
 

@@ -12,7 +12,7 @@ import pytest
 from fakecgroup import Kernel, Workload, personalities
 from fakecgroup.snapshot import Snapshot, SnapshotError, compare, of_kernel, restore
 from fakecgroup.snapshot.content import NODE, Attributes, SeenFile, SeenKernel
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 
 from .busy import busy_kernel, tops
 

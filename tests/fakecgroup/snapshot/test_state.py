@@ -25,7 +25,7 @@ from fakecgroup.snapshot.files import unpack
 from fakecgroup.snapshot.lines import pack
 from fakecgroup.snapshot.state.kinds import ALONE, KINDS
 from fakecgroup.snapshot.state.whole import _alone
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 
 from .busy import busy_kernel, tops
 

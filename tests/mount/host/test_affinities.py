@@ -12,7 +12,8 @@ import pytest
 from fakecgroup.machine.online_cpus import OnlineCpus
 from fakecgroup.outside.affinities import stand_ins
 from fakecgroup.tasks.affinity import Affinity
-from fakecgroup_mount.host.affinities import HostAffinities, real_cpus
+from fakecgroup_mount.host.affinities import HostAffinities
+from fakecgroup_mount.host.real_cpus import real_cpus
 
 CPUS = 64
 ALL = (1 << CPUS) - 1

@@ -186,14 +186,16 @@ def test_a_sandbox_that_nobody_waits_for_ends_at_once() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("step", ["_joined", "_mounted", "handlers", "Listener.start", "_await_end"])
+@pytest.mark.parametrize(
+    "step", ["server_start._joined", "server._mounted", "server.handlers", "server.Listener.start", "server._await_end"]
+)
 def test_a_server_that_is_killed_while_the_command_starts_is_one_line(sandboxed: Sandboxed, step: str) -> None:
     dies = f"""
 import os, signal, sys
 from fakecgroup_mount.cli.program import main
-from fakecgroup_mount.run import server
+from fakecgroup_mount.run import server, server_start
 def dies(*_): os.kill(os.getpid(), signal.SIGKILL)
-server.{step} = dies
+{step} = dies
 sys.exit(main())
 """
     command = [sys.executable, "-c", dies, "run", "sleep", "1000"]

@@ -9,7 +9,7 @@ from struct import iter_unpack, pack, unpack_from
 
 import pytest
 
-from fakecgroup.tasks.joined_processes import FIRST_SIMULATED
+from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.table import REFUSED, TRAPPED
 from fakecgroup_mount.host.fork_marks import LOCKS
 from fakecgroup_mount.seccomp.filter import program
