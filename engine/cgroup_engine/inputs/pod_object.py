@@ -226,10 +226,12 @@ class _Reader:
         allocated, resources = status.get("allocatedResources"), status.get("resources")
         if allocated is None and resources is None:
             return None
-        limits = None
+        limits = in_force = None
         if resources is not None:
-            limits = self.amounts(self.mapping(status, f"{spot}.resources"), f"{spot}.resources.limits")
-        return StatusResources(self.amounts(status, f"{spot}.allocatedResources"), limits)
+            given = self.mapping(status, f"{spot}.resources")
+            limits = self.amounts(given, f"{spot}.resources.limits")
+            in_force = self.amounts(given, f"{spot}.resources.requests")
+        return StatusResources(self.amounts(status, f"{spot}.allocatedResources"), limits, in_force)
 
     def resize_state(self, status: Mapping[str, Any]) -> tuple[str, bool]:
         """Why a resize is pending, and whether one is in progress: conditions since 1.33, status.resize before."""

@@ -13,6 +13,10 @@ A resize changes the spec at once. A kubelet allocates it later (condition PodRe
 
 A resize in progress is allocated whole, so its spec counts.
 
+While a resize is on its way, a kubelet's cgroups have the values from before or after: it allocates the resize
+(handlePodResourcesResize), asks for the status to be sent (SyncPod, SetPodStatus), and writes the cgroups
+(doPodResizeAction), and the status arrives when it may. ``other_resources`` says which values these are.
+
 The QoS classes and kubepods count the spec all the same: the kubelet's qosContainerManager gets its pods from
 GetActivePods, without the allocation.
 """
@@ -56,6 +60,33 @@ def with_allocation(pod: Pod, version: KubeletVersion) -> Pod:
         asked=pod,
     )
     return allocated if any(_changes(allocated)) else pod
+
+
+def other_resources(pod: Pod, version: KubeletVersion) -> Pod | None:
+    """The pod with the other resources that its cgroups may have while it is resized; None if it is not.
+
+    These are the spec's, which the kubelet may have allocated and written already. If the status says that they are
+    allocated, and that the resize is in progress, these are the resources in force, which the kubelet may not have
+    replaced yet. It waits with a memory limit that is below the memory in use.
+    """
+    if pod.asked is not None or pod.allocation is None or not pod.allocation.in_progress:
+        return pod.asked
+    if not version.enabled("InPlacePodVerticalScaling"):
+        return None
+    given = {name: _in_force(status) for name, status in pod.allocation.containers.items()}
+    own = pod.allocation.pod if version.enabled("InPlacePodLevelResourcesVerticalScaling") else None
+    own = own if own is None else _in_force(own)
+    return replace(
+        pod,
+        containers=tuple(_container(each, given, pod.limits) for each in pod.containers),
+        init_containers=tuple(_container(each, given, pod.limits) for each in pod.init_containers),
+        requests=_pod_requests(pod, own, version),
+        limits=_pod_limits(pod, own, version),
+    )
+
+
+def _in_force(status: StatusResources) -> StatusResources:
+    return status if status.requests_in_force is None else replace(status, requests=status.requests_in_force)
 
 
 def allocation_note(pod: Pod) -> str:

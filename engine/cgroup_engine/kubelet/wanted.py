@@ -6,7 +6,9 @@ Pure: node configuration and pods in, cgroups out, parents before children. v1 a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from cgroup_engine.kubelet.allocation import other_resources
 from cgroup_engine.kubelet.class_values import values_of_class
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.node_values import Reserved, values_of_node, values_of_reserved
@@ -42,10 +44,19 @@ def wanted_tree(node: NodeConfig, pods: Sequence[Pod]) -> tuple[WantedCgroup, ..
         place = misplaced_parent(node.cgroup_version)
         cgroups += [WantedCgroup("/".join(place[: n + 1]), "runtime", "containerd") for n in range(len(place))]
     for pod in pods:
-        cgroups += pod_cgroups(node, pod)
+        cgroups += _pod_cgroups(node, pod)
     cgroups = _with_reserved(cgroups, _reserved_cgroups(node))
     cgroups += _system_cgroups(node, {cgroup.path for cgroup in cgroups})
     return tuple(cgroups)
+
+
+def _pod_cgroups(node: NodeConfig, pod: Pod) -> Iterable[WantedCgroup]:
+    """A pod's cgroups; those of one that is resized with the other values that they may have."""
+    other = other_resources(pod, node.version)
+    if other is None:
+        return pod_cgroups(node, pod)
+    also = {cgroup.path: cgroup.limits for cgroup in pod_cgroups(node, other)}
+    return [replace(cgroup, also=also.get(cgroup.path)) for cgroup in pod_cgroups(node, pod)]
 
 
 def _system_cgroups(node: NodeConfig, others: set[str]) -> Iterable[WantedCgroup]:

@@ -34,11 +34,13 @@ class Container:
 class StatusResources:
     """The resources of a container or of a pod in the pod's status.
 
-    ``requests`` are allocatedResources. ``limits`` are resources.limits; None if the status has no resources.
+    ``requests`` are allocatedResources. ``limits`` and ``requests_in_force`` are those of resources; None if the status
+    has no resources.
     """
 
     requests: Resources
     limits: Resources | None
+    requests_in_force: Resources | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ Reasons = dict[Field, Reason]
 class WantedCgroup:
     """One cgroup.
 
-    ``path`` is below the cgroup root (v1: below each hierarchy). ``reasons`` says why it has each value.
+    ``path`` is below the cgroup root (v1: below each hierarchy). ``reasons`` says why it has each value. ``also``: the
+    values that a kubelet may have given it instead, while its pod is resized.
 
     The level decides which values the engine manages. ``reserved`` cgroups are the operator's: only the values that
     are set. ``root`` (cgroupRoot and its ancestors), ``system`` (systemCgroups, kubeletCgroups) and ``runtime`` (the
@@ -39,6 +40,7 @@ class WantedCgroup:
     pod: Pod | None = None
     container: Container | None = None
     oom_score_adj: int | None = None
+    also: CgroupLimits | None = None
 
     @property
     def parent(self) -> str:

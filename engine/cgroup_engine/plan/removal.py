@@ -26,6 +26,7 @@ def _of_runtime(directory_name: str) -> bool:
 def orphans(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Iterator[FoundCgroup]:
     """Unwanted cgroups with the name of a pod or of a container, in the places of pods and containers."""
     paths = {cgroup.path for cgroup in wanted}
+    found.expect(paths)
     yield from (cgroup for cgroup in misplaced(wanted, found) if cgroup.path not in paths)
     for cgroup in wanted:
         there = found.get(cgroup.path)

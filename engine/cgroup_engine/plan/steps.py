@@ -53,7 +53,6 @@ def make_plan(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) 
 
 def _planned(wanted: Sequence[WantedCgroup], found: FoundTree, driver: Driver) -> Plan:
     layout = found.layout
-    found.expect(cgroup.path for cgroup in wanted)
     wanted, waiting = without_stopped([at_usage(cgroup, found) for cgroup in wanted], found)
     ours = {"", *(cgroup.path for cgroup in wanted if cgroup.level in ("root", "node"))}
     for cgroup in wanted:

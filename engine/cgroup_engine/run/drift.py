@@ -57,18 +57,19 @@ def paths_of(step: Step) -> Iterable[str]:
 
 
 def drift_since(before: Baseline, plan: Plan, found: FoundTree, by: Mapping[str, str]) -> list[Drift]:
-    """The drift in those cgroups that a plan would change. ``by``: path -> who wrote there."""
+    """The drift that a plan would undo. ``by``: path -> who wrote there."""
     if (found.layout.version, found.layout.hierarchies) != (before.layout.version, before.layout.hierarchies):
         return []
     drift: list[Drift] = []
     gone: list[str] = []
     missing = {step.path if step.action == "mkdir" else step.cgroup for step in plan.steps if step.action in _MAKES}
+    written = {path for step in plan.steps for path in paths_of(step)}
     for path in dict.fromkeys(step.cgroup for step in plan.steps):
         cgroup = before.cgroups.get(path)
         if cgroup is not None and not _below(path, gone):
             lacks = list(_directories_gone(before, cgroup, missing))
             gone += [path] if lacks else []
-            drift += lacks or _files_changed(before, cgroup, found)
+            drift += lacks or [one for one in _files_changed(before, cgroup, found) if one.path in written]
     parents = {cgroup.parent for cgroup in before.cgroups.values()}
     for step in plan.steps:
         if step.file != "cgroup.subtree_control" or step.cgroup not in parents or step.path in before.unsettled:

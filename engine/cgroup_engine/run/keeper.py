@@ -19,6 +19,7 @@ from cgroup_engine.kubelet.qos import qos_class
 from cgroup_engine.kubelet.wanted import wanted_tree
 from cgroup_engine.model.wanted_cgroup import WantedCgroup
 from cgroup_engine.plan.for_driver import plan_for_driver
+from cgroup_engine.plan.resizing import as_resized
 from cgroup_engine.plan.status import compare
 from cgroup_engine.plan.step import Plan, Step
 from cgroup_engine.plan.system_cgroups import with_moves
@@ -27,7 +28,8 @@ from cgroup_engine.run.control import Control
 from cgroup_engine.run.drift import A_CGROUP, Baseline, baseline_after, differs, drift_since, paths_of
 from cgroup_engine.run.events import Complaint, Drift, Kept, Reason, Reconciled
 from cgroup_engine.run.opened_root import OpenedRoot
-from cgroup_engine.run.orphans import Orphans, Verdict
+from cgroup_engine.run.orphans import GRACE, Orphans, Verdict
+from cgroup_engine.run.raised_limits import RaisedLimits
 from cgroup_engine.run.vanished import without_vanished
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.fs import CgroupFs
@@ -42,7 +44,7 @@ class Keeper:
 
     ``open_root``: entered for each reconcile; raises EngineError if the tree cannot be used. ``interval``: the longest
     delay before an attempt, in seconds. ``known``: paths of cgroups that an earlier run made. ``taken_over``: somebody
-    else made kubepods. ``dry_run``: only look and report.
+    else made kubepods, such as a kubelet, which resizes pods there. ``dry_run``: only look and report.
     """
 
     def __init__(
@@ -59,10 +61,12 @@ class Keeper:
         self._open_root = open_root
         self._control = control
         self._dry_run = dry_run
+        self._beside_kubelet = taken_over or dry_run
         self._processes = processes or ProcessKiller()
         self._orphans = Orphans(control, interval, known, taken_over=taken_over)
         self._failing = BackOff(interval, control.clock)
         self._fought_over = BackOff(interval, control.clock, IMMEDIATE_REPAIRS)
+        self._raised = RaisedLimits(min(interval, GRACE) if taken_over else 0.0, control.clock)
         self._baseline: Baseline | None = None
         self._fs: CgroupFs | None = None
         self._reported: dict[str, Drift] = {}
@@ -70,7 +74,7 @@ class Keeper:
 
     def next_try(self) -> float | None:
         """The time of the next attempt, by the clock; None if nothing waits."""
-        waiting = (self._failing.due(), self._fought_over.due(), self._orphans.due())
+        waiting = (self._failing.due(), self._fought_over.due(), self._orphans.due(), self._raised.due())
         return min((due for due in waiting if due is not None), default=None)
 
     def concerned(self, paths: Iterable[str]) -> bool:
@@ -93,6 +97,8 @@ class Keeper:
                 root = stack.enter_context(self._open_root())
                 self._fs = root.found.fs
                 wanted = wanted_tree(root.node, seen.pods or ())
+                if self._beside_kubelet:
+                    wanted = as_resized(wanted, root.found)
                 verdict = self._orphans.judge(root, wanted, seen)
             classes = Counter(qos_class(pod, root.node.version) for pod in seen.pods or () if not pod.ended)
             kept = Kept(root.found.layout, wanted, root.systemd is not None)
@@ -147,6 +153,7 @@ class Keeper:
             plan = replace(plan, steps=(*plan.steps, *_elsewhere(verdict, killing, plan.layout)))
             drift = drift_since(self._baseline, plan, root.found, by) if self._baseline is not None else []
         contested = {one.path for one in drift if self._fought_over.in_backoff(one.path)}
+        contested.update(self._raised.staying(drift))
         drift = [one for one in drift if one.path not in contested]
         waiting: list[Step] = []
 

@@ -21,6 +21,7 @@ from cgroup_engine.run.control import Control
 from cgroup_engine.run.opened_root import OpenedRoot
 from cgroup_engine.sources.source import Seen
 from cgroup_engine.tree.found import FoundCgroup
+from cgroup_engine.tree.fs import many_calls
 
 #: Seconds that an unwanted cgroup of unknown origin stays, or the interval if that is shorter.
 GRACE = 60.0
@@ -76,7 +77,8 @@ class Orphans:
         :raises RootError: something there cannot be read.
         """
         now, driver = self._control.clock(), root.node.driver
-        there = {orphan.path: orphan for orphan in orphans(wanted, root.found, driver)}
+        with many_calls(root.found.fs):
+            there = {orphan.path: orphan for orphan in orphans(wanted, root.found, driver)}
         uids = {_uid(cgroup.path, driver) for cgroup in wanted if cgroup.level == "pod"}
         foreign = tuple(
             orphan

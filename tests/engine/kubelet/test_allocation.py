@@ -12,7 +12,7 @@ import pytest
 
 from cgroup_engine.cli import main
 from cgroup_engine.inputs.pod_object import pod_from_object
-from cgroup_engine.kubelet.allocation import allocation_note
+from cgroup_engine.kubelet.allocation import allocation_note, other_resources
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.kubelet.resources import pod_limits, pod_requests
 from cgroup_engine.kubelet.wanted import wanted_tree
@@ -28,6 +28,7 @@ NEW = KubeletVersion()
 SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
 LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
 WAITS = [{"type": "PodResizePending", "status": "True", "reason": "Deferred", "message": "no room"}]
+IN_PROGRESS = [{"type": "PodResizeInProgress", "status": "True"}]
 
 
 def _texts(amounts: Resources) -> dict[str, str]:
@@ -112,7 +113,7 @@ def test_a_limit_alone_that_is_infeasible_is_told_by_the_condition_only(
 
 def test_a_resize_in_progress_is_allocated_whole(make_listed: Callable[..., dict[str, Any]]) -> None:
     """handlePodResourcesResize has allocated the spec; status.resources still have the old limits."""
-    item = make_listed(LARGE, LARGE, conditions=[{"type": "PodResizeInProgress", "status": "True"}])
+    item = make_listed(LARGE, LARGE, conditions=IN_PROGRESS)
     item["status"]["containerStatuses"][0]["resources"] = SMALL
     pod = pod_from_object(item, "test", NEW)
     assert (_memory(pod), allocation_note(pod)) == ("1Gi", "")
@@ -132,6 +133,30 @@ def test_up_to_1_32_the_state_is_a_field_of_the_status(
     pod = pod_from_object(make_listed(LARGE, SMALL, resize=state), "test", version)
     assert _memory(pod) == memory
     assert f"resize {state}" in allocation_note(pod)
+
+
+def test_until_a_resize_is_allocated_the_spec_may_be_in_force_too(make_listed: Callable[..., dict[str, Any]]) -> None:
+    for conditions in ([], WAITS):
+        pod = pod_from_object(make_listed(LARGE, SMALL, conditions=conditions), "test", NEW)
+        other = other_resources(pod, NEW)
+        assert (_memory(pod), other and _memory(other)) == ("512Mi", "1Gi")
+
+
+def test_while_a_resize_is_in_progress_the_resources_before_it_may_be_in_force(
+    make_listed: Callable[..., dict[str, Any]],
+) -> None:
+    item = make_listed(LARGE, LARGE, conditions=IN_PROGRESS)
+    item["status"]["containerStatuses"][0]["resources"] = SMALL
+    pod = pod_from_object(item, "test", NEW)
+    other = other_resources(pod, NEW)
+    assert other is not None
+    [container] = other.containers
+    assert (_texts(container.requests), _texts(container.limits)) == (SMALL["requests"], SMALL["limits"])
+    assert other_resources(pod, KubeletVersion(32)) is None
+
+
+def test_a_pod_that_is_not_resized_has_no_other_resources(make_listed: Callable[..., dict[str, Any]]) -> None:
+    assert other_resources(pod_from_object(make_listed(SMALL, SMALL), "test", NEW), NEW) is None
 
 
 def test_without_the_gate_the_spec_counts(make_listed: Callable[..., dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from cgroup_engine.change.killing import ProcessKiller
 from cgroup_engine.errors import RootError
+from cgroup_engine.inputs.pod_object import pod_from_object
 from cgroup_engine.kubelet.node import NodeConfig
 from cgroup_engine.model.names import is_container_directory, is_pod_directory
 from cgroup_engine.model.pod import Pod
@@ -301,6 +302,102 @@ def test_a_fight_over_many_files_is_told_in_one_line(
         complaints += kept.complaints
     [complaint] = complaints
     assert "cpu.weight and 2 more: somebody changes them again and again" in complaint.text
+
+
+SMALL = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
+LARGE = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+RESIZED = "kubepods/burstable/pod0aa1a5e2-0b3f-4d0e-8f31-000000000001"
+
+
+class Resized:
+    """A pod that a kubelet resizes, beside a keeper of its tree."""
+
+    def __init__(self, kept: Kept, make_object: Callable[..., dict[str, Any]], container: dict[str, Any]) -> None:
+        self.kept = kept
+        self._object, self._container = make_object, container
+
+    def pod(self, spec: dict[str, Any], allocated: dict[str, Any], in_force: dict[str, Any] | None = None) -> Pod:
+        """``in_force``: the resources before a resize that is in progress."""
+        status = {"name": "c", "allocatedResources": allocated["requests"], "resources": in_force or allocated}
+        conditions = [{"type": "PodResizeInProgress", "status": "True"}] if in_force else []
+        told = {"qosClass": "Burstable", "containerStatuses": [status], "conditions": conditions}
+        item = {**self._object({**self._container, "resources": spec}), "status": told}
+        return pod_from_object(item, "test", self.kept.node.version)
+
+    def limits(self) -> list[str]:
+        """The memory limits of the pod and its container."""
+        return [self.kept.read(path) for path in self._files()]
+
+    def kubelet_writes(self, limit: int) -> None:
+        for path in self._files():
+            both = path.replace(".limit_in", ".memsw.limit_in")
+            if both != path and self.kept.read(both) == self.kept.read(path):
+                self.kept.write(both, str(limit))
+            self.kept.write(path, str(limit))
+
+    def _files(self) -> list[str]:
+        name = "memory.limit_in_bytes" if self.kept.layout.version == 1 else "memory.max"
+        return [self.kept.file("memory", each, name) for each in (RESIZED, self.kept.container_in(RESIZED))]
+
+
+@pytest.fixture(params=LAYOUTS, ids="-".join)
+def resized(
+    request: pytest.FixtureRequest,
+    make_node: Callable[..., NodeConfig],
+    make_object: Callable[..., dict[str, Any]],
+    make_container: Callable[..., dict[str, Any]],
+) -> Resized:
+    return Resized(Kept(make_node(), *request.param, taken_over=True), make_object, make_container())
+
+
+_BEFORE, _AFTER = str(512 << 20), str(1 << 30)
+
+
+def test_a_resize_that_a_kubelet_has_begun_is_left_to_it(resized: Resized) -> None:
+    kept = resized.kept
+    kept.look(resized.pod(SMALL, SMALL))
+    done = kept.look(resized.pod(LARGE, SMALL), reason="pods")
+    assert (resized.limits(), done.drift) == ([_BEFORE, _BEFORE], ())
+    resized.kubelet_writes(1 << 30)
+    for pod in (resized.pod(LARGE, SMALL), resized.pod(LARGE, LARGE, in_force=SMALL)):
+        done = kept.look(pod, reason="drift")
+        assert (resized.limits(), done.drift, done.outcome.done) == ([_AFTER, _AFTER], (), [])
+    kept.look(resized.pod(LARGE, LARGE), reason="pods")
+    assert kept.read(kept.weight(RESIZED)) == ("1024" if kept.layout.version == 1 else "39")
+
+
+def test_a_limit_in_use_is_lowered_by_the_kubelet_in_its_own_time(resized: Resized) -> None:
+    kept = resized.kept
+    kept.look(resized.pod(LARGE, LARGE))
+    kept.look(resized.pod(SMALL, SMALL, in_force=LARGE), reason="pods")
+    assert resized.limits() == [_AFTER, _AFTER]
+    assert kept.fs.changes == [kept.weight("kubepods/burstable")]  # counts the spec
+    kept.look(resized.pod(SMALL, SMALL), reason="pods")
+    assert resized.limits() == [_BEFORE, _BEFORE]
+
+
+def test_a_raised_limit_stays_until_the_pods_should_have_told_of_it(resized: Resized) -> None:
+    kept = resized.kept
+    kept.look(resized.pod(SMALL, SMALL))
+    resized.kubelet_writes(1 << 30)
+    done = kept.look(resized.pod(SMALL, SMALL), reason="drift")
+    assert (resized.limits(), done.drift) == ([_AFTER, _AFTER], ())
+    done = kept.look(resized.pod(SMALL, SMALL), after=kept.due() - kept.time.now, reason="retry")
+    assert resized.limits() == [_BEFORE, _BEFORE]
+    assert {drift.found for drift in done.drift} == {_AFTER}
+    assert kept.keeper.next_try() is None
+
+
+def test_without_a_kubelet_the_allocated_values_are_kept(
+    resized: Resized, make_node: Callable[..., NodeConfig]
+) -> None:
+    kept = resized.kept = Kept(make_node(), "v2", "6.12")
+    kept.look(resized.pod(SMALL, SMALL))
+    resized.kubelet_writes(1 << 30)
+    kept.look(resized.pod(LARGE, SMALL), reason="drift")
+    assert resized.limits() == [_BEFORE, _BEFORE]
+    kept.look(resized.pod(LARGE, LARGE, in_force=SMALL), reason="pods")
+    assert resized.limits() == [_AFTER, _AFTER]
 
 
 def test_a_cgroup_that_vanishes_meanwhile_is_skipped_and_made_again(kept: Kept, make_pod: Callable[..., Pod]) -> None:
