@@ -32,13 +32,13 @@ class Pids(Css):
         """True if one more task is within its own limit."""
         return self.current + self.coming < self.limit
 
-    def limited(self) -> list[Pids]:
+    def limited(self) -> tuple[Pids, ...]:
         """Those of this css and its ancestors that have a limit."""
         css: Css | None = self
-        found = []
+        found: tuple[Pids, ...] = ()
         while isinstance(css, Pids):
             if css.limit != _MAX:
-                found.append(css)
+                found = (*found, css)
             css = css.parent
         return found
 

@@ -149,7 +149,9 @@ class Cgroup(Directory):
         """The css in effect here: its own or the nearest ancestor's (cgroup_e_css)."""
         holder: Cgroup | None = self
         while holder is not None:
-            if controller in holder.made_for or controller in holder.promised:
+            if controller in holder.made_for:
+                return holder.made[holder.made_for.index(controller)]
+            if controller in holder.promised:
                 return holder.csses[controller]
             holder = holder.parent
         return None

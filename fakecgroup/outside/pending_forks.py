@@ -6,23 +6,22 @@ then the fork has room reserved in each cgroup with a limit (`Pids.coming`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..controllers.pids import Pids
 from ..core.cgroup import Cgroup
+from ..core.hierarchy import Hierarchy
 
 
-def charged(places: Iterable[Cgroup]) -> list[Pids]:
-    """The css that a task in these cgroups is charged to, in each hierarchy that has the pids controller."""
-    return [css for place in places if isinstance(css := place.effective_css("pids"), Pids)]
+def counting(hierarchies: Sequence[Hierarchy]) -> int | None:
+    """Which of these has the pids controller; None if none has."""
+    return next((number for number, hierarchy in enumerate(hierarchies) if "pids" in hierarchy.controllers), None)
 
 
-def limiting(places: Iterable[Cgroup]) -> tuple[Pids, ...]:
-    """The csses with a limit that a task in these cgroups counts in: its own and those above."""
-    found: list[Pids] = []
-    for css in charged(places):
-        found += css.limited()
-    return tuple(found)
+def limiting(place: Cgroup) -> tuple[Pids, ...]:
+    """The csses with a limit that a task in this cgroup counts in: its own and those above."""
+    css = place.effective_css("pids")
+    return css.limited() if isinstance(css, Pids) else ()
 
 
 def have_room(csses: Iterable[Pids]) -> bool:
@@ -35,9 +34,10 @@ def may_have_room_soon(csses: Iterable[Pids]) -> bool:
     return all(css.has_room or css.current < css.limit for css in csses)
 
 
-def check(places: Iterable[Cgroup]) -> None:
+def check(place: Cgroup) -> None:
     """Raises EAGAIN where a limit is reached, and counts that in pids.events (pids_can_fork)."""
-    for css in charged(places):
+    css = place.effective_css("pids")
+    if css is not None:
         css.can_fork()
 
 

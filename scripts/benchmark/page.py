@@ -167,8 +167,7 @@ run`, and with a seccomp supervisor in C that lets every call go. No supervisor 
 _MORE_GOALS = {calls.OPEN: 8, calls.LIMITED: 20}
 _FLOOR = (
     "the least is {least:.1f} µs for an open, {reads:.1f} if its path is read, and {fork:.1f} for a fork. The rest is "
-    "Python. A fork leaves the processor's caches cold for it: the same code takes three times as long there "
-    "([profile](programs.md#what-it-costs))."
+    "Python, and for a fork under a pids.max [two system calls more](programs.md#what-it-costs)."
 )
 
 

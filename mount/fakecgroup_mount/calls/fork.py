@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from fakecgroup.controllers.pids import Pids
 from fakecgroup.core.cgroup import Cgroup
-from fakecgroup.core.hierarchy import Hierarchy
 from fakecgroup.outside import pending_forks
 from fakecgroup.outside.clone_flags import exclude_each_other
 from fakecgroup.tasks.place import Place
@@ -83,6 +82,7 @@ class ForkCalls:
         self._child_marks = child_marks
         self._thread_cgroups = ThreadCgroups(tree, child_marks)
         self._newest_pid = NewestPid()
+        self._counting_in = pending_forks.counting(tree.kernel.hierarchies)
         self._under_way: dict[_Fork, None] = {}  # oldest first
         self._latest: dict[int, _Fork] = {}  # of those under way, by thread
         self._counting = threading.Lock()
@@ -104,9 +104,9 @@ class ForkCalls:
         by_mark = self._processes.child_places(call.tid)
         if by_mark is None:
             return CONTINUE
-        if self._tree.lock.acquire(blocking=False):
+        if self._tree.lock.acquire(False):
             try:
-                if self._admit_at_once(call.tid, self._places(call.tid, by_mark), flags):
+                if self._admit_at_once(call.tid, self._place(call.tid, by_mark), flags):
                     return CONTINUE
             finally:
                 self._tree.lock.release()
@@ -118,37 +118,48 @@ class ForkCalls:
         by_mark = self._processes.child_places(call.tid)
         if by_mark is not None and not exclude_each_other(flags):
             with self._tree.lock:
-                places = self._places(call.tid, by_mark)
-            self.admit(call.tid, places, flags)
+                place = self._place(call.tid, by_mark)
+            self._admit(call.tid, place, flags)
         if self._thread_cgroups.has(call.tid) and not flags & CLONE_NEWCGROUP:
             return self._thread_cgroups.start(call, flags)
         return Continue(self._namespaces.expect(call, for_child=True)) if flags & CLONE_NEWCGROUP else CONTINUE
 
     def admit(self, tid: int, places: Sequence[Cgroup], flags: int) -> None:
         """Reserves room for a child of a thread that starts in `places`. Raises EAGAIN (pids_can_fork)."""
+        self._admit(tid, None if self._counting_in is None else places[self._counting_in], flags)
+
+    def _admit(self, tid: int, place: Cgroup | None, flags: int) -> None:
         with self._tree.lock:
-            if self._admit_at_once(tid, places, flags):
+            if self._admit_at_once(tid, place, flags):
                 return
+        assert place is not None
         end = time.monotonic() + _PATIENCE
-        while not self._count_and_admit(tid, places, flags, wait=time.monotonic() < end):
+        while not self._count_and_admit(tid, place, flags, wait=time.monotonic() < end):
             time.sleep(_PAUSE)
 
-    def _admit_at_once(self, tid: int, places: Sequence[Cgroup], flags: int) -> bool:
+    def _admit_at_once(self, tid: int, place: Cgroup | None, flags: int) -> bool:
         """Reserves room, if it is needed, where there is some without a count. With the tree's lock held."""
-        csses = pending_forks.limiting(places)
+        csses = () if place is None else pending_forks.limiting(place)
         if csses and (len(self._under_way) >= _MOST or not pending_forks.have_room(csses)):
             return False
         self._reserve(tid, csses, flags)
         return True
 
-    def _places(self, tid: int, by_mark: Sequence[Place]) -> list[Cgroup]:
-        """Where a child of a thread starts. With the tree's lock held."""
-        return [
-            _place_of_child(hierarchy, tid, place)
-            for hierarchy, place in zip(self._tree.kernel.hierarchies, by_mark, strict=True)
-        ]
+    def _place(self, tid: int, by_mark: Sequence[Place]) -> Cgroup | None:
+        """Where a child of a thread counts: in the thread's own cgroup, else in the one that its process's mark stands
+        for. None where no hierarchy counts. With the tree's lock held.
+        """
+        number = self._counting_in
+        if number is None:
+            return None
+        own = self._tree.kernel.hierarchies[number].cgroup_of(tid)
+        if own.parent is not None:
+            return own
+        marked = by_mark[number]
+        assert isinstance(marked, Cgroup)  # the model gave it to `HostProcesses.follow`
+        return marked
 
-    def _count_and_admit(self, tid: int, places: Sequence[Cgroup], flags: int, *, wait: bool) -> bool:
+    def _count_and_admit(self, tid: int, place: Cgroup, flags: int, *, wait: bool) -> bool:
         """Counts the tasks and reserves room. False: there may be room soon, and the caller may `wait`."""
         with self._counting:
             over = [
@@ -157,14 +168,14 @@ class ForkCalls:
                 if self._latest.get(fork.tid) is not fork or fork.tid == tid or fork.is_over(self._newest_pid)
             ]
             with self._tree.lock:
-                csses = pending_forks.limiting(places)
+                csses = pending_forks.limiting(place)
                 for css in csses:
                     css.cgroup.hierarchy.prune(css.cgroup, *css.cgroup.descendants())
                 for fork in over:
                     self._release(fork)
                 if wait and not pending_forks.have_room(csses) and pending_forks.may_have_room_soon(csses):
                     return False
-                pending_forks.check(places)
+                pending_forks.check(place)
                 self._reserve(tid, csses, flags)
                 return True
 
@@ -188,12 +199,3 @@ class ForkCalls:
             if self._latest.get(fork.tid) is fork:
                 del self._latest[fork.tid]
             pending_forks.release(fork.csses)
-
-
-def _place_of_child(hierarchy: Hierarchy, tid: int, by_mark: Place) -> Cgroup:
-    """Where a thread's child starts: in the thread's own cgroup, else in the one that its process's mark stands for."""
-    own = hierarchy.cgroup_of(tid)
-    if own.parent is not None:
-        return own
-    assert isinstance(by_mark, Cgroup)  # the model gave it to `HostProcesses.follow`
-    return by_mark

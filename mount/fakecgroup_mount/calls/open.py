@@ -13,6 +13,7 @@ from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles
 from fakecgroup_mount.calls.path_lookup import lookup, lookup_within
+from fakecgroup_mount.calls.pressure_files import RESOURCES
 from fakecgroup_mount.calls.proc_files import AbsentError, ProcFiles
 from fakecgroup_mount.calls.simulated_files import SimulatedFiles
 from fakecgroup_mount.calls.table import WRITES_OR_DIRECTORY
@@ -52,6 +53,7 @@ class OpenCalls:
         self, files: ProcFiles, mounts: MountinfoFiles, simulated: SimulatedFiles, machine: MachineFiles
     ) -> None:
         self._machine = machine
+        self._names = frozenset((*_NAMES, *RESOURCES, *machine.names, b"meminfo"))
         self._simulated = simulated
         self._files = files
         self._mounts = mounts
@@ -84,6 +86,8 @@ class OpenCalls:
         try:
             path = call.memory.read_text(call.tid, address)
         except OSError:
+            return CONTINUE
+        if path.rpartition(b"/")[2] not in self._names and not self._simulated.begun:  # nearly all
             return CONTINUE
         if self._simulated.may_be_opened(path):
             fd = syscalls.AT_FDCWD if directory is None else signed(directory)

@@ -156,7 +156,7 @@ class Listener:
         """Answers calls. Returns the work of the first `Later`, or None when no process with the filter is left."""
         fd, handlers = self._fd, self._handlers
         buffer = bytearray(_NOTIFICATION.size)
-        zeros = bytes(buffer)
+        zeros = bytearray(buffer)  # bytes would be copied to one each time
         while True:
             buffer[:] = zeros  # the kernel requires it (EINVAL)
             try:

@@ -15,8 +15,10 @@ _PATH_MAX = 4096
 _MOST_PATHS = 256  # bytes; few paths are longer
 _IOVECS = Struct("=QQQQ")  # two struct iovec: ours, then the other process's
 _BETWEEN = Struct("=QQQ")  # our size, the other's address and size
+_ADDRESS = 16  # where the other's address is in them
+_read_quickly = ctypes.CDLL(None).process_vm_readv  # keeps no errno
 
-for _call in (libc.process_vm_readv, libc.process_vm_writev):
+for _call in (libc.process_vm_readv, libc.process_vm_writev, _read_quickly):
     _call.restype = ctypes.c_ssize_t
 
 
@@ -28,12 +30,18 @@ class Memory:
 
     def __init__(self) -> None:
         self._buffer = ctypes.create_string_buffer(_PAGE)
-        self._iovecs = ctypes.create_string_buffer(_IOVECS.size)
-        ours = ctypes.addressof(self._iovecs)
-        _IOVECS.pack_into(self._iovecs, 0, ctypes.addressof(self._buffer), 0, 0, 0)
-        theirs, one = ours + _IOVECS.size // 2, ctypes.c_ulong(1)
+        self._iovecs, self._arguments = self._prepared(0)
+        paths, self._path_arguments = self._prepared(_MOST_PATHS)
+        self._path_address = ctypes.c_uint64.from_buffer(paths, _ADDRESS)
+
+    def _prepared(self, size: int) -> tuple[ctypes.Array[ctypes.c_char], tuple[object, ...]]:
+        """Two iovecs, and the arguments for a transfer of so many bytes with them."""
+        packed = _IOVECS.pack(ctypes.addressof(self._buffer), size, 0, size)
+        iovecs = ctypes.create_string_buffer(packed, len(packed))
+        ours, one = ctypes.addressof(iovecs), ctypes.c_ulong(1)
+        theirs = ours + _IOVECS.size // 2
         # C types, as that is faster than argtypes.
-        self._arguments = (ctypes.c_void_p(ours), one, ctypes.c_void_p(theirs), one, ctypes.c_ulong(0))
+        return iovecs, (ctypes.c_void_p(ours), one, ctypes.c_void_p(theirs), one, ctypes.c_ulong(0))
 
     def read(self, tid: int, address: int, size: int) -> bytes:
         """Reads `size` bytes, at most a page."""
@@ -43,10 +51,11 @@ class Memory:
     def read_text(self, tid: int, address: int) -> bytes:
         """Reads up to a NUL, at most PATH_MAX bytes."""
         if address % _PAGE <= _PAGE - _MOST_PATHS:  # nearly all: each call that has a path asks
-            self._transfer(libc.process_vm_readv, tid, address, _MOST_PATHS)
-            path: bytes = self._buffer.value
-            if len(path) < _MOST_PATHS:
-                return path
+            self._path_address.value = address
+            if _read_quickly(tid, *self._path_arguments) == _MOST_PATHS:
+                path: bytes = self._buffer.value
+                if len(path) < _MOST_PATHS:
+                    return path
         text = b""
         while len(text) < _PATH_MAX:
             size = min(_MOST_PATHS, _PAGE - address % _PAGE)

@@ -6,11 +6,12 @@ import subprocess
 
 import pytest
 
-from fakecgroup_mount.host.newest_pid import NewestPid
+from fakecgroup_mount.host.newest_pid import FILES, NewestPid
 
 
-def test_a_process_that_was_made_since_is_known_by_its_pid() -> None:
-    pids = NewestPid()
+@pytest.mark.parametrize("missing", range(len(FILES)))
+def test_a_process_that_was_made_since_is_known_by_its_pid(missing: int) -> None:
+    pids = NewestPid(FILES[missing:])
     with subprocess.Popen(["sleep", "100"]) as older:
         then = pids.read()
         with subprocess.Popen(["sleep", "100"]) as newer:
