@@ -6,7 +6,6 @@ the default is to deny. Nobody opens a device through the model, so nothing is e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from errno import EINVAL, EPERM
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..core.cftype import CFType
 from ..core.css import Controller, Css
 from ..credentials.capability import Capability
+from ..late_pattern import pattern
 from ..named_tuple import NamedTuple
 from ..parse import SPACES, strstrip
 from ..refuse import refuse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ANY = 0xFFFFFFFF  # any major or minor number, written `*`
 _ACCESS = "rwm"
-_RULE = re.compile(
+_RULE = pattern(
     rf"(?P<kind>[bc])[{SPACES}](?P<major>\*|[0-9]{{1,11}}):(?P<minor>\*|[0-9]{{1,11}})[{SPACES}]"
     r"(?P<access>[rwm]{3}|[rwm]{0,2}(?=\n|\Z))"
 )
@@ -126,7 +126,7 @@ def _parse(text: str) -> tuple[Device, frozenset[str]]:
 
     Raises EINVAL.
     """
-    rule = _RULE.match(text)
+    rule = _RULE().match(text)
     if rule is None:
         raise refuse(EINVAL)
     major, minor = (_ANY if rule[name] == "*" else int(rule[name]) for name in ("major", "minor"))

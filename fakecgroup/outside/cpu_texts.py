@@ -6,23 +6,22 @@ have is like its first one, and was always idle.
 
 from __future__ import annotations
 
-import re
-
+from ..late_pattern import pattern
 from ..machine.machine import MAX_NUMNODES, Machine
 from ..machine.online_cpus import OnlineCpus
 from .cpu_lists import cpu_list, cpu_mask, cpus_of_node, node_of_cpu, numbers_of
 
-_CPU_LINE = re.compile(rb"cpu(\d+) (.*)")
+_CPU_LINE = pattern(rb"cpu(\d+) (.*)")
 _IDLE = 3  # its place among the times of /proc/stat
 _TICKS = 100  # of /proc/stat, in a second (USER_HZ)
-_FIELD = re.compile(rb"^([^\t:]+)(\t*: ?)(.*)$")
+_FIELD = pattern(rb"^([^\t:]+)(\t*: ?)(.*)$")
 
 
 def cpuinfo(real: bytes, machine: Machine, online: OnlineCpus) -> bytes:
     """/proc/cpuinfo: a block for each CPU that is online. Each NUMA node is a package, whose cores have one thread."""
     first, *others = real.split(b"\n\n")
     tail = others[-1] if others and not others[-1].startswith(b"processor") else b""
-    lines = [_FIELD.match(line) for line in first.splitlines()]
+    lines = [_FIELD().match(line) for line in first.splitlines()]
     packages = [cpus_of_node(machine, node) for node in range(machine.numa_nodes)]
     counts = [sum(cpu in online for cpu in package) for package in packages]
     blocks = []
@@ -47,7 +46,7 @@ def cpuinfo(real: bytes, machine: Machine, online: OnlineCpus) -> bytes:
 def stat(real: bytes, machine: Machine, online: OnlineCpus, uptime: float) -> bytes:
     """/proc/stat: the sum of all CPUs' times, and those of each that is online. `uptime` is seconds since the boot."""
     lines = real.splitlines(keepends=True)
-    found = {int(match[1]): list(map(int, match[2].split())) for match in map(_CPU_LINE.match, lines) if match}
+    found = {int(match[1]): list(map(int, match[2].split())) for match in map(_CPU_LINE().match, lines) if match}
     width = len(next(iter(found.values()), [0] * 10))
     always_idle = [0] * width
     always_idle[_IDLE] = int(uptime * _TICKS)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from ..base_files.pressure import show_cpu_pressure, show_io_pressure, show_memory_pressure
 from ..core.hierarchy import Hierarchy
+from ..late_pattern import pattern
 from ..machine.machine import Machine
 from ..machine.personality import Personality
 from ..named_tuple import NamedTuple
@@ -13,7 +12,7 @@ from ..tasks.usage import MemoryUse
 from .memory_fields import meminfo_fields, vmstat_fields
 
 _KIB = 1024
-_OF_THE_MACHINE = re.compile(r"Vmalloc|Percpu|HardwareCorrupted|DirectMap")
+_OF_THE_MACHINE = pattern(r"Vmalloc|Percpu|HardwareCorrupted|DirectMap")
 
 
 _PAGE = 4096
@@ -82,7 +81,7 @@ def meminfo(real: str, machine: Machine, used: MemoryUse, personality: Personali
     theirs = {line.partition(":")[0]: line for line in real.splitlines()}
     lines = []
     for name in meminfo_fields(personality):
-        if name not in shown and name in theirs and _OF_THE_MACHINE.match(name):
+        if name not in shown and name in theirs and _OF_THE_MACHINE().match(name):
             lines.append(theirs[name])
         elif name.startswith("HugePages_"):
             lines.append(f"{name + ':':<19}{shown.get(name, 0):5d}")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from ..core.cgroup import Cgroup
 from ..core.hierarchy import Hierarchy
+from ..late_pattern import pattern
 from .namespace_paths import relative
 
-_ESCAPED = re.compile(rb"[ \t\n\\#]")
+_ESCAPED = pattern(rb"[ \t\n\\#]")
 
 
 def escape(text: bytes) -> bytes:
     """Writes space, tab, newline, backslash and # as \\ooo (mangle)."""
-    return _ESCAPED.sub(lambda match: b"\\%03o" % match[0][0], text)
+    return _ESCAPED().sub(lambda match: b"\\%03o" % match[0][0], text)
 
 
 def shown_root(root: Cgroup, directory: bytes) -> bytes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from errno import EINVAL, EPERM
 
+from ..late_pattern import pattern
 from ..refuse import refuse
 
 Limit = tuple[int, int]
@@ -14,7 +15,7 @@ Limit = tuple[int, int]
 INFINITY = 2**64 - 1
 """RLIM64_INFINITY: no limit."""
 
-_MAX_FILE_LOCKS = re.compile(rb"^Max file locks .*$", re.MULTILINE)
+_MAX_FILE_LOCKS = pattern(rb"^Max file locks .*$", re.MULTILINE)
 
 
 def may_access(uid: int, gid: int, target_uids: Sequence[int], target_gids: Sequence[int], *, capable: bool) -> bool:
@@ -40,4 +41,4 @@ def check(before: Limit, wanted: Limit) -> None:
 def with_file_locks(text: bytes, limit: Limit) -> bytes:
     """The text of /proc/PID/limits with this RLIMIT_LOCKS (proc_pid_limits)."""
     soft, hard = ("unlimited" if value == INFINITY else str(value) for value in limit)
-    return _MAX_FILE_LOCKS.sub(f"{'Max file locks':25} {soft:20} {hard:20} locks     ".encode(), text)
+    return _MAX_FILE_LOCKS().sub(f"{'Max file locks':25} {soft:20} {hard:20} locks     ".encode(), text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core.cftype import CFType, Where
 from ...credentials.capability import Capability
+from ...late_pattern import pattern
 from ...parse import format_bitlist, strstrip
 from ...refuse import refuse
 from .css import Cpuset, rules_of
@@ -25,7 +26,7 @@ from .files import (
 )
 from .state import Partition
 
-_INVALID = re.compile(r"(root|isolated) invalid(?: \(([\w .,-]{1,100})\))?\n", re.ASCII)
+_INVALID = pattern(r"(root|isolated) invalid(?: \(([\w .,-]{1,100})\))?\n", re.ASCII)
 
 if TYPE_CHECKING:
     from ...core.file_context import FileContext
@@ -58,7 +59,7 @@ def _partition_again(text: str) -> Iterator[str]:
 
 def _recall_partition(css: Cpuset, text: str) -> None:
     """Have an invalid partition. Its reason may follow from what was written before, in what order."""
-    found = _INVALID.fullmatch(text)
+    found = _INVALID().fullmatch(text)
     if found is None:
         raise ValueError("no invalid partition")
     if css.partition.valid:

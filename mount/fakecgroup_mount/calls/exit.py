@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+from fakecgroup.late_pattern import pattern
 from fakecgroup.tasks.place import Places
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.host.log import Log
@@ -20,7 +21,7 @@ from fakecgroup_mount.seccomp.process import children
 
 log = Log(__name__)
 
-_STATUS = re.compile(rb"^(Tgid|PPid|VmRSS|Threads):\s+(\d+)", re.M)
+_STATUS = pattern(rb"^(Tgid|PPid|VmRSS|Threads):\s+(\d+)", re.M)
 _KIB = 1024
 _EXIT = 10_000_000  # ns on a CPU that an exit takes at most, without
 _PER_BYTE = 0.5  # ns for each byte of memory that it frees
@@ -73,7 +74,7 @@ class ExitCalls:
         if not membership.has_accounts and self._processes.child_places(tid) is None:
             return
         with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
-            status = {name: int(value) for name, value in _STATUS.findall(file.read(4096))}
+            status = {name: int(value) for name, value in _STATUS().findall(file.read(4096))}
         tgid = status[b"Tgid"]
         without_account: list[tuple[int, Places]] = []
         ancestor = tgid

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from errno import EACCES, ENOENT
 from struct import Struct
 
+from fakecgroup.late_pattern import pattern
 from fakecgroup_mount.calls.caller_credentials import open_for, with_credentials_of
 from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mountinfo_files import NAMES as MOUNT_FILES
@@ -25,12 +25,12 @@ from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, signed, statfs_ty
 _NAMES = frozenset(
     (b"cgroup", b"cgroups", b"cpuset", b"mountinfo", b"mounts", b"mountstats", b"filesystems", b"mtab", b"limits")
 )
-_OF_PROCESS = re.compile(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits|status)$")
+_OF_PROCESS = pattern(rb"/([0-9]+)(?:/task/([0-9]+))?/(cgroup|cpuset|mountinfo|mounts|mountstats|limits|status)$")
 _OWNERS = frozenset((b"mountstats",))  # files that not everybody may read: mode 0400
-_OF_MACHINE = re.compile(
+_OF_MACHINE = pattern(
     rb"/(cgroups|filesystems|pressure/(?:cpu|memory|io)|meminfo|vmstat|swaps|cpuinfo|uptime|(?<=/proc/)stat)$"
 )
-_PROCESS_STAT = re.compile(rb"/proc/(?:[0-9]+|self|thread-self)/(?:task/[0-9]+/)?stat$")
+_PROCESS_STAT = pattern(rb"/proc/(?:[0-9]+|self|thread-self)/(?:task/[0-9]+/)?stat$")
 _REFUSED = os.O_DIRECT  # /proc refuses it
 _FLAGS = (1 << 23) - 1  # all flags of open(2)
 _WITH_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -100,7 +100,7 @@ class OpenCalls:
     def _may_be_ours(self, path: bytes) -> bool:
         name = path.rpartition(b"/")[2]
         if name in self._machine.names:
-            return name != b"stat" or _PROCESS_STAT.search(path) is None
+            return name != b"stat" or _PROCESS_STAT().search(path) is None
         return name in _NAMES or (name == b"meminfo" and self._simulated.begun)
 
     def _answer_simulated(self, call: Call, fd: int, path: bytes, flags: int, resolve: int) -> Answer:
@@ -185,9 +185,9 @@ def _known(tid: int, fd: int, held: int, path: bytes) -> tuple[bytes, int] | Non
         ours = os.fstat(held).st_dev == os.stat("/proc").st_dev
     finally:
         os.close(held)
-    found = _OF_PROCESS.search(real)
+    found = _OF_PROCESS().search(real)
     if found is None:
-        found = _OF_MACHINE.search(real)
+        found = _OF_MACHINE().search(real)
         return found and (found[1], 0)
     number = int(found[2] or found[1])
     if not ours:

@@ -10,6 +10,7 @@ import re
 from errno import EINVAL, ESRCH
 
 from fakecgroup import JoinedProcesses
+from fakecgroup.late_pattern import pattern
 from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.kill import KillCalls
 from fakecgroup_mount.calls.mounted_tree import MountedTree
@@ -19,7 +20,7 @@ from fakecgroup_mount.seccomp.process import signed
 
 _THREAD = os.O_EXCL  # PIDFD_THREAD, Linux 6.9
 _SIGNAL_FLAGS = 0x7  # PIDFD_SIGNAL_*, Linux 6.9
-_ID = re.compile(r"^eventfd-id:\s+(\d+)$", re.M)
+_ID = pattern(r"^eventfd-id:\s+(\d+)$", re.M)
 _MOST = 1000  # descriptors that are kept of processes that have ended
 
 
@@ -80,7 +81,7 @@ def _id_of(path: str) -> int | None:
     """The id of an eventfd, by its fdinfo (Linux 5.2); None for another descriptor, or none."""
     try:
         with open(path) as file:
-            found = _ID.search(file.read())
+            found = _ID().search(file.read())
     except OSError:
         return None
     return None if found is None else int(found[1])

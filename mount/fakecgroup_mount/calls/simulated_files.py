@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from pathlib import Path
 
 from fakecgroup import JoinedProcesses, MemoryUse
 from fakecgroup.credentials.capability import Capability
+from fakecgroup.late_pattern import pattern
 from fakecgroup.outside.machine_files import meminfo
 from fakecgroup.outside.simulated_tasks import FILES, LONGEST_ADJ
 from fakecgroup.tasks.tid import FIRST_SIMULATED
@@ -21,7 +21,7 @@ from fakecgroup_mount.live.passing_time import PassingTime
 from fakecgroup_mount.seccomp.process import PROC_SUPER_MAGIC, credentials, statfs_type
 
 _TASK = b"task"
-_AT_TASK = re.compile(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?(?:/(\w+))?/*$")
+_AT_TASK = pattern(rb"^((?:.*?/)??)([0-9]{7,8})(?:/task/\2)?(?:/(\w+))?/*$")
 _PROC_ROOT_INO = 1  # fs/proc/internal.h
 NAMES_OF_TASK = frozenset((*FILES, b"cgroup", b"cpuset"))
 WRITABLE = b"oom_score_adj"
@@ -59,7 +59,7 @@ class SimulatedFiles:
     @staticmethod
     def may_be_of_task(path: bytes) -> bool:
         """Whether a path ends as that of a simulated process's directory or file does."""
-        found = _AT_TASK.match(path)
+        found = _AT_TASK().match(path)
         return found is not None and int(found[2]) >= FIRST_SIMULATED and found[3] in (None, _TASK, *NAMES_OF_TASK)
 
     def find_any(self, tid: int, fd: int, path: bytes) -> tuple[bytes, int, int] | None:
@@ -68,7 +68,7 @@ class SimulatedFiles:
 
         Only the /proc of our own pid namespace has them. None for any other path, and for a process that is gone.
         """
-        found = _AT_TASK.match(path)
+        found = _AT_TASK().match(path)
         if found is None or not _is_proc(tid, fd, found[1]):
             return None
         pid, name = int(found[2]), found[3] or b""

@@ -12,13 +12,14 @@ import struct
 from collections.abc import Hashable
 
 from fakecgroup import FilePage, HugePages
+from fakecgroup.late_pattern import pattern
 from fakecgroup.named_tuple import NamedTuple
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024
-_VMA = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) ([0-9a-f]+:[0-9a-f]+) (\d+) ", re.M)
-_PAGE_SIZE = re.compile(rb"^KernelPageSize:\s+(\d+) kB", re.M)
-_FLAGS = re.compile(rb"^VmFlags:(.*)", re.M)
+_VMA = pattern(rb"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) ([0-9a-f]+:[0-9a-f]+) (\d+) ", re.M)
+_PAGE_SIZE = pattern(rb"^KernelPageSize:\s+(\d+) kB", re.M)
+_FLAGS = pattern(rb"^VmFlags:(.*)", re.M)
 _MENTIONED = b"huge"  # in /proc/PID/maps: /anon_hugepage, and files that are likely on a hugetlbfs
 _ENTRY = struct.Struct("=Q")
 _PRESENT, _ALONE = 1 << 63, 1 << 56  # Documentation/admin-guide/mm/pagemap.rst
@@ -99,11 +100,11 @@ class HugePageUse:
 def mappings_of(smaps: bytes) -> list[Mapping]:
     """The mappings of huge pages in the text of /proc/PID/smaps."""
     found = []
-    starts = list(_VMA.finditer(smaps))
+    starts = list(_VMA().finditer(smaps))
     for number, vma in enumerate(starts):
         rest = smaps[vma.end() : starts[number + 1].start() if number + 1 < len(starts) else None]
-        flags = _FLAGS.search(rest)
-        size = _PAGE_SIZE.search(rest)
+        flags = _FLAGS().search(rest)
+        size = _PAGE_SIZE().search(rest)
         words = flags.group(1).split() if flags is not None else []
         if b"ht" in words and size is not None:
             start, end, permissions, offset, device, inode = vma.groups()

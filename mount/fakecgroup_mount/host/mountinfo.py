@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 
+from fakecgroup.late_pattern import pattern
 from fakecgroup.named_tuple import NamedTuple
 
 FSTYPE = "fuse.fakecgroup"
 SOURCE = "fakecgroup"
 
 _LINKS = 40  # as the kernel has it (MAXSYMLINKS)
-_OCTAL = re.compile(rb"\\([0-7]{3})")
+_OCTAL = pattern(rb"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
@@ -94,4 +94,4 @@ def real_path(path: str) -> str:
 
 
 def _unescape(field: bytes) -> str:
-    return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))
+    return os.fsdecode(_OCTAL().sub(lambda match: bytes([int(match[1], 8)]), field))

@@ -7,6 +7,7 @@ import re
 import signal
 from errno import ESRCH
 
+from fakecgroup.late_pattern import pattern
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host.usage import stat_of, text_of
 
@@ -14,8 +15,8 @@ PF_KTHREAD = 0x00200000  # include/linux/sched.h
 PF_NO_SETAFFINITY = 0x04000000
 STATE, FLAGS, THREADS, START = 0, 6, 17, 19  # in the result of `stat_of`: fields 3, 9, 20, 22 of proc_pid_stat(5)
 _KTHREADD = 2
-_PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s+([0-9a-f]+)", re.M)
-_TRACER = re.compile(rb"^TracerPid:\s+(\d+)", re.M)
+_PENDING = pattern(rb"^(?:SigPnd|ShdPnd):\s+([0-9a-f]+)", re.M)
+_TRACER = pattern(rb"^TracerPid:\s+(\d+)", re.M)
 _STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _GONE = ("Z", "X", "")  # states of a zombie, a dead task, and no task
 
@@ -93,14 +94,14 @@ def pending_stops(tgid: int) -> list[signal.Signals]:
     While it has not stopped yet, a pending SIGSTOP is ours.
     """
     status = text_of(f"/proc/{tgid}/status")
-    masks = [int(mask, 16) for mask in _PENDING.findall(status)]
+    masks = [int(mask, 16) for mask in _PENDING().findall(status)]
     stops = _STOPS if b"\nState:\tT" in status else _STOPS[1:]
     return [number for number in stops if any(mask >> (number - 1) & 1 for mask in masks)]
 
 
 def tracer_of(tgid: int) -> int:
     """Who traces a process (ptrace(2)); 0 for nobody."""
-    found = _TRACER.search(text_of(f"/proc/{tgid}/status"))
+    found = _TRACER().search(text_of(f"/proc/{tgid}/status"))
     return int(found[1]) if found else 0
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 
 from fakecgroup import CpuTime, CpuUse, Faults, MemoryUse, ProcessMemory
+from fakecgroup.late_pattern import pattern
 from fakecgroup_mount.host.huge_pages import HugePageUse
 from fakecgroup_mount.host.shared_memory import shares_memory
 
@@ -37,12 +38,12 @@ _ZOMBIE = "Z"
 _DEAD = "X"  # still visible, but its parent has its time already
 _IMAGE = (slice(23, 26), slice(42, 49))  # addresses of code, stack and data, which execve(2) changes
 _MINFLT, _MAJFLT = 7, 9
-_STATUS = re.compile(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads|HugetlbPages):\s+(\d+)", re.M)
-_ROLLUP = re.compile(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
-_MEMINFO = re.compile(
+_STATUS = pattern(rb"^(VmHWM|VmRSS|VmLck|RssAnon|RssFile|RssShmem|VmPTE|Threads|HugetlbPages):\s+(\d+)", re.M)
+_ROLLUP = pattern(rb"^(Pss_Anon|Pss_File|Pss_Shmem|AnonHugePages):\s+(\d+)", re.M)
+_MEMINFO = pattern(
     rb"^(Buffers|Cached|AnonPages|Shmem|KernelStack|PageTables|AnonHugePages|Unevictable):\s+(\d+)", re.M
 )
-_VMSTAT = re.compile(rb"^(pgfault|pgmajfault) (\d+)", re.M)
+_VMSTAT = pattern(rb"^(pgfault|pgmajfault) (\d+)", re.M)
 _NO_USE = ProcessMemory(MemoryUse())
 
 
@@ -100,7 +101,7 @@ class Usage:
         known = self._memory.get(tgid)
         if known is not None and known[0] == run and len(self._images.get(known[1].image, ())) < 2:
             return known[1]
-        status = _numbers(f"/proc/{tgid}/status", _STATUS)
+        status = _numbers(f"/proc/{tgid}/status", _STATUS())
         stat = stat_of(tgid)
         faults = _faults(stat)
         if run is None or not stat or not status.get(b"VmRSS"):  # gone, a zombie, a kernel thread
@@ -128,7 +129,7 @@ class Usage:
         known = self._sharing.get(tgid)
         now = time.monotonic_ns()
         if forked or known is None or anon < _BIG or now > known.until:
-            parts = _numbers(f"/proc/{tgid}/smaps_rollup", _ROLLUP)
+            parts = _numbers(f"/proc/{tgid}/smaps_rollup", _ROLLUP())
             if parts:
                 huge = parts.get(b"AnonHugePages", 0) * _KIB
                 own_file, own_shmem = parts.get(b"Pss_File", 0) * _KIB, parts.get(b"Pss_Shmem", 0) * _KIB
@@ -202,7 +203,7 @@ def machine_cpu() -> Sequence[CpuTime]:
 
 def machine_memory() -> MemoryUse:
     """`Processes.machine_memory`: /proc/meminfo."""
-    info = {name: kib * _KIB for name, kib in _numbers("/proc/meminfo", _MEMINFO).items()}
+    info = {name: kib * _KIB for name, kib in _numbers("/proc/meminfo", _MEMINFO()).items()}
     shmem = info.get(b"Shmem", 0)
     file = max(0, info.get(b"Buffers", 0) + info.get(b"Cached", 0) - shmem)
     return MemoryUse(
@@ -218,7 +219,7 @@ def machine_memory() -> MemoryUse:
 
 def machine_faults() -> Faults:
     """`Processes.machine_faults`: /proc/vmstat."""
-    counts = _numbers("/proc/vmstat", _VMSTAT)
+    counts = _numbers("/proc/vmstat", _VMSTAT())
     return Faults(counts.get(b"pgfault", 0), counts.get(b"pgmajfault", 0))
 
 
