@@ -24,7 +24,6 @@ from errno import (
 )
 from typing import TYPE_CHECKING, NoReturn
 
-from .base_files import dfl, legacy
 from .controllers import CONTROLLERS
 from .controllers.cpuset.css import Cpuset
 from .core.cgroup import Cgroup
@@ -56,6 +55,7 @@ from .vfs.openfile import OpenFile
 from .vfs.vfs import RENAME_NOREPLACE, Vfs
 
 if TYPE_CHECKING:
+    from .core.cftype import CFType
     from .machine.learnt import LearntKernel
     from .simulation.kill import Kill
     from .simulation.workload import Workload
@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 
 PATH_MAX = 4096
 _DOTS = ("", ".", "..")
+
+
+def _core_of_v1() -> tuple[CFType, ...]:
+    from .base_files.legacy import FILES  # takes a while to load
+
+    return FILES
 
 
 class Setup(NamedTuple):
@@ -245,9 +251,13 @@ class Kernel:
         """Mount the unified hierarchy, with every controller that no other hierarchy has."""
         taken = frozenset(name for hierarchy in self.hierarchies for name in hierarchy.controllers)
         controllers = [c for c in CONTROLLERS if c.dfl and self.personality.has(c.config)]
-        base = [row for controller in controllers for row in controller.dfl_base]
         free = [c for c in controllers if c.name not in taken and self.personality.offers(c.name, dfl=True)]
-        core = (*dfl.FILES, *base)
+
+        def core() -> tuple[CFType, ...]:
+            from .base_files.dfl import FILES  # takes a while to load
+
+            return (*FILES, *(row for controller in controllers for row in controller.dfl_base_rows))
+
         hierarchy = Hierarchy(self._environment(), free, core, dfl=True, taken=taken, options=self.mount_options)
         self.hierarchies.append(hierarchy)
         return hierarchy.root
@@ -259,7 +269,7 @@ class Kernel:
             if None in bound:
                 continue
             controllers = [controller for controller in bound if controller is not None]
-            hierarchy = Hierarchy(self._environment(), controllers, legacy.FILES, dfl=False, name=mount.name)
+            hierarchy = Hierarchy(self._environment(), controllers, _core_of_v1, dfl=False, name=mount.name)
             self.hierarchies.append(hierarchy)
             top.content[mount.directory] = hierarchy.root
             for link in mount.links:
@@ -451,11 +461,13 @@ class Kernel:
         Returns its pid. Raises what opening the directory raises, EBADF for one of a v1 hierarchy, what a write to its
         cgroup.procs raises, EAGAIN over a pids limit, TypeError if `processes` is no `ProcessTable`.
         """
+        from .base_files.dfl import vet_clone_into  # takes a while to load
+
         directory = self.walk(path, caller)
         self.vfs.opendir(directory, caller)
         if not isinstance(directory, Cgroup) or not directory.hierarchy.dfl:
             raise refuse(EBADF)
-        dfl.vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
+        vet_clone_into(directory, directory.hierarchy.cgroup_of(pid), caller)
         return self._fork(pid, into=(directory,))
 
     def forked(self, pid: int, *, thread: bool = False, into: Collection[Cgroup] = ()) -> int:

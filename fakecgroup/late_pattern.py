@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import AnyStr
 
+_known: list[Callable[[], object]] = []
+
 
 def pattern(text: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:
     """Gives the compiled expression, each time the same."""
@@ -15,4 +17,11 @@ def pattern(text: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:
     def compiled() -> re.Pattern[AnyStr]:
         return re.compile(text, flags)
 
+    _known.append(compiled)
     return compiled
+
+
+def compile_all() -> None:
+    """Compiles those of all modules that are loaded."""
+    for compiled in _known:
+        compiled()

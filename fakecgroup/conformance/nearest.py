@@ -160,6 +160,9 @@ def option_of(name: str) -> str:
 def _options() -> dict[str, str]:
     found = {row.name: row.config or "" for row in (*dfl.FILES, *legacy.FILES)}
     for controller in CONTROLLERS:
-        for table, option in ((controller.dfl, controller.config), (controller.legacy, controller.legacy_config)):
+        for table, option in (
+            (controller.dfl_rows, controller.config),
+            (controller.legacy_rows, controller.legacy_config),
+        ):
             found |= {row.name: row.config or option or controller.config or "" for row in table}
     return found

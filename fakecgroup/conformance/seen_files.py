@@ -104,7 +104,7 @@ def options(observed: frozenset[str], sides: Sequence[tuple[bool, SeenFiles | No
         for controller in CONTROLLERS:
             on_side = controller.name if dfl else controller.legacy_name or controller.name
             there = on_side in seen.controllers
-            rows = controller.dfl if dfl else controller.legacy
+            rows = controller.dfl_rows if dfl else controller.legacy_rows
             if dfl and not rows:
                 continue
             for option in (controller.config, None if dfl else controller.legacy_config):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..named_tuple import NamedTuple
@@ -159,6 +160,10 @@ class Csses:
         return [self[name] for name in self if name in cgroup.made_for] if cgroup.made else []
 
 
+Table = tuple[CFType, ...] | Callable[[], tuple[CFType, ...]]
+"""Rows, or what gives them: the files of a large controller are loaded when somebody looks at them."""
+
+
 class Controller(NamedTuple):
     """One controller: its css type and its two tables of files.
 
@@ -172,9 +177,9 @@ class Controller(NamedTuple):
 
     name: str
     css: type[Css]
-    dfl: tuple[CFType, ...] = ()
-    dfl_base: tuple[CFType, ...] = ()
-    legacy: tuple[CFType, ...] = ()
+    dfl: Table = ()
+    dfl_base: Table = ()
+    legacy: Table = ()
     threaded: bool = False
     depends_on: tuple[str, ...] = ()
     config: str | None = None
@@ -190,3 +195,19 @@ class Controller(NamedTuple):
     def at_once(self) -> bool:
         """True if its css has something to do when the cgroup is made."""
         return self.css.online is not Css.online
+
+    @property
+    def dfl_rows(self) -> tuple[CFType, ...]:
+        return _rows(self.dfl)
+
+    @property
+    def dfl_base_rows(self) -> tuple[CFType, ...]:
+        return _rows(self.dfl_base)
+
+    @property
+    def legacy_rows(self) -> tuple[CFType, ...]:
+        return _rows(self.legacy)
+
+
+def _rows(table: Table) -> tuple[CFType, ...]:
+    return table() if callable(table) else table

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from errno import EAGAIN, EBUSY, EEXIST, EINVAL, EIO, ENOTDIR, EPERM
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ class Hierarchy:
         self,
         environment: Environment,
         controllers: Iterable[Controller],
-        core: Iterable[CFType],
+        core: Callable[[], Iterable[CFType]],
         *,
         dfl: bool,
         name: str = "",
@@ -121,8 +122,7 @@ class Hierarchy:
         self.counts_cpu = dfl or "cpuacct" in self.controllers
         self.counts_memory = "memory" in self.controllers
         self.counts_huge_pages = "hugetlb" in self.controllers and bool(self.machine.huge_pages)
-        self.root_table = self._table(core, Where.ROOT)
-        self.child_table = self._table(core, Where.CHILD)
+        self._core = core
         self._inheritance: dict[frozenset[str], tuple[Mapping[str, Controller], list[Controller]]] = {}
         self._promises: dict[frozenset[str], Mapping[str, Controller]] = {}
         self._counts = False  # a cgroup has counts of csses
@@ -134,10 +134,20 @@ class Hierarchy:
         for controller in self.controllers.values():
             self._add_css(self.root, controller, (0, 0))
 
-    def _table(self, core: Iterable[CFType], where: Where) -> dict[str, TableEntry]:
-        tables: list[tuple[str | None, Iterable[CFType]]] = [(None, core)]
+    @cached_property
+    def root_table(self) -> dict[str, TableEntry]:
+        """The files that its root may have, by name."""
+        return self._table(Where.ROOT)
+
+    @cached_property
+    def child_table(self) -> dict[str, TableEntry]:
+        """The files that any other cgroup may have, by name."""
+        return self._table(Where.CHILD)
+
+    def _table(self, where: Where) -> dict[str, TableEntry]:
+        tables: list[tuple[str | None, Iterable[CFType]]] = [(None, self._core())]
         for controller in self.controllers.values():
-            tables.append((controller.name, controller.dfl if self.dfl else controller.legacy))
+            tables.append((controller.name, controller.dfl_rows if self.dfl else controller.legacy_rows))
         rows = [(row, owner) for owner, table in tables for row in self._there(list(table), where)]
         return {
             row.name: TableEntry(row, owner, number)

@@ -99,7 +99,7 @@ def counts_by_itself(name: str) -> bool:
 @cache
 def _counting() -> frozenset[str]:
     tables = [dfl.FILES, legacy.FILES]
-    tables += [table for one in CONTROLLERS for table in (one.dfl, one.dfl_base, one.legacy)]
+    tables += [table for one in CONTROLLERS for table in (one.dfl_rows, one.dfl_base_rows, one.legacy_rows)]
     return frozenset(row.name for table in tables for row in table if row.counts)
 
 

@@ -134,7 +134,7 @@ def _apart(personality: Personality, seen: dict[bool, SeenFiles | None]) -> int:
             continue
         names = (side.root or frozenset()) | (side.child or frozenset())
         for controller in CONTROLLERS:
-            rows = controller.dfl if dfl else controller.legacy
+            rows = controller.dfl_rows if dfl else controller.legacy_rows
             if _called(controller, dfl) in side.controllers:
                 there = {
                     row.name
@@ -181,7 +181,7 @@ def _config(snapshot: Snapshot, seen: dict[bool, SeenFiles | None]) -> frozenset
             if _called(controller, dfl) not in side.controllers:
                 continue
             needed = [controller.config, None if dfl else controller.legacy_config]
-            rows = controller.dfl if dfl else controller.legacy
+            rows = controller.dfl_rows if dfl else controller.legacy_rows
             needed += [row.config for row in rows if row.name in names and row.config not in (_FEW_CPUS, _MANY_CPUS)]
             found.update(option for option in needed if option is not None)
     return frozenset(found)

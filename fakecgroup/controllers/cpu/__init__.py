@@ -1,14 +1,26 @@
 """The cpu controller: share of the CPU, CFS and real-time bandwidth, utilization clamps (kernel/sched/core.c)."""
 
+from ...core.cftype import CFType
 from ...core.css import Controller
-from . import bandwidth, clamp, realtime, stat, weight
 from .css import Cpu
 
-CPU = Controller(
-    "cpu",
-    Cpu,
-    dfl_base=stat.DFL_BASE,
-    dfl=(*weight.DFL, *bandwidth.DFL, *clamp.FILES),
-    legacy=(*weight.LEGACY, *bandwidth.LEGACY, *realtime.LEGACY, *stat.LEGACY, *clamp.FILES),
-    threaded=True,
-)
+
+def _dfl_base() -> tuple[CFType, ...]:
+    from .stat import DFL_BASE
+
+    return DFL_BASE
+
+
+def _dfl() -> tuple[CFType, ...]:
+    from . import bandwidth, clamp, weight
+
+    return (*weight.DFL, *bandwidth.DFL, *clamp.FILES)
+
+
+def _legacy() -> tuple[CFType, ...]:
+    from . import bandwidth, clamp, realtime, stat, weight
+
+    return (*weight.LEGACY, *bandwidth.LEGACY, *realtime.LEGACY, *stat.LEGACY, *clamp.FILES)
+
+
+CPU = Controller("cpu", Cpu, dfl_base=_dfl_base, dfl=_dfl, legacy=_legacy, threaded=True)

@@ -5,9 +5,21 @@ Kernels redesigned partitions several times: each `partition_vX_Y` has the name 
 design.
 """
 
+from ...core.cftype import CFType
 from ...core.css import Controller
 from .css import Cpuset
-from .dfl import DFL
-from .legacy import LEGACY
 
-CPUSET = Controller("cpuset", Cpuset, dfl=DFL, legacy=LEGACY, threaded=True, legacy_config="CPUSETS_V1")
+
+def _dfl() -> tuple[CFType, ...]:
+    from .dfl import DFL
+
+    return DFL
+
+
+def _legacy() -> tuple[CFType, ...]:
+    from .legacy import LEGACY
+
+    return LEGACY
+
+
+CPUSET = Controller("cpuset", Cpuset, dfl=_dfl, legacy=_legacy, threaded=True, legacy_config="CPUSETS_V1")

@@ -7,7 +7,6 @@ from functools import partial
 from struct import pack, unpack
 
 from fakecgroup import Caller
-from fakecgroup.base_files import dfl
 from fakecgroup.core.cgroup import Cgroup
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
@@ -87,12 +86,14 @@ class Clone3Call:
         return answer
 
     def _start(self, call: Call, tgid: int, cgroup: Cgroup, flags: int) -> Continue:
+        from fakecgroup.base_files.dfl import vet_clone_into  # takes a while to load
+
         address = call.arguments[0]
         with self._tree.lock:
             before = self._places(tgid)
             after = tuple(cgroup if place.hierarchy is cgroup.hierarchy else place for place in before)
             source = cgroup.hierarchy.cgroup_of(call.tid)
-            dfl.vet_clone_into(cgroup, source, self._caller(call.tid), threadgroup=not flags & CLONE_THREAD)
+            vet_clone_into(cgroup, source, self._caller(call.tid), threadgroup=not flags & CLONE_THREAD)
             cgroup.hierarchy.can_attach((call.tid,), cgroup)
             enforcer = cgroup.hierarchy.membership.enforcer
             if enforcer is not None:

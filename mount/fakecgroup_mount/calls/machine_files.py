@@ -1,16 +1,21 @@
-"""The files of /proc that tell of the stated machine: its CPUs, its memory, its swap."""
+"""The files of /proc that tell of the stated machine: its CPUs, its memory, its swap.
+
+Few commands state another machine than there is, so what makes the texts is loaded when one is asked for.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fakecgroup import MemoryUse
-from fakecgroup.outside import cpu_texts
-from fakecgroup.outside.machine_files import MemoryAmounts, amounts, meminfo, swaps, vmstat
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
+
+if TYPE_CHECKING:
+    from fakecgroup import MemoryUse
+    from fakecgroup.outside.machine_files import MemoryAmounts
 
 _PROC = Path("/proc")
 
@@ -49,27 +54,43 @@ class MachineFiles:
 
     def memory(self) -> MemoryAmounts:
         """The amounts of memory and swap, in bytes."""
+        from fakecgroup.outside.machine_files import amounts
+
         return amounts(self._machine, self._used())
 
     def status(self, pid: int, real: bytes) -> bytes:
         """/proc/PID/status; `real` is the machine's text. Raises OSError."""
+        from fakecgroup.outside import cpu_texts
+
         return cpu_texts.status(real, self._machine, self._affinities.affinity(pid).mask, self._affinities.mems(pid))
 
     def _cpuinfo(self) -> bytes:
+        from fakecgroup.outside import cpu_texts
+
         return cpu_texts.cpuinfo((_PROC / "cpuinfo").read_bytes(), self._machine, self._cpus)
 
     def _stat(self) -> bytes:
+        from fakecgroup.outside import cpu_texts
+
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
         return cpu_texts.stat((_PROC / "stat").read_bytes(), self._machine, self._cpus, since)
 
     def _uptime(self) -> bytes:
+        from fakecgroup.outside import cpu_texts
+
         return cpu_texts.uptime((_PROC / "uptime").read_bytes(), self._machine, self._real_cpus)
 
     def _meminfo(self) -> bytes:
+        from fakecgroup.outside.machine_files import meminfo
+
         return meminfo((_PROC / "meminfo").read_text(), self._machine, self._used(), self._personality).encode()
 
     def _vmstat(self) -> bytes:
+        from fakecgroup.outside.machine_files import vmstat
+
         return vmstat((_PROC / "vmstat").read_text(), self._machine, self._used(), self._personality).encode()
 
     def _swaps(self) -> bytes:
+        from fakecgroup.outside.machine_files import swaps
+
         return swaps(self._machine, self._used()).encode()

@@ -9,7 +9,6 @@ from pathlib import Path
 from fakecgroup import JoinedProcesses, MemoryUse
 from fakecgroup.credentials.capability import Capability
 from fakecgroup.late_pattern import pattern
-from fakecgroup.outside.machine_files import meminfo
 from fakecgroup.outside.simulated_tasks import FILES, LONGEST_ADJ
 from fakecgroup.tasks.tid import FIRST_SIMULATED
 from fakecgroup_mount.calls.caller_credentials import is_capable
@@ -151,6 +150,8 @@ class SimulatedFiles:
 
     def meminfo(self) -> bytes:
         """The text of /proc/meminfo."""
+        from fakecgroup.outside.machine_files import meminfo  # takes a while to load
+
         kernel = self._tree.kernel
         real = Path("/proc/meminfo").read_text()
         return meminfo(real, kernel.machine, self.memory_used(), kernel.personality).encode()

@@ -14,7 +14,6 @@ from fakecgroup import JoinedProcesses
 from fakecgroup.outside.simulated_tasks import FILES
 from fakecgroup_mount.calls.cgroup_namespaces import CgroupNamespaces
 from fakecgroup_mount.calls.child_marks import ChildMarks
-from fakecgroup_mount.calls.clone3 import Clone3Call
 from fakecgroup_mount.calls.detached_mounts import copy_mount_namespace
 from fakecgroup_mount.calls.exit import ExitCalls
 from fakecgroup_mount.calls.fork import ForkCalls
@@ -23,7 +22,6 @@ from fakecgroup_mount.calls.machine_files import MachineFiles
 from fakecgroup_mount.calls.mounted_tree import MountedTree
 from fakecgroup_mount.calls.mountinfo_files import MountinfoFiles, Show
 from fakecgroup_mount.calls.open import OpenCalls
-from fakecgroup_mount.calls.pidfd import PidfdCalls
 from fakecgroup_mount.calls.prlimit import PrlimitCalls
 from fakecgroup_mount.calls.proc_files import ProcFiles
 from fakecgroup_mount.calls.rt_sigaction import rt_sigaction
@@ -39,10 +37,12 @@ from fakecgroup_mount.seccomp.syscalls import HERE
 if TYPE_CHECKING:
     from fakecgroup_mount.calls.access import AccessCalls
     from fakecgroup_mount.calls.bpf import BpfCall
+    from fakecgroup_mount.calls.clone3 import Clone3Call
     from fakecgroup_mount.calls.fsmount import FsmountCalls
     from fakecgroup_mount.calls.getdents64 import Getdents64Call
     from fakecgroup_mount.calls.mount import MountCalls
     from fakecgroup_mount.calls.name_to_handle_at import NameToHandleAtCall
+    from fakecgroup_mount.calls.pidfd import PidfdCalls
     from fakecgroup_mount.calls.ptrace import PtraceCall
     from fakecgroup_mount.calls.stat import StatCalls
     from fakecgroup_mount.calls.statfs import StatfsCalls
@@ -93,7 +93,6 @@ def handlers(
     threading.Thread(target=mountinfo.serve, daemon=True).start()
     opens = OpenCalls(proc, mountinfo, simulated_files, machine)
     kills = KillCalls(tree, *simulated, first)
-    pidfds = PidfdCalls(tree, *simulated, kills)
     child_marks = ChildMarks(tree, processes)
     forks = ForkCalls(tree, namespaces, processes, child_marks)
     exits = ExitCalls(tree, processes, known.hand_down)
@@ -110,6 +109,12 @@ def handlers(
         from fakecgroup_mount.calls.bpf import BpfCall
 
         return BpfCall(tree, first)
+
+    @_once
+    def clone3() -> Clone3Call:
+        from fakecgroup_mount.calls.clone3 import Clone3Call
+
+        return Clone3Call(tree, namespaces, processes, forks, child_marks, enforcement.stir)
 
     @_once
     def fsmounts() -> FsmountCalls:
@@ -134,6 +139,12 @@ def handlers(
         from fakecgroup_mount.calls.mount import MountCalls
 
         return MountCalls(tree, namespaces, home)
+
+    @_once
+    def pidfds() -> PidfdCalls:
+        from fakecgroup_mount.calls.pidfd import PidfdCalls
+
+        return PidfdCalls(tree, *simulated, kills)
 
     @_once
     def ptrace() -> PtraceCall:
@@ -180,7 +191,7 @@ def handlers(
         "fork": forks.fork,
         "vfork": forks.fork,
         "clone": forks.clone,
-        "clone3": Clone3Call(tree, namespaces, processes, forks, child_marks, enforcement.stir).clone3,
+        "clone3": lambda call: clone3().clone3(call),
         "exit": exits.exit,
         "exit_group": exits.exit_group,
         "rt_sigaction": rt_sigaction,
@@ -192,8 +203,8 @@ def handlers(
         "kill": kills.kill,
         "tkill": kills.tkill,
         "tgkill": kills.tgkill,
-        "pidfd_open": pidfds.pidfd_open,
-        "pidfd_send_signal": pidfds.pidfd_send_signal,
+        "pidfd_open": lambda call: pidfds().pidfd_open(call),
+        "pidfd_send_signal": lambda call: pidfds().pidfd_send_signal(call),
         "ptrace": lambda call: ptrace().ptrace(call),
         "prlimit64": limits.prlimit64,
         "setrlimit": limits.setrlimit,

@@ -56,7 +56,10 @@ def socket_of(directory: Path, device: str) -> Path:
 
 def remove_stale(directory: Path) -> None:
     """Removes the sockets of daemons that were killed."""
-    for path in directory.glob(f"*{_SUFFIX}"):
+    for name in os.listdir(directory):
+        if not name.endswith(_SUFFIX):
+            continue
+        path = directory / name
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
                 asked.settimeout(1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fakecgroup import Kernel
 from fakecgroup_mount.fault_options import FaultOptions
-from fakecgroup_mount.fuse.late_replies import LateReplies
 from fakecgroup_mount.fuse.native import Session
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ class FaultInjection:
     @cached_property
     def faults(self) -> Faults:
         """The rules, which from now on are asked. The caller holds the model's lock."""
-        from fakecgroup.faults import Faults  # takes a while to load
+        from fakecgroup.faults import Faults  # these take a while to load
+        from fakecgroup_mount.fuse.late_replies import LateReplies
 
         self._late = LateReplies(self._session.send)
         faults = Faults(self._kernel, delay=self._delay, panic=_die)

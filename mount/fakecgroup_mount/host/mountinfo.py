@@ -94,4 +94,6 @@ def real_path(path: str) -> str:
 
 
 def _unescape(field: bytes) -> str:
+    if b"\\" not in field:
+        return os.fsdecode(field)
     return os.fsdecode(_OCTAL().sub(lambda match: bytes([int(match[1], 8)]), field))

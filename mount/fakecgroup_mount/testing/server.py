@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fakecgroup import Kernel
+from fakecgroup.late_pattern import compile_all
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.asked import Additions
@@ -46,7 +47,7 @@ _LATE = (
     *("fakecgroup.faults", "fakecgroup.scenario.live", "fakecgroup.simulation.world", "fakecgroup.trace.assumed"),
     *("fakecgroup_mount.control.commands", "fakecgroup_mount.record.recorder"),
 )
-"""What a daemon imports when it needs it. Here it is imported once, for all trees."""
+"""What a daemon imports when it needs it."""
 _LOCK = "lock"
 _PR_SET_PDEATHSIG = 1
 _PATIENCE = 10.0  # seconds for a daemon to end
@@ -62,9 +63,7 @@ def main() -> NoReturn:
     if os.getppid() != parent:
         sys.exit()
     _remove_stale()
-    for name in _LATE:
-        import_module(name)
-    Kernel()
+    _load()
     gc.collect()
     gc.freeze()  # so that collections in the daemons do not copy shared pages
     server = Server((connection.fileno(), alive))
@@ -81,6 +80,15 @@ def main() -> NoReturn:
     finally:
         server.end()
     sys.exit()
+
+
+def _load() -> None:
+    """Loads what daemons need: most of it when they answer, and here once, for all trees."""
+    for name in _LATE:
+        import_module(name)
+    compile_all()
+    for hierarchy in Kernel("hybrid").hierarchies:
+        hierarchy.listing(hierarchy.root)
 
 
 class _Prepared(NamedTuple):

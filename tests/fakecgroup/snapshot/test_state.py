@@ -311,7 +311,7 @@ WIRING = {
     "Symlink": "target",
     "Hierarchy": "environment personality machine cpus processes membership now notify notify_later dfl options "
     "nsdelegate name taken release_agent_of controllers told_of_tasks counts_cpu counts_memory root_table child_table "
-    "counts_huge_pages _inheritance _promises _counts _listings root gone child_changed "
+    "_core counts_huge_pages _inheritance _promises _counts _listings root gone child_changed "
     "files_changed signed_char",
     "Membership": "processes hierarchies css_sets cpu memory huge_pages on_task affinities "
     "reclaimer enforcer awaited triggers simulated _makers _pinned _newest _woken",
