@@ -130,9 +130,10 @@ class Csses:
         return css
 
     def get(self, name: str) -> Css | None:
-        if name not in self:
-            return None
-        return self[name]
+        cgroup = self._cgroup
+        if name in cgroup.made_for:
+            return cgroup.made[cgroup.made_for.index(name)]
+        return self[name] if name in cgroup.promised else None
 
     def __setitem__(self, name: str, css: Css) -> None:
         cgroup = self._cgroup
@@ -156,8 +157,8 @@ class Csses:
 
     def made(self) -> list[Css]:
         """The csses that exist."""
-        cgroup = self._cgroup
-        return [self[name] for name in self if name in cgroup.made_for] if cgroup.made else []
+        made, names = self._cgroup.made, self._cgroup.made_for
+        return [made[names.index(name)] for name in self._cgroup.hierarchy.controllers if name in names]
 
 
 Table = tuple[CFType, ...] | Callable[[], tuple[CFType, ...]]

@@ -592,6 +592,8 @@ class Hierarchy:
             self._prune(cgroup)
 
     def _prune(self, cgroup: Cgroup) -> None:
+        if not (cgroup.tasks or cgroup.zombies):
+            return
         for tid in [t for t in cgroup.zombies if self.processes.find(t) is None]:
             self.task_reaped(tid)
         by_process: dict[int, list[int]] = {}

@@ -109,7 +109,8 @@ class Memory(Css):
 
     def child_pages(self, number: int) -> int:
         """Pages that the kernel allocates for a child after `number` others."""
-        costs = _child_costs(self.kernel.version, self.kernel.has("NR_CPUS_256"))
+        kernel = self.kernel
+        costs = _child_costs(kernel.version, "NR_CPUS_256" in kernel.config)
         return costs[number % len(costs)]
 
     def counters(self) -> Iterator[Memory]:
@@ -236,9 +237,8 @@ class Memory(Css):
         """
         if self.parent is None:
             return
-        kernel = self.last_used.kernel + self.usage * PAGE_SIZE
-        usage = self.last_used.total + self.usage * PAGE_SIZE
-        swap = self.last_used.swap
+        used, groups = self.last_used, self.usage * PAGE_SIZE
+        kernel, usage, swap = used.kernel + groups, used.total + groups, used.swap
         if self.cgroup.hierarchy.membership.enforcer is not None:
             most = self.max * PAGE_SIZE
             usage, spike = min(usage, most), max(0, min(usage + spike, most) - min(usage, most))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections import Counter
 from random import Random
@@ -67,6 +69,33 @@ def test_a_cgroup_without_children_files_or_tasks_has_no_dictionaries_of_its_own
         if getattr(one, name) is not getattr(other, name)
     ]
     assert shared == []
+
+
+_BYTES_OF_ONE = """
+import gc, sys, tracemalloc
+from fakecgroup import Kernel
+kernel, many = Kernel("v2", "6.12"), 500
+kernel.mkdir("a")
+for place in (".", "a") if sys.argv[1] == "all" else ():
+    names = kernel.read(f"{place}/cgroup.controllers").split()
+    kernel.write(f"{place}/cgroup.subtree_control", " ".join(f"+{name}" for name in names))
+for number in range(many):  # Python leaves room for attributes until it has seen some objects
+    kernel.mkdir(f"a/before{number}")
+gc.collect()
+tracemalloc.start()
+for number in range(many):
+    kernel.mkdir(f"a/{number}")
+print(tracemalloc.get_traced_memory()[0] // many)
+"""
+_MOST_BYTES = {"none": 360, "all": 760} if sys.version_info >= (3, 11) else {"none": 430, "all": 1250}
+"""A tenth more than a cgroup with these controllers takes. That of a million is to be below 1 GiB from 3.11 on."""
+
+
+@pytest.mark.parametrize("controllers", _MOST_BYTES)
+def test_a_cgroup_takes_few_bytes(controllers: str) -> None:
+    # in a process of its own: attributes of other objects would count (`own_attributes`)
+    told = subprocess.check_output([sys.executable, "-c", _BYTES_OF_ONE, controllers])
+    assert int(told) <= _MOST_BYTES[controllers]
 
 
 @pytest.mark.parametrize("seed", range(5))
