@@ -1,9 +1,10 @@
 """`fakecgroup run`: what it takes to start, beside a bare user namespace and a booted kernel, and what it costs a
 compile job that runs under it.
 
-All take turns in each round. What counts for a start is the time by the clock; for the job also that on CPUs, with the
-daemon's, as the clock's depends on what else the machine does. `profile_ms` is where the time of a start goes: Python's
-own, loading modules, and the rest, each from the same rounds.
+Starts are those of an ordinary installation (`installed`), whose modules are compiled. All take turns in each round.
+What counts for a start is the time by the clock; for the job also that on CPUs, with the daemon's, as the clock's
+depends on what else the machine does. `profile_ms` is where the time of a start goes: Python's own, loading modules,
+and the rest, each from the same rounds.
 """
 
 from __future__ import annotations
@@ -23,19 +24,14 @@ from fakecgroup_mount.testing.trees import Trees
 
 from . import interruption
 from .errors import BenchmarkError, UnavailableError
+from .installed import installed
 
 _HERE = Path(__file__).parent
-_FAKECGROUP = (sys.executable, "-c", "import sys; from fakecgroup_mount.cli import main; sys.exit(main())")
-RUN = (*_FAKECGROUP, "run")
+_FAKECGROUP = ("-c", "import sys; from fakecgroup_mount.cli import main; sys.exit(main())")
+RUN = (sys.executable, *_FAKECGROUP, "run")
 BARE = "unshare -Urm true"
 PASS = "python -c pass"
 START = "fakecgroup run -- true"
-STARTS: dict[str, tuple[str, ...]] = {
-    BARE: ("unshare", "-Urm", "true"),
-    PASS: (sys.executable, "-c", "pass"),
-    START: (*RUN, "--", "true"),
-    "fakecgroup run --layout v1 -- true": (*RUN, "--layout", "v1", "--", "true"),
-}
 MOUNT = "fakecgroup mount"
 TREE, GONE = "a test's tree, mounted", "a test's tree, taken down"
 _LOADS = """
@@ -62,7 +58,15 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
 
     The job's time is taken within, so that it has no part of the start. Raises BenchmarkError, StoppedError.
     """
-    starts: dict[str, list[float]] = {name: [] for name in (*STARTS, MOUNT)}
+    python = installed(directory / "installed")
+    fakecgroup = (python, *_FAKECGROUP)
+    commands: dict[str, tuple[str, ...]] = {
+        BARE: ("unshare", "-Urm", "true"),
+        PASS: (python, "-c", "pass"),
+        START: (*fakecgroup, "run", "--", "true"),
+        "fakecgroup run --layout v1 -- true": (*fakecgroup, "run", "--layout", "v1", "--", "true"),
+    }
+    starts: dict[str, list[float]] = {name: [] for name in (*commands, MOUNT)}
     loads: dict[str, list[float]] = {name: [] for name in _LOADED}
     tree = directory / "tree"
     tree.mkdir()
@@ -70,13 +74,13 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
     missing: dict[str, str] = {}
     job = compile_job(directory)
     for turn in range(rounds):
-        for name, command in STARTS.items():
+        for name, command in commands.items():
             starts[name].append(_elapsed(command))
             interruption.check()
         for name in _LOADED:
-            loads[name].append(_elapsed(_loading(name)))
-        starts[MOUNT].append(_elapsed((*_FAKECGROUP, "mount", str(tree))))
-        output((*_FAKECGROUP, "umount", "--force", str(tree)))  # other sandboxes may have a copy
+            loads[name].append(_elapsed(_loading(python, name)))
+        starts[MOUNT].append(_elapsed((*fakecgroup, "mount", str(tree))))
+        output((*fakecgroup, "umount", "--force", str(tree)))  # other sandboxes may have a copy
         names = list(JOBS)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             clock, used = output((*JOBS[name], *job)).split()
@@ -92,7 +96,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         "run": {"rounds": rounds, "cpus": len(os.sched_getaffinity(0)), "compiles": COMPILES},
         "starts_ms": {name: spread(times) for name, times in starts.items()},
         "profile_ms": {name: _profile(starts[PASS], loads[name], starts[name]) for name in _LOADED},
-        "modules": {name: int(output(_loading(name))) for name in _LOADED},
+        "modules": {name: int(output(_loading(python, name))) for name in _LOADED},
         "compile": {
             name: {
                 kind: {
@@ -141,9 +145,9 @@ def where_it_goes(result: dict[str, Any], name: str) -> str:
     )
 
 
-def _loading(name: str) -> tuple[str, ...]:
+def _loading(python: str, name: str) -> tuple[str, ...]:
     """A command that loads what a start loads, and prints how many modules of ours that are."""
-    return sys.executable, "-c", _LOADS.format(_LOADED[name])
+    return python, "-c", _LOADS.format(_LOADED[name])
 
 
 def _profile(bare: Sequence[float], loads: Sequence[float], whole: Sequence[float]) -> dict[str, dict[str, float]]:

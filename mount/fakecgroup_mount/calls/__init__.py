@@ -38,6 +38,7 @@ What they share:
     machine_files, sysfs_directories,       the machine that the command line states: its CPUs, memory, files of /proc
     covered_directories                     and sysfs
     traced_calls                            the calls for a trace
+    ptrace_requests                         the requests of ptrace(2) that are trapped
     detached_mounts, mount_sources,         mounts of the tree, of other file systems, and over the machine's cgroups
     other_filesystems, masked_cgroups
 """
