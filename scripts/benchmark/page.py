@@ -239,6 +239,8 @@ def _pods(part: Any) -> Iterator[Figure]:
         for kind, figures in kinds.items():
             goal = 1.0 if kind == "json" else None
             yield Figure(f"{int(count):,} pods, {kind.upper()}", figures["ratio"], goal, bound=_STEPS if goal else "")
+            if "print_ratio" in figures:
+                yield Figure(f"{int(count):,} pods, only parsed, and as many lines written", figures["print_ratio"])
 
 
 def read() -> Recording:

@@ -1,12 +1,17 @@
 """``cgroup-engine plan`` of many pods, beside only parsing the same file: YAML with PyYAML's C loader, JSON with json.
 
-Both are whole processes, one after the other in each round, and what counts is the CPU time of each.
+A third program says what the least is: it parses the JSON and writes as many lines as the plan has steps, and computes
+nothing.
+
+All are whole processes, one after the other in each round, and what counts is the CPU time of each.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,11 +21,25 @@ import yaml
 
 from . import interruption
 from .cpu_time import cpu_seconds
+from .errors import BenchmarkError
 from .spread import spread
 
 _PARSE = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
 _PARSE_JSON = "import sys, json; json.load(open(sys.argv[1]))"
 _PLAN = "import sys; from cgroup_engine.cli import main; sys.exit(main(sys.argv[1:]))"
+# a line has the fields of a step, and about as many bytes
+_PRINT = """
+import json, sys
+pods = json.load(open(sys.argv[1]))["items"]
+lines, write = int(sys.argv[2]), sys.stdout.write
+for number in range(lines):
+    pod = pods[number * len(pods) // lines]["metadata"]
+    uid, name = pod["uid"], f"{pod['namespace']}/{pod['name']}"
+    write(
+        f'    {{"step": {number}, "do": "write", "path": "kubepods/burstable/pod{uid}/{number:064}/cpu.weight", "why": '
+        f'"request cpu: {number}m", "value": "{number}", "before": "100", "unit": "weight", "for": "{name}"}},\\n'
+    )
+"""
 PARSE = {"yaml": _PARSE, "json": _PARSE_JSON}
 NODE = ("--cpus", "64", "--memory", "256Gi", "--max-pids", "4194304", "--hugepages", "")
 
@@ -37,11 +56,15 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
         files["yaml"].write_text("".join(pod_list(count)))
         files["json"].write_text(json.dumps(yaml.load(files["yaml"].read_bytes(), Loader=yaml.CSafeLoader)))
         times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in PARSE}
+        printing: list[float] = []
+        steps = _steps(files["json"], root)
         for _ in range(rounds):
             for kind, parse in PARSE.items():
-                plan = ["plan", "--root", root, *NODE, "-o", "json", str(files[kind])]
-                times[kind].append((cpu_seconds(parse, [str(files[kind])]), cpu_seconds(_PLAN, plan)))
+                times[kind].append(
+                    (cpu_seconds(parse, [str(files[kind])]), cpu_seconds(_PLAN, _plan(files[kind], root)))
+                )
                 interruption.check()
+            printing.append(cpu_seconds(_PRINT, [str(files["json"]), str(steps)]))
         result[str(count)] = {
             kind: {
                 "bytes": files[kind].stat().st_size,
@@ -51,7 +74,26 @@ def measure(counts: Sequence[int], rounds: int, directory: Path) -> dict[str, An
             }
             for kind, pairs in times.items()
         }
+        parsing = [parse for parse, _ in times["json"]]
+        result[str(count)]["json"] |= {
+            "steps": steps,
+            "print_seconds": spread(printing),
+            "print_ratio": spread([each / parse for each, parse in zip(printing, parsing, strict=True)]),
+        }
     return {"run": {"rounds": rounds}, "pods": result}
+
+
+def _plan(file: Path, root: str) -> list[str]:
+    return ["plan", "--root", root, *NODE, "-o", "json", str(file)]
+
+
+def _steps(file: Path, root: str) -> int:
+    """The number of steps of a plan."""
+    command = [sys.executable, "-c", _PLAN, *_plan(file, root)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise BenchmarkError(f"plan failed: {done.stderr.decode(errors='replace').strip()[-200:]}")
+    return len(json.loads(done.stdout)["steps"])
 
 
 def empty_root(directory: Path) -> str:
@@ -78,6 +120,12 @@ def table(result: dict[str, Any]) -> str:
                 f"{figures['plan_seconds']['median']:8.2f}  "
                 f"{ratio['median']:5.2f}  ({ratio['min']:.2f}–{ratio['max']:.2f})"
             )
+        least = kinds["json"]["print_ratio"]
+        lines.append(
+            f"{'':7}  a loop that writes {kinds['json']['steps']} lines  "
+            f"{kinds['json']['print_seconds']['median']:5.2f}  {least['median']:5.2f}  "
+            f"({least['min']:.2f}–{least['max']:.2f})"
+        )
     lines += ["", f"{result['run']['rounds']} rounds; CPU time of whole processes"]
     return "\n".join(lines)
 

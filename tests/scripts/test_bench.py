@@ -68,6 +68,7 @@ def test_planning_is_measured_beside_parsing_without_a_word_of_more_pods_than_fi
     figures = json.loads(out)["pods"]
     assert list(figures) == ["3", "111"]
     assert all(kinds[kind]["ratio"]["median"] > 0 for kinds in figures.values() for kind in ("yaml", "json"))
+    assert all(kinds["json"]["print_ratio"]["median"] > 0 for kinds in figures.values())
     assert list(tmp_path.iterdir()) == []
 
 

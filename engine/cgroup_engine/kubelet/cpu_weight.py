@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from cgroup_engine.kubelet.oci_runtime import OciRuntime
@@ -59,7 +60,11 @@ def with_weight(limits: CgroupLimits) -> CgroupLimits:
 
 def ruled_weight(shares: int, level: str, chosen: Mapping[str, Formula], runtime: OciRuntime) -> Ruled[int]:
     """cpu.weight of a cgroup and the formula with the numbers filled in; ``chosen``: formulas by level."""
-    formula = formula_of(level, chosen, runtime)
+    return _ruled_weight(shares, level, formula_of(level, chosen, runtime), runtime)
+
+
+@lru_cache(maxsize=1 << 12)  # pods repeat the same few amounts
+def _ruled_weight(shares: int, level: str, formula: Formula, runtime: OciRuntime) -> Ruled[int]:
     number = weight(shares, formula)
     if formula == "linear":
         why = f"linear cpu.weight = 1 + (({shares} - 2) × 9999) / 262142 = {number}"

@@ -131,7 +131,7 @@ class NodeConfig:
         """cpu.weight of a cgroup with these shares, by the formula of its level on this node."""
         return ruled_weight(shares, level, self.weight_formulas, self.used_oci_runtime)
 
-    @property
+    @cached_property
     def used_oci_runtime(self) -> OciRuntime:
         """The runtime whose formula the containers' cpu.weight has."""
         return self.oci_runtime or assumed(self.version, self.runtime)

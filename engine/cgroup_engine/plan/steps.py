@@ -157,13 +157,13 @@ def _make(wanted: Sequence[WantedCgroup], found: FoundTree, writes: _Writes) -> 
         yield from _enable("", "cgroup root", found)
     for cgroup in wanted:
         there = found.get(cgroup.path)
-        for hierarchy in layout.hierarchies:
-            if there is None or hierarchy not in there.hierarchies:
-                if cgroup.level == "reserved":
-                    continue  # the operator makes it, and only in hierarchies with values
-                yield Step(
-                    "mkdir", layout.directory(hierarchy, cgroup.path), cgroup.path, _purpose(cgroup), cgroup.owner
-                )
+        if cgroup.level != "reserved":  # the operator makes that, and only in hierarchies with values
+            there_in = there.hierarchies if there is not None else ()
+            missing = [hierarchy for hierarchy in layout.hierarchies if hierarchy not in there_in]
+            purpose = _purpose(cgroup) if missing else ""
+            for hierarchy in missing:
+                directory = layout.directory(hierarchy, cgroup.path)
+                yield Step("mkdir", directory, cgroup.path, purpose, cgroup.owner)
         fills = layout.version == 1 and "cpuset" in layout.hierarchy_of and cgroup.level != "reserved"
         if fills and not MEMS.given(cgroup.limits):
             yield from _with_memory_nodes(cgroup, found)

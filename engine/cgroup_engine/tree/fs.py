@@ -73,7 +73,7 @@ def cgroups_at(fs: CgroupFs, path: str) -> Iterator[str]:
 
 # kernfs fills a page, and stops before a record that does not fit. Each record is shorter than half a page.
 _PAGE = 4096  # bytes
-_MOST_PARENTS = 64
+_MOST_PARENTS = 256
 
 
 class OsFs(CgroupFs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from cgroup_engine.model.limits import CgroupLimits
@@ -38,10 +39,20 @@ def knobs_of(layout: Layout, limits: CgroupLimits) -> tuple[Knob, ...]:
 
 def knobs_for(version: Literal[1, 2], limits: CgroupLimits, swap: bool = True) -> tuple[Knob, ...]:
     """As ``knobs_of``, for every controller; ``swap``: does the kernel account for swap?"""
-    knobs = KNOBS[version] + tuple(
-        hugetlb_knob(version, size, reservations=limits.hugepage_reservations) for size in limits.hugepages
-    )
-    knobs += tuple(knob for knob in (CPUS, MEMS) if knob.given(limits))
-    if version == 1 and swap and limits.swap is not None:
+    given = tuple(knob for knob in (CPUS, MEMS) if knob.given(limits))
+    return _knobs(version, tuple(limits.hugepages), limits.hugepage_reservations, given, swap, limits.swap is not None)
+
+
+@lru_cache(maxsize=1 << 8)  # most cgroups have the same few
+def _knobs(
+    version: Literal[1, 2],
+    pages: tuple[int, ...],
+    reservations: bool,
+    given: tuple[Knob, ...],
+    swap: bool,
+    swap_is_limited: bool,
+) -> tuple[Knob, ...]:
+    knobs = KNOBS[version] + tuple(hugetlb_knob(version, size, reservations=reservations) for size in pages) + given
+    if version == 1 and swap and swap_is_limited:
         return tuple(MEMORY_AND_SWAP if knob.field == "memory" else knob for knob in knobs)
     return knobs if swap else tuple(knob for knob in knobs if knob.field != "swap")
