@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cgroup_engine.model.value import value
+
 DEFAULT_PERIOD_US = 100_000
 
 
@@ -16,7 +18,7 @@ class CfsQuota:
     period_us: int = DEFAULT_PERIOD_US
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CgroupLimits:
     """The values of one cgroup (the kubelet's ResourceConfig); None is "not set", the kernel's default.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.quantity import Quantity
+from cgroup_engine.model.value import value
 
 Resources = Mapping[str, Quantity]  # resource name ("cpu", "memory", ...) -> amount
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Container:
     """A container of a pod.
 
@@ -30,7 +31,7 @@ class Container:
     stopped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StatusResources:
     """The resources of a container or of a pod in the pod's status.
 
@@ -43,7 +44,7 @@ class StatusResources:
     requests_in_force: Resources | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Allocation:
     """The resources that the pod's status tells of, by container, and the state of a resize.
 
@@ -57,7 +58,7 @@ class Allocation:
     in_progress: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Pod:
     """A pod: the fields that its cgroups depend on.
 

@@ -16,11 +16,12 @@ Exponents beyond ±64 are refused here; Go accepts them and misreads them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal
 
 from cgroup_engine.errors import QuantityError, quoted
+from cgroup_engine.model.value import value
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -37,7 +38,7 @@ _DECIMAL_NAMES = {exponent: name for name, exponent in _DECIMAL.items()}
 _BINARY_NAMES = {0: "", **{exponent: name for name, exponent in _BINARY.items()}}
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Quantity:
     """A resource quantity; ``parse`` makes one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from cgroup_engine.model.hugepages import resource_of_page_size
@@ -12,6 +12,7 @@ from cgroup_engine.model.limits import CgroupLimits
 from cgroup_engine.model.names import QosClass
 from cgroup_engine.model.pod import Container, Pod
 from cgroup_engine.model.reason import Citation, Inputs, Reason
+from cgroup_engine.model.value import value
 
 Level = Literal["root", "reserved", "system", "runtime", "node", "qos", "pod", "container"]
 # a value of CgroupLimits: "shares", "quota", "memory", ..., and "hugepages-2Mi" for one size of huge pages
@@ -19,7 +20,7 @@ Field = str
 Reasons = dict[Field, Reason]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class WantedCgroup:
     """One cgroup.
 

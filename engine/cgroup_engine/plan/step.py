@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cgroup_engine.model.value import value
 from cgroup_engine.plan.write import Pass
 from cgroup_engine.tree.knobs import Knob
 from cgroup_engine.tree.layout import Layout
@@ -12,7 +13,7 @@ from cgroup_engine.tree.layout import Layout
 Action = Literal["mkdir", "write", "rmdir", "start", "set", "stop"]  # the last three: calls for systemd's units
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Step:
     """One system call's worth of change.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from cgroup_engine.model.value import value
 from cgroup_engine.tree.knobs import Knob, Setting
 
 Pass = Literal["remove", "lower", "make", "settle"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Write:
     """One write(2); ``order`` says what ``need`` and ``obstacle`` are."""
 
@@ -22,7 +22,7 @@ class Write:
     obstacle: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PassWrites:
     """The writes of one knob of one cgroup, by pass."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cgroup_engine.model.value import value
 from cgroup_engine.plan.step import Step
 from cgroup_engine.plan.systemd.properties import Property, resource_properties, shown_properties
 from cgroup_engine.tree.layout import Layout
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UnitStep(Step):
     """One call to systemd; ``path`` is the unit's name and ``text`` the limits among its properties.
 
