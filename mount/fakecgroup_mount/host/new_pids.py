@@ -1,6 +1,6 @@
 """Finds the tasks that are new since the last look, without listing all of /proc.
 
-A pid namespace gives out its pids in ascending order and shows the latest (/proc/loadavg, proc(5)). So new tasks have
+A pid namespace gives out its pids in ascending order and shows the latest (`newest_pid`). So new tasks have
 the pids between two looks. A pid may be given out some time before its task is visible (kernel/fork.c, copy_process:
 alloc_pid comes before attach_pid). Such pids are looked at again.
 """
