@@ -11,6 +11,9 @@ from .conftest import Sandboxed
 #: What few programs need: calls that few make, kernels that are not played, what no process here simulates.
 SELDOM = {
     *("dataclasses", "logging", "string", "textwrap", "traceback"),
+    *("fakecgroup.base_files.dfl", "fakecgroup.controllers.cpuset.dfl", "fakecgroup.controllers.memory.dfl"),
+    *("fakecgroup.outside.cpu_texts", "fakecgroup.outside.machine_files", "fakecgroup_mount.host.log_handlers"),
+    *("fakecgroup_mount.calls.clone3", "fakecgroup_mount.calls.pidfd", "fakecgroup_mount.fuse.late_replies"),
     *("fakecgroup.controllers.cpuset.partition_v6_12", "fakecgroup.controllers.cpuset.partition_v7_2"),
     *("fakecgroup.effects.bandwidth", "fakecgroup.effects.pressure_trigger", "fakecgroup.machine.learnt"),
     *("fakecgroup.outside.fs_context", "fakecgroup.outside.sysfs", "fakecgroup.trace.call", "inspect", "json"),
@@ -44,6 +47,15 @@ def test_a_daemon_whose_programs_do_nothing_has_loaded_what_all_need(sandboxed: 
     loaded = set(file.read_text().split())
     assert "fakecgroup_mount.calls.supervisor" in loaded
     assert loaded & SELDOM == set()
+
+
+def test_the_front_never_loads_the_model(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    code = "import sys\nfrom fakecgroup_mount.cli import main\nmain()\nprint(*sys.modules)"
+    command = [sys.executable, "-c", code, "run", "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=True)
+    loaded = set(done.stdout.split())
+    assert "fakecgroup_mount.run.sandbox" in loaded
+    assert loaded & {"fakecgroup.kernel", "fakecgroup_mount.fuse.native", "fakecgroup_mount.run.server"} == set()
 
 
 def test_what_few_programs_call_is_loaded_when_one_does(sandboxed: Sandboxed, tmp_path: Path) -> None:
