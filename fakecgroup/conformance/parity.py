@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -67,7 +68,7 @@ def _learnt_kernels() -> str:
     """A row for each layout of each learnt kernel that is shipped."""
     rows: list[Sequence[object]] = []
     for name in shipped():
-        learnt = read_learnt(str(DIRECTORY / name))
+        learnt = read_learnt(os.path.join(DIRECTORY, name))
         for layout in layouts_of(learnt):
             answered = answers_of(learnt, layout)
             found = gaps(learnt, answered)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .learnt import LearntKernel
 
 #: The learnt kernels that are shipped.
-DIRECTORY = Path(__file__).with_name("kernels")
+DIRECTORY = os.path.join(os.path.dirname(__file__), "kernels")
 SUFFIX = ".kernel"
 
 
@@ -22,7 +21,7 @@ def names_a_file(text: str) -> bool:
 
 def shipped() -> list[str]:
     """The names of the learnt kernels that are shipped, such as "debian-6.1-amd64.kernel"."""
-    return sorted(path.name for path in DIRECTORY.glob("*" + SUFFIX))
+    return sorted(name for name in os.listdir(DIRECTORY) if name.endswith(SUFFIX))
 
 
 def read_learnt(path: str) -> LearntKernel:
@@ -34,7 +33,7 @@ def read_learnt(path: str) -> LearntKernel:
 
     found = path
     if "/" not in path and not os.path.exists(path) and path in shipped():
-        found = str(DIRECTORY / path)
+        found = os.path.join(DIRECTORY, path)
     called = os.path.basename(path.rstrip("/")) or path
     return parse(_content(found, called), called)
 

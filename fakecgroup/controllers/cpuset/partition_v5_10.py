@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
 from errno import EBUSY, EINVAL
 
 from ...refuse import refuse
 from .rules import become_exclusive, set_flag
-from .state import MEMBER, ROOT, CpusetState, Partition
+from .state import MEMBER, ROOT, CpusetState, Partition, trial_of
 from .subparts import SetAside, effective_within
 from .tasks import update_tasks
 from .validate import validate_change
@@ -20,7 +19,7 @@ class RefusedPartitions(SetAside):
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). Raises what `validate_change` does, EINVAL for an impossible partition."""
-        trial = copy(css)
+        trial = trial_of(css)
         trial.cpus = cpus
         validate_change(css, trial)
         if css.partition != MEMBER:

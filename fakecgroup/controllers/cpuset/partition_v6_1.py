@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
 from errno import EINVAL
 
 from .populated import populated_outside_partitions
 from .rules import become_exclusive, notify_partition
-from .state import MEMBER, CpusetState, Partition
+from .state import MEMBER, CpusetState, Partition, trial_of
 from .subparts import SetAside, effective_within
 from .tasks import update_tasks
 from .validate import validate_change
@@ -163,7 +162,7 @@ class InvalidPartitions(SetAside):
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""
-        trial = copy(css)
+        trial = trial_of(css)
         trial.cpus = cpus
         collision = False
         try:

@@ -5,13 +5,12 @@ The kernel functions named here are in kernel/cgroup/cpuset.c.
 
 from __future__ import annotations
 
-from copy import copy
 from errno import EINVAL
 
 from ...refuse import refuse
 from .exclusive import claimed, granted, leaves_tasks_without_cpu, partition_populated, without_siblings
 from .rules import PartitionRules, become_exclusive, notify_partition
-from .state import MEMBER, ROOT, CpusetState, Partition
+from .state import MEMBER, ROOT, CpusetState, Partition, trial_of
 from .tasks import update_tasks
 from .validate import validate_change
 
@@ -415,7 +414,7 @@ class ExclusivePartitions(PartitionRules):
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). CPUs that a sibling has exclusively make both partitions invalid."""
-        trial = copy(css)
+        trial = trial_of(css)
         trial.cpus = cpus
         if not cpus and not css.exclusive:
             trial.exclusive_effective = 0
@@ -451,7 +450,7 @@ class ExclusivePartitions(PartitionRules):
 
     def set_exclusive(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus.exclusive (update_exclusive_cpumask). Raises EINVAL for CPUs that a sibling holds."""
-        trial = copy(css)
+        trial = trial_of(css)
         trial.exclusive = cpus
         if self._claim(css, trial):
             raise refuse(EINVAL)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 from .exclusive import claimed, granted, without_siblings
 from .partition_v6_12 import NO_CPUS, ExclusivePartitions
-from .state import MEMBER, CpusetState
+from .state import MEMBER, CpusetState, trial_of
 from .validate import validate_change
 
 
@@ -17,7 +15,7 @@ class UnclaimedPartitions(ExclusivePartitions):
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
         """Set cpuset.cpus (update_cpumask). Raises what `validate_change` does."""
-        trial = copy(css)
+        trial = trial_of(css)
         trial.cpus = cpus
         self._claim(css, trial)
         validate_change(css, trial)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from copy import copy
 from errno import EINVAL
 
 from ...refuse import refuse
-from .state import CpusetState, Partition
+from .state import CpusetState, Partition, trial_of
 from .tasks import update_tasks
 from .validate import validate_change
 
@@ -73,7 +72,7 @@ class WholeTree(Rules):
     """v1: written CPUs are effective, because a child never has more than its parent."""
 
     def set_cpus(self, css: CpusetState, cpus: int) -> None:
-        trial = copy(css)
+        trial = trial_of(css)
         trial.cpus = cpus
         validate_change(css, trial)
         css.cpus = css.effective_cpus = cpus
@@ -105,7 +104,7 @@ class WholeTree(Rules):
 
 def set_mems(css: CpusetState, mems: int) -> None:
     """Set cpuset.mems to other nodes (update_nodemask). Raises what `validate_change` does."""
-    trial = copy(css)
+    trial = trial_of(css)
     trial.mems = mems
     validate_change(css, trial)
     css.mems = mems
@@ -122,7 +121,7 @@ def set_mems(css: CpusetState, mems: int) -> None:
 
 def set_flag(css: CpusetState, name: str, value: bool) -> None:
     """Set a flag (update_flag). Raises what `validate_change` does."""
-    trial = copy(css)
+    trial = trial_of(css)
     setattr(trial, name, value)
     validate_change(css, trial)
     setattr(css, name, value)

@@ -127,3 +127,10 @@ class CpusetState(Css):
         subtree = (self.cgroup, *self.cgroup.descendants())
         self.cgroup.hierarchy.prune(*(cgroup for cgroup in subtree if cgroup.tasks))
         return self.cgroup.is_root or self.cgroup.populated
+
+
+def trial_of(css: CpusetState) -> CpusetState:
+    """A copy to try a change on (alloc_trial_cpuset)."""
+    trial = css.__class__.__new__(css.__class__)
+    trial.__dict__.update(css.__dict__)
+    return trial

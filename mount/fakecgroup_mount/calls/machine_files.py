@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakecgroup_mount.calls.mounted_tree import MountedTree
@@ -16,8 +15,6 @@ from fakecgroup_mount.calls.sched_affinity import SchedAffinityCalls
 if TYPE_CHECKING:
     from fakecgroup import MemoryUse
     from fakecgroup.outside.machine_files import MemoryAmounts
-
-_PROC = Path("/proc")
 
 
 class MachineFiles:
@@ -67,30 +64,36 @@ class MachineFiles:
     def _cpuinfo(self) -> bytes:
         from fakecgroup.outside import cpu_texts
 
-        return cpu_texts.cpuinfo((_PROC / "cpuinfo").read_bytes(), self._machine, self._cpus)
+        return cpu_texts.cpuinfo(_real("cpuinfo"), self._machine, self._cpus)
 
     def _stat(self) -> bytes:
         from fakecgroup.outside import cpu_texts
 
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        return cpu_texts.stat((_PROC / "stat").read_bytes(), self._machine, self._cpus, since)
+        return cpu_texts.stat(_real("stat"), self._machine, self._cpus, since)
 
     def _uptime(self) -> bytes:
         from fakecgroup.outside import cpu_texts
 
-        return cpu_texts.uptime((_PROC / "uptime").read_bytes(), self._machine, self._real_cpus)
+        return cpu_texts.uptime(_real("uptime"), self._machine, self._real_cpus)
 
     def _meminfo(self) -> bytes:
         from fakecgroup.outside.machine_files import meminfo
 
-        return meminfo((_PROC / "meminfo").read_text(), self._machine, self._used(), self._personality).encode()
+        return meminfo(_real("meminfo").decode(), self._machine, self._used(), self._personality).encode()
 
     def _vmstat(self) -> bytes:
         from fakecgroup.outside.machine_files import vmstat
 
-        return vmstat((_PROC / "vmstat").read_text(), self._machine, self._used(), self._personality).encode()
+        return vmstat(_real("vmstat").decode(), self._machine, self._used(), self._personality).encode()
 
     def _swaps(self) -> bytes:
         from fakecgroup.outside.machine_files import swaps
 
         return swaps(self._machine, self._used()).encode()
+
+
+def _real(name: str) -> bytes:
+    """The text of the machine below."""
+    with open(f"/proc/{name}", "rb") as file:
+        return file.read()

@@ -6,7 +6,6 @@ The kernel's soft limit is the mark that children inherit (`host.fork_marks`).
 from __future__ import annotations
 
 from errno import EPERM, ESRCH
-from pathlib import Path
 from struct import Struct
 
 from fakecgroup.credentials.capability import Capability
@@ -89,7 +88,8 @@ class PrlimitCalls:
 
     def text(self, pid: int, reader: int) -> bytes:
         """/proc/PID/limits, the same for every reader. Raises OSError."""
-        text = Path(f"/proc/{pid}/limits").read_bytes()
+        with open(f"/proc/{pid}/limits", "rb") as file:
+            text = file.read()
         with self._tree.lock:
             limit = self._limit_of(pid)
         return with_file_locks(text, limit)

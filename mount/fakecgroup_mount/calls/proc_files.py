@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from fakecgroup.outside.mountinfo import (
     escape,
@@ -75,7 +74,8 @@ class ProcFiles:
 
     def filesystems(self) -> bytes:
         """/proc/filesystems: the machine's text, with both cgroup file systems."""
-        text = Path("/proc/filesystems").read_bytes()
+        with open("/proc/filesystems", "rb") as file:
+            text = file.read()
         for name in (b"nodev\tcgroup\n", b"nodev\tcgroup2\n"):
             text += b"" if name in text else name
         return text
@@ -93,7 +93,8 @@ class ProcFiles:
 
     def mountstats(self, pid: int, reader: int) -> bytes:
         """/proc/PID/mountstats. Raises OSError."""
-        real = Path(f"/proc/{pid}/mountinfo").read_bytes()
+        with open(f"/proc/{pid}/mountinfo", "rb") as file:
+            real = file.read()
         return b"".join(map(mountstats_line, self._mounts(real, reader)))
 
     def _mounts(self, real: bytes, reader: int) -> list[bytes]:

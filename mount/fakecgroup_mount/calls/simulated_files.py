@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from fakecgroup import JoinedProcesses, MemoryUse
 from fakecgroup.credentials.capability import Capability
@@ -153,7 +152,8 @@ class SimulatedFiles:
         from fakecgroup.outside.machine_files import meminfo  # takes a while to load
 
         kernel = self._tree.kernel
-        real = Path("/proc/meminfo").read_text()
+        with open("/proc/meminfo") as file:
+            real = file.read()
         return meminfo(real, kernel.machine, self.memory_used(), kernel.personality).encode()
 
 

@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         why = "nothing came in time"
     if answered is None:
-        raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(str(daemon.log_path()))}")
+        raise MountError(f"{shown(path)}: the daemon does not answer: {why}; see {shown(daemon.log_path())}")
     print(message)
     return 0
 

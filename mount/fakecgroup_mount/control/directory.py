@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+from contextlib import suppress
 from errno import ECONNREFUSED
-from pathlib import Path
 
 from fakecgroup_mount.host.log import Log
 
@@ -18,7 +18,7 @@ CONTROL_XATTR = "user.fakecgroup.control"
 _SUFFIX = ".sock"
 
 
-def runtime_directory() -> Path | None:
+def runtime_directory() -> str | None:
     """Makes the directory if it is missing; None, with a line in the log, if there is no place for it.
 
     It is below /run for root and below /run/user/UID for others; without that below /tmp, where a directory that is not
@@ -26,10 +26,10 @@ def runtime_directory() -> Path | None:
     """
     uid = os.geteuid()
     why = ""
-    for place in (Path(f"/run/user/{uid}/fakecgroup" if uid else "/run/fakecgroup"), Path(f"/tmp/fakecgroup-{uid}")):
+    for place in (f"/run/user/{uid}/fakecgroup" if uid else "/run/fakecgroup", f"/tmp/fakecgroup-{uid}"):
         try:
-            _require_own(place.parent, uid, private=False)
-            place.mkdir(mode=0o700, exist_ok=True)
+            _require_own(os.path.dirname(place), uid, private=False)
+            os.makedirs(place, 0o700, exist_ok=True)
             _require_own(place, uid, private=True)
         except OSError as error:
             why = f"{place}: {error.strerror}"
@@ -39,7 +39,7 @@ def runtime_directory() -> Path | None:
     return None
 
 
-def _require_own(place: Path, uid: int, *, private: bool) -> None:
+def _require_own(place: str, uid: int, *, private: bool) -> None:
     """Raises PermissionError for a link, a directory of another user than `uid` and root, or one open to others."""
     found = os.lstat(place)
     others = stat.S_IMODE(found.st_mode) & 0o077
@@ -49,21 +49,22 @@ def _require_own(place: Path, uid: int, *, private: bool) -> None:
         raise PermissionError(0, "others may use it")
 
 
-def socket_of(directory: Path, device: str) -> Path:
+def socket_of(directory: str, device: str) -> str:
     """The socket for the mount with a device number such as "0:42"."""
-    return directory / (device.replace(":", "-") + _SUFFIX)
+    return os.path.join(directory, device.replace(":", "-") + _SUFFIX)
 
 
-def remove_stale(directory: Path) -> None:
+def remove_stale(directory: str) -> None:
     """Removes the sockets of daemons that were killed."""
     for name in os.listdir(directory):
         if not name.endswith(_SUFFIX):
             continue
-        path = directory / name
+        path = os.path.join(directory, name)
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
                 asked.settimeout(1)
-                asked.connect(os.fspath(path))
+                asked.connect(path)
         except OSError as error:
             if error.errno == ECONNREFUSED:
-                path.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    os.unlink(path)

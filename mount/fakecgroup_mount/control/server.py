@@ -7,8 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -32,14 +31,14 @@ _CREDENTIALS = Struct("=iII")  # struct ucred: pid, uid, gid, as our user namesp
 class ControlServer:
     """The socket at `path`. Only this process's own uid is answered. `close` removes the socket."""
 
-    def __init__(self, path: Path, tree: ControlledTree, commands: Mapping[str, Command] | None = None) -> None:
+    def __init__(self, path: str, tree: ControlledTree, commands: Mapping[str, Command] | None = None) -> None:
         self.path = path
         self._tree = tree
         self._commands = commands
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        made = path.with_suffix(f".{os.getpid()}")  # nobody takes it for a stale one before it listens
+        made = f"{os.path.splitext(path)[0]}.{os.getpid()}"  # nobody takes it for a stale one before it listens
         try:
-            self._socket.bind(os.fspath(made))
+            self._socket.bind(made)
             self._socket.listen(_BACKLOG)
             os.rename(made, path)
         except OSError:
@@ -49,7 +48,8 @@ class ControlServer:
 
     def close(self) -> None:
         """Removes the socket."""
-        self.path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
 
     def _serve(self) -> None:
         while True:
@@ -118,7 +118,7 @@ class ControlServer:
 
 
 @contextmanager
-def controlled(directory: Path | None, device: str, tree: ControlledTree) -> Iterator[str | None]:
+def controlled(directory: str | None, device: str, tree: ControlledTree) -> Iterator[str | None]:
     """Takes commands meanwhile for the mount with a device number; yields the socket's path.
 
     None, with a line in the log, where no socket can be. `directory` is the `runtime_directory`.
@@ -131,7 +131,7 @@ def controlled(directory: Path | None, device: str, tree: ControlledTree) -> Ite
         except (OSError, RuntimeError) as error:
             log.warning("no commands are answered: %s", error)
     try:
-        yield None if control is None else os.fspath(control.path)
+        yield None if control is None else control.path
     finally:
         if control is not None:
             control.close()

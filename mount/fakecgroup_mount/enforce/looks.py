@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 FASTEST = 8 << 30
 """Bytes per second that processes can touch (5 GiB/s in huge pages were seen)."""
@@ -32,7 +31,8 @@ def huge_page() -> int:
     gives it. So a process that touches its memory in order may have as much that it has not touched.
     """
     try:
-        return int(Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").read_text())
+        with open("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size") as file:
+            return int(file.read())
     except OSError:
         return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from fakecgroup import JoinedProcesses, Kernel
 from fakecgroup.named_tuple import NamedTuple
@@ -38,7 +37,7 @@ def added(
     *,
     source: str,
     device: str,
-    sockets: Path | None,
+    sockets: str | None,
     spared: frozenset[int] = frozenset(),
 ) -> Iterator[Added]:
     """Adds it to a tree meanwhile, and the control socket by which it is changed.

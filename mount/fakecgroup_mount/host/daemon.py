@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.log import Log, log_to
@@ -20,10 +19,10 @@ class _AbandonedError(Exception):
     """Whoever has started the daemon was killed before it was ready."""
 
 
-def log_path() -> Path:
+def log_path() -> str:
     """The daemons' log of failures: $XDG_STATE_HOME/fakecgroup/daemon.log, by default below ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(state) / "fakecgroup" / "daemon.log"
+    return os.path.join(state, "fakecgroup", "daemon.log")
 
 
 def start(run: Callable[[Callable[[], None]], None], *, keep: Collection[int] = ()) -> int:

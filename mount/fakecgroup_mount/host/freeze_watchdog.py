@@ -6,8 +6,8 @@ killed (SIGKILL).
 
 from __future__ import annotations
 
+import os
 import socket
-from pathlib import Path
 from typing import Protocol
 
 from fakecgroup_mount.host import helper_process
@@ -15,7 +15,7 @@ from fakecgroup_mount.host.log import Log
 
 log = Log(__name__)
 
-_THAWER = Path(__file__).with_name("thawer.py")
+_THAWER = os.path.join(os.path.dirname(__file__), "thawer.py")
 
 
 class FreezeObserver(Protocol):

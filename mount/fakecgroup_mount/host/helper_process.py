@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 import sys
-from pathlib import Path
 
 
-def start(script: Path) -> socket.socket:
+def start(script: str) -> socket.socket:
     """Starts the process and returns a connection to its standard input. Closing it ends the process. Raises
     OSError.
     """

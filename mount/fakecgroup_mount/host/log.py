@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 _begin: Callable[[], None] | None = None  # what is done before the first message
 
@@ -45,7 +44,7 @@ def begin() -> None:
         _begin = None
 
 
-def log_to(path: Path) -> None:
+def log_to(path: str) -> None:
     """Logs to the file `path` from the first message on, also exceptions that end a thread."""
 
     def file() -> None:

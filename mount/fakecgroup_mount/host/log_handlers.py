@@ -10,9 +10,9 @@ _FORMAT = "%(asctime)s %(process)d %(name)s: %(message)s"
 _KINDS = 200  # different messages that are counted
 
 
-def log_to(path: Path) -> None:
+def log_to(path: str) -> None:
     """Logs to the file `path`, which is made with the first message. A full or missing disk is no error."""
-    _log_with(LogFile(path))
+    _log_with(LogFile(Path(path)))
 
 
 def log_to_stderr() -> None:

@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable
 from errno import EPERM
-from pathlib import Path
 from typing import NoReturn
 
 from fakecgroup import Caller
@@ -27,7 +26,7 @@ from fakecgroup_mount.host.log import Log
 
 log = Log(__name__)
 
-_STARTER = Path(__file__).with_name("starter.py")
+_STARTER = os.path.join(os.path.dirname(__file__), "starter.py")
 _ANSWER = 4096  # bytes of the longest answer
 _MESSAGE = 16384  # bytes of the longest request
 
@@ -147,4 +146,4 @@ def _become_trapped_starter(daemon: socket.socket, sandbox: AgentSandbox) -> NoR
         if not asked.recv(1):
             os._exit(1)
         os.set_inheritable(sandbox.mounts, True)
-        os.execv(sys.executable, [sys.executable, "-IS", str(_STARTER), str(sandbox.mounts)])
+        os.execv(sys.executable, [sys.executable, "-IS", _STARTER, str(sandbox.mounts)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakecgroup.machine.machine import HUGE_PAGES, KNOWN_HUGE_PAGES
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 VARIABLE = "FAKECGROUP"
 """The command's environment variable with the layout. A test that would change a real machine's cgroups checks it."""
 
-HUGE_PAGES_OF_MACHINE = Path("/sys/kernel/mm/hugepages")
+HUGE_PAGES_OF_MACHINE = "/sys/kernel/mm/hugepages"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 def _own_huge_pages() -> set[int]:
     """The sizes in bytes of this machine's huge pages, of those that we know. runc and others expect files for each."""
     found = {f"hugepages-{size // 1024}kB": size for size in KNOWN_HUGE_PAGES}
-    return {size for name, size in found.items() if (HUGE_PAGES_OF_MACHINE / name).exists()}
+    return {size for name, size in found.items() if os.path.exists(os.path.join(HUGE_PAGES_OF_MACHINE, name))}
 
 
 def _hierarchies(options: argparse.Namespace) -> Hierarchies:

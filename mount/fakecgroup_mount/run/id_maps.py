@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import pwd
-from pathlib import Path
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.run.userns_hints import hint
 
 _ALL = 0xFFFFFFFF  # ids, from 0 on
 _KINDS = ("uid_map", "gid_map")
-_HELPERS = {"uid": ("newuidmap", Path("/etc/subuid")), "gid": ("newgidmap", Path("/etc/subgid"))}
+_HELPERS = {"uid": ("newuidmap", "/etc/subuid"), "gid": ("newgidmap", "/etc/subgid")}
 
 
 def write_outer_maps(pid: int) -> None:
@@ -20,17 +19,16 @@ def write_outer_maps(pid: int) -> None:
     For root these are all ids. For another user they are the own id and the user's ranges in subuid(5) and subgid(5).
     Raises MountError.
     """
-    process = Path(f"/proc/{pid}")
     try:
         if os.geteuid() == 0:
             for kind in _KINDS:
-                (process / kind).write_text(_identity(_rows(Path(f"/proc/self/{kind}"))))
+                _write(f"/proc/{pid}/{kind}", _identity(_rows(f"/proc/self/{kind}")))
             return
         if not _map_ranges(pid, "uid", os.geteuid()):
-            (process / "uid_map").write_text(f"{os.geteuid()} {os.geteuid()} 1")
+            _write(f"/proc/{pid}/uid_map", f"{os.geteuid()} {os.geteuid()} 1")
         if not _map_ranges(pid, "gid", os.getegid()):
-            (process / "setgroups").write_text("deny")  # without this the kernel refuses the gid map
-            (process / "gid_map").write_text(f"{os.getegid()} {os.getegid()} 1")
+            _write(f"/proc/{pid}/setgroups", "deny")  # without this the kernel refuses the gid map
+            _write(f"/proc/{pid}/gid_map", f"{os.getegid()} {os.getegid()} 1")
     except OSError as error:
         why = hint("a container or a security module forbids it")
         raise MountError(f"cannot map users into a user namespace: {error.strerror}: {why}") from None
@@ -42,9 +40,9 @@ def write_inner_maps(pid: int) -> None:
     Root keeps all ids. Another user's id becomes 0, and the ids of their ranges follow from 1 on. Raises OSError.
     """
     for kind, own in zip(_KINDS, (os.geteuid(), os.getegid()), strict=True):
-        rows = _rows(Path(f"/proc/self/{kind}"))
+        rows = _rows(f"/proc/self/{kind}")
         text = _identity(rows) if os.geteuid() == 0 else _from_zero(rows, own)
-        Path(f"/proc/{pid}/{kind}").write_text(text)
+        _write(f"/proc/{pid}/{kind}", text)
 
 
 def _map_ranges(pid: int, kind: str, own: int) -> bool:
@@ -62,7 +60,7 @@ def _map_ranges(pid: int, kind: str, own: int) -> bool:
         return False
 
 
-def _ranges(file: Path) -> list[tuple[int, int]]:
+def _ranges(path: str) -> list[tuple[int, int]]:
     """Our ranges in subuid(5) or subgid(5), each as first id and number of ids."""
     names = {str(os.geteuid())}
     try:
@@ -70,7 +68,8 @@ def _ranges(file: Path) -> list[tuple[int, int]]:
     except KeyError:
         pass
     try:
-        fields = [line.strip().split(":") for line in file.read_text(errors="replace").splitlines()]
+        with open(path, errors="replace") as file:
+            fields = [line.strip().split(":") for line in file]
     except OSError:
         return []
     return [
@@ -80,9 +79,15 @@ def _ranges(file: Path) -> list[tuple[int, int]]:
     ]
 
 
-def _rows(file: Path) -> list[tuple[int, int]]:
+def _rows(path: str) -> list[tuple[int, int]]:
     """The ranges of a map, each as first id inside and number of ids."""
-    return [(int(first), int(count)) for first, _, count in map(str.split, file.read_text().splitlines())]
+    with open(path) as file:
+        return [(int(first), int(count)) for first, _, count in map(str.split, file)]
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def _identity(rows: list[tuple[int, int]]) -> str:

@@ -44,8 +44,6 @@ from fakecgroup_mount.seccomp.namespace_kill import kill_namespace
 from fakecgroup_mount.seccomp.user_namespaces import NamespaceId, lineage, namespace_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fakecgroup_mount.calls.sysfs_directories import SysfsDirectory
     from fakecgroup_mount.calls.traced_calls import TracedCalls
 
@@ -77,7 +75,7 @@ def serve(
     frozen: FrozenCommand,
     additions: Additions,
     seen: SeenMachine,
-    sockets: Path | None,
+    sockets: str | None,
 ) -> None:
     """Serves the sandbox at the other end of the connection until it is closed, then kills the sandbox's processes.
 

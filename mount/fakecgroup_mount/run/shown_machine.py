@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fakecgroup.machine.machine import Machine
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from fakecgroup.outside.sysfs import Directory, File, Link
 
 T = TypeVar("T")
-_SYSTEM = Path("/sys/devices/system")
-_HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
+_SYSTEM = "/sys/devices/system"
+_HUGE_PAGES = "/sys/kernel/mm/hugepages"
 
 
 class ShownMachine(NamedTuple):
@@ -60,19 +59,19 @@ def shown_machine(options: argparse.Namespace, machine: Machine) -> ShownMachine
 
 def _swap() -> int:
     """The bytes of this machine's swap."""
-    lines = _text(Path("/proc/meminfo")).splitlines()
+    lines = _text("/proc/meminfo").splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("SwapTotal:"))
 
 
 def _huge_pages() -> dict[int, int]:
     """How many huge pages this machine has, by their sizes in bytes."""
     sizes = {int(name[len("hugepages-") : -len("kB")]) * 1024: name for name in _names(_HUGE_PAGES)}
-    return {size: int(_text(_HUGE_PAGES / name / "nr_hugepages") or 0) for size, name in sizes.items()}
+    return {size: int(_text(f"{_HUGE_PAGES}/{name}/nr_hugepages") or 0) for size, name in sizes.items()}
 
 
 def _count_nodes() -> int:
     """The NUMA nodes of this machine, 1 for a kernel without them."""
-    return len([name for name in _names(_SYSTEM / "node") if name.startswith("node") and name[4:].isdigit()]) or 1
+    return len([name for name in _names(f"{_SYSTEM}/node") if name.startswith("node") and name[4:].isdigit()]) or 1
 
 
 class Directories(NamedTuple):
@@ -109,17 +108,17 @@ def directories(shown: ShownMachine, machine: Machine, personality: Personality)
     fixed: dict[str, Directory] = {}
     live: dict[str, Callable[[OnlineCpus], Directory]] = {}
     if shown.cpus:
-        cpus, nodes = _read(_SYSTEM / "cpu", "cpu"), _read(_SYSTEM / "node", "node")
-        live[str(_SYSTEM / "cpu")] = lambda online: cpu_directory(cpus, machine, personality, online)
-        live[str(_SYSTEM / "node")] = lambda online: node_directory(nodes, machine, personality, online)
+        cpus, nodes = _read(f"{_SYSTEM}/cpu", "cpu"), _read(f"{_SYSTEM}/node", "node")
+        live[f"{_SYSTEM}/cpu"] = lambda online: cpu_directory(cpus, machine, personality, online)
+        live[f"{_SYSTEM}/node"] = lambda online: node_directory(nodes, machine, personality, online)
         fixed["/sys/bus/cpu/devices"] = bus_directory("cpu", machine.cpus)
     elif shown.memory:
         every = OnlineCpus(machine.cpus)
-        fixed[str(_SYSTEM / "node")] = node_directory(_read(_SYSTEM / "node", "node"), machine, personality, every)
+        fixed[f"{_SYSTEM}/node"] = node_directory(_read(f"{_SYSTEM}/node", "node"), machine, personality, every)
     if shown.cpus or shown.memory:
         fixed["/sys/bus/node/devices"] = bus_directory("node", machine.numa_nodes)
     if shown.memory:
-        fixed[str(_HUGE_PAGES)] = huge_page_directory(machine)
+        fixed[_HUGE_PAGES] = huge_page_directory(machine)
     return Directories(_there(fixed), _there(live))
 
 
@@ -128,7 +127,7 @@ def _there(found: Mapping[str, T]) -> dict[str, T]:
     return {path: made for path, made in found.items() if os.path.isdir(path)}
 
 
-def _read(top: Path, kind: str) -> Directory:
+def _read(top: str, kind: str) -> Directory:
     """A directory of sysfs, of its devices of this `kind` the first alone."""
     from fakecgroup.outside.sysfs import File, Link
 
@@ -136,31 +135,34 @@ def _read(top: Path, kind: str) -> Directory:
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
-        for name in _names(top / prefix):
+        for name in _names(f"{top}/{prefix}"):
             path = f"{prefix}{name}"
             others = not prefix and name.startswith(kind) and name[len(kind) :].isdigit() and name != f"{kind}0"
             if others:
                 continue
-            place = top / path
-            if place.is_symlink():
+            place = f"{top}/{path}"
+            if os.path.islink(place):
                 found[path] = Link(os.readlink(place))
-            elif place.is_dir():
+            elif os.path.isdir(place):
                 waiting.append(f"{path}/")
             else:
-                found[path] = File(_text(place), place.stat().st_mode & 0o777)
+                found[path] = File(_text(place), os.stat(place).st_mode & 0o777)
     return found
 
 
-def _names(directory: Path) -> list[str]:
+def _names(directory: str) -> list[str]:
     try:
         return sorted(os.listdir(directory))
     except OSError:
         return []
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     """The text of a file; empty where it may not be read."""
     try:
-        return path.read_text(errors="replace") if path.stat().st_mode & 0o444 else ""
+        if not os.stat(path).st_mode & 0o444:
+            return ""
+        with open(path, errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
-SYSCTLS = Path("/proc/sys")
+SYSCTLS = "/proc/sys"
 
 
 def sysctl(name: str) -> str:
     """The value of a sysctl such as user.max_user_namespaces; "" if this kernel lacks it."""
     try:
-        return (SYSCTLS / name.replace(".", "/")).read_text().strip()
+        with open(os.path.join(SYSCTLS, name.replace(".", "/"))) as file:
+            return file.read().strip()
     except OSError:
         return ""
 

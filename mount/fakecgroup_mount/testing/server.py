@@ -198,7 +198,7 @@ def _answer(path: str, connection: Connection) -> int:
 
     server = os.getppid()
     try:
-        log_to(_log_of(path))
+        log_to(str(_log_of(path)))
         syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != server:
             return 0

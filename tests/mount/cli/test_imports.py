@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import fakecgroup
+import fakecgroup_mount
 
 #: The modules of ours that `--help` needs.
 OF_HELP = {
@@ -55,3 +60,15 @@ def test_help_imports_the_names_of_the_commands_alone() -> None:
 @pytest.mark.parametrize("command", ["mount", "run"])
 def test_a_tree_is_served_without_what_few_trees_need(command: str) -> None:
     assert loaded(command, "--help") & (LARGE | set(SELDOM)) == set()
+
+
+@pytest.mark.parametrize("module", ["fakecgroup_mount.run.server", "fakecgroup_mount.fuse.serve"])
+def test_a_daemon_takes_few_modules_of_python(module: str) -> None:
+    """Without site, as an editable installation loads some of them."""
+    paths = [str(Path(package.__file__ or "").parents[1]) for package in (fakecgroup, fakecgroup_mount)]
+    command = [sys.executable, "-S", "-c", f"import sys, {module}; print(*sys.modules)"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    found = set(done.stdout.split())
+    assert module in found
+    assert found & (LARGE | {"copy", "logging", "pathlib", "traceback", "urllib.parse"}) == set()
