@@ -20,13 +20,12 @@ import shutil
 import signal
 import sys
 import tempfile
-from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import NoReturn
 
-from fakecgroup import Kernel
+from fakecgroup import Kernel, Processes
 from fakecgroup.late_pattern import compile_all
 from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.errors import MountError
@@ -87,7 +86,13 @@ def _load() -> None:
     for name in _LATE:
         import_module(name)
     compile_all()
-    for hierarchy in Kernel("hybrid").hierarchies:
+    for layout in ("v1", "v2"):
+        _look_at_all(Kernel(layout))
+
+
+def _look_at_all(kernel: Kernel) -> None:
+    """Makes the tables of files, as the first look at a tree does."""
+    for hierarchy in kernel.hierarchies:
         hierarchy.listing(hierarchy.root)
 
 
@@ -196,25 +201,28 @@ def _answer(path: str, connection: Connection) -> int:
         connection.send_bytes(text)
         connection.close()
 
+    def kernel_as_asked(processes: Processes) -> Kernel:
+        """Waits for the options of the tree. Raises EOFError if there is none."""
+        options = connection.recv()
+        return make_kernel(options, processes, clock=standing_clock())
+
     server = os.getppid()
     try:
         log_to(str(_log_of(path)))
         syscalls.libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != server:
             return 0
-        Kernel()  # so that the memory of what it needs is its own
-        try:
-            options = connection.recv()
-        except EOFError:
-            return 0  # no further tree
+        _look_at_all(Kernel())  # so that the memory of what it needs is its own
         serve(
             path,
             "native",
-            partial(make_kernel, options, clock=standing_clock()),
+            kernel_as_asked,
             allow_other=False,
             ready=lambda: say(_READY),
             additions=Additions(WorkloadOptions(speed=0)),
         )
+    except EOFError:
+        return 0  # no further tree
     except MountError as error:
         if not connection.closed:
             say(str(error).removeprefix(f"{path}: ").encode())  # so that the message is the same for each tree
