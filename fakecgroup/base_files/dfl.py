@@ -12,6 +12,7 @@ from ..core.cgroup import INT_MAX, Cgroup
 from ..credentials.permission import MAY_WRITE, permitted
 from ..parse import kstrtoint, strstrip
 from ..refuse import refuse
+from ..tasks.task_iterator import TaskIterator
 from . import threadmode
 from .attach import attach, find_task
 from .pressure import (
@@ -236,21 +237,34 @@ def write_threads(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) ->
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def show_procs(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
+def start_procs(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
     """The processes here; in a thread root also those of its threaded subtree (cgroup_procs_start).
 
-    A process that is not visible in the reader's pid namespace is a 0 (cgroup_procs_show). Raises EOPNOTSUPP in a
-    threaded cgroup.
+    A process that is not visible in the reader's pid namespace is a 0, and so is one that has gone since the last read
+    (cgroup_procs_show). Raises EOPNOTSUPP in a threaded cgroup.
     """
     if cgroup.threaded:
         raise refuse(EOPNOTSUPP)
-    number = of.reader.numbers().number
-    return iter([f"{number(tgid)}\n" for tgid in cgroup.hierarchy.leaders(cgroup)])
+    return _listed(cgroup, of, cgroup.hierarchy.leaders)
 
 
-def show_threads(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
+def start_threads(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
+    """The threads here (cgroup_threads_start)."""
+    return _listed(cgroup, of, lambda cgroup: [tid for tid, _ in cgroup.hierarchy.members(cgroup)])
+
+
+def _listed(cgroup: Cgroup, of: FileContext, members: Callable[[Cgroup], list[int]]) -> Iterator[str]:
+    if of.tasks is None:
+        of.tasks = TaskIterator()
+    elif of.tasks.ended:
+        return
+    hierarchy = cgroup.hierarchy
+    set_of = hierarchy.membership.css_sets.set_of
     number = of.reader.numbers().number
-    return iter([f"{number(tid)}\n" for tid, _ in cgroup.hierarchy.members(cgroup)])
+    if of.tasks.taken is not None and hierarchy.processes.find(of.tasks.taken) is None:
+        of.tasks.taken = 0
+    for tid in of.tasks.go_on([(set_of(tid), tid) for tid in members(cgroup)]):
+        yield f"{number(tid) if tid else 0}\n"
 
 
 def show_events(cgroup: Cgroup) -> str:
@@ -383,10 +397,10 @@ def _pressure(
 
 FILES = (
     CFType("cgroup.type", Where.CHILD, show=show_type, write=write_type, again=_type_again),
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, by_opener=True, delegatable=True, again=None),
+    CFType("cgroup.procs", seq_start=start_procs, write_of=write_procs, by_opener=True, delegatable=True, again=None),
     CFType(
         "cgroup.threads",
-        show_records=show_threads,
+        seq_start=start_threads,
         write_of=write_threads,
         by_opener=True,
         delegatable=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from errno import EACCES, EPERM
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from ..refuse import refuse
 from .attach import attach, find_task
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..core.file_context import FileContext
     from ..credentials.caller import Caller
 
@@ -37,8 +40,10 @@ def write_tasks(cgroup: Cgroup, text: str, of: FileContext, writer: Caller) -> N
     _write_pid(cgroup, text, of, writer, threadgroup=False)
 
 
-def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
+def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> Iterator[str]:
     """The sorted pids of the tasks that are visible in the reader's pid namespace (cgroup_pidlist_start).
+
+    A read goes on at the first pid that is not below the file's position.
 
     A list is kept for 1 s after a read. An open file that has listed pids before reads the kept list again
     (CGROUP_PIDLIST_DESTROY_DELAY).
@@ -52,15 +57,17 @@ def _pidlist(cgroup: Cgroup, of: FileContext, threads: bool) -> list[str]:
         pids = tuple(sorted({*map(numbers.number, members)} - {0}))
     of.pidlist = True
     cgroup.pidlists = {**cgroup.pidlists, key: (pids, now + _PIDLIST_DELAY)}
-    return [f"{pid}\n" for pid in pids]
+    for at in range(bisect_left(pids, of.position), len(pids)):
+        of.position = pids[at + 1] if at + 1 < len(pids) else pids[at] + 1
+        yield f"{pids[at]}\n"
 
 
-def show_procs(cgroup: Cgroup, of: FileContext) -> list[str]:
+def start_procs(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
     """Each process with a thread here, sorted by pid."""
     return _pidlist(cgroup, of, threads=False)
 
 
-def show_tasks(cgroup: Cgroup, of: FileContext) -> list[str]:
+def start_tasks(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
     """Each thread here, sorted by tid."""
     return _pidlist(cgroup, of, threads=True)
 
@@ -104,10 +111,10 @@ def show_sane_behavior(cgroup: Cgroup) -> str:
 
 
 FILES = (
-    CFType("cgroup.procs", show_records=show_procs, write_of=write_procs, again=None),
+    CFType("cgroup.procs", seq_start=start_procs, write_of=write_procs, again=None),
     CFType("cgroup.clone_children", read_u64=read_clone_children, write_u64=write_clone_children),
     CFType("cgroup.sane_behavior", Where.ROOT, show=show_sane_behavior),
-    CFType("tasks", show_records=show_tasks, write_of=write_tasks, again=None),
+    CFType("tasks", seq_start=start_tasks, write_of=write_tasks, again=None),
     CFType("notify_on_release", read_u64=read_notify_on_release, write_u64=write_notify_on_release),
     CFType(
         "release_agent",

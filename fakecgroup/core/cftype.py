@@ -11,7 +11,8 @@ writer. The form of the writer decides how the bytes are parsed:
 =============  ============================================================================
 
 `show` gives the text of the file, `read_u64` and `read_s64` give a number, which is printed with a newline.
-`show_records` gives a sequence of records; a partial read may stop between two of them.
+`show_records` gives a sequence of records; a partial read may stop between two of them. `seq_start` gives those from
+where the last read of the file ended, as the row knows it: its records come and go between two reads.
 A row's functions get the css of its controller in that cgroup, or the `Cgroup` for the core's own files.
 A read without a reader and a write without a writer are EINVAL.
 """
@@ -82,6 +83,7 @@ class CFType(NamedTuple):
     delegatable: bool = False
     show: Callable[[Any], str] | None = None
     show_records: Callable[[Any, FileContext], Iterable[str]] | None = None
+    seq_start: Callable[[Any, FileContext], Iterable[str]] | None = None
     read_u64: Callable[[Any], int] | None = None
     read_s64: Callable[[Any], int] | None = None
     write: Callable[[Any, str], None] | None = None
@@ -95,7 +97,7 @@ class CFType(NamedTuple):
 
     @property
     def readable(self) -> bool:
-        return bool(self.show or self.show_records or self.read_u64 or self.read_s64)
+        return bool(self.show or self.show_records or self.seq_start or self.read_u64 or self.read_s64)
 
     @property
     def writable(self) -> bool:

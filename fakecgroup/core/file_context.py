@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from ..credentials.caller import Caller
     from ..effects.pressure_trigger import PressureTrigger
     from ..kernfs.inode import Directory
+    from ..tasks.task_iterator import TaskIterator
     from .cgroup_file import CgroupFile
 
 
 class FileContext:
     """The credentials on an open interface file, and the state that its rows keep per open file."""
 
-    __slots__ = ("__weakref__", "namespace", "opener", "peak", "pidlist", "reader", "trigger")
+    __slots__ = ("__weakref__", "namespace", "opener", "peak", "pidlist", "position", "reader", "tasks", "trigger")
 
     opener: Caller
     reader: Caller  # of the read under way
@@ -22,6 +23,8 @@ class FileContext:
     peak: object  # memory.peak: the maximum since this file was written to; None: never written
     trigger: PressureTrigger | None  # *.pressure
     pidlist: bool  # v1's cgroup.procs and tasks: this file has listed pids before
+    position: int  # the same: the list goes on at this pid
+    tasks: TaskIterator | None  # v2's cgroup.procs and cgroup.threads: where the list goes on; None: at its beginning
 
     @property
     def file(self) -> CgroupFile:

@@ -151,6 +151,9 @@ class CssSets:
         """True if a task is in every root."""
         return tid not in self._of
 
+    def set_of(self, tid: int) -> CssSet:
+        return self._of.get(tid, self._initial)
+
     def _leaders(self, one: CssSet) -> Iterator[int]:
         yield from (tid for tid, tgid in one.tasks.items() if tid == tgid)
         yield from (tgid for tgid in one.dying if self._processes.threads(tgid))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from errno import E2BIG, EBADF, EINVAL, ENODEV, EPERM
 from itertools import islice
 from os import O_ACCMODE, O_RDONLY, O_WRONLY
@@ -29,14 +29,16 @@ class OpenFile(FileContext):
 
     __slots__ = ("_buffer", "_event", "_index", "_read_pos", "flags", "inode")
 
+    _buffer: bytes
+    _index: int
+
     def __init__(self, inode: CgroupFile, flags: int, opener: Caller) -> None:
         self.inode = inode
         self.flags = flags
         self.opener = self.reader = opener
         delegates = flags & O_ACCMODE != O_RDONLY and inode.cgroup.hierarchy.nsdelegate
         self.namespace = opener.cgroup_root() if delegates else None
-        self._buffer = b""
-        self._index = 0
+        self._rewind()
         self._read_pos = 0
         self._event = 0
         self.peak = None
@@ -55,7 +57,7 @@ class OpenFile(FileContext):
             raise refuse(EINVAL)
         self.reader = reader or self.opener
         if offset == 0:
-            self._index, self._buffer = 0, b""
+            self._rewind()
         if offset != self._read_pos:
             self._traverse(offset)
         taken = self._buffer[:size]
@@ -79,9 +81,14 @@ class OpenFile(FileContext):
         self._read_pos = offset + len(taken)
         return taken
 
+    def _rewind(self) -> None:
+        """Go on at the first record."""
+        self._index, self._buffer = 0, b""
+        self.position, self.tasks = 0, None
+
     def _traverse(self, offset: int) -> None:
         """Make the text anew up to `offset`."""
-        self._index, self._buffer = 0, b""
+        self._rewind()
         if offset:
             position = 0
             try:
@@ -93,7 +100,8 @@ class OpenFile(FileContext):
                     if position == offset:
                         break
             except OSError:
-                self._index, self._read_pos = 0, 0
+                self._rewind()
+                self._read_pos = 0
                 raise
         self._read_pos = offset
 
@@ -103,8 +111,13 @@ class OpenFile(FileContext):
         if not inode.alive:
             raise refuse(ENODEV)
         row = inode.row
-        if row.show_records is not None:
-            for text in islice(row.show_records(inode.subject, self), self._index, None):
+        records: Iterable[str] | None = None
+        if row.seq_start is not None:
+            records = row.seq_start(inode.subject, self)
+        elif row.show_records is not None:
+            records = islice(row.show_records(inode.subject, self), self._index, None)
+        if records is not None:
+            for text in records:
                 self._index += 1
                 self._event = inode.events
                 yield self._counted(text).encode("latin-1")

@@ -96,7 +96,7 @@ def _rows(kernels: Sequence[Kernel], path: str) -> Iterator[tuple[CFType, bool]]
 
 def _function(row: CFType, does: str) -> Callable[..., Any] | None:
     if does == "read":
-        return row.show or row.show_records or row.read_u64 or row.read_s64
+        return row.show or row.show_records or row.seq_start or row.read_u64 or row.read_s64
     return row.write or row.write_u64 or row.write_s64 or row.write_of
 
 
