@@ -46,6 +46,30 @@ def test_mount_returns_when_the_tree_answers(directory: Path, transport: str) ->
     assert (directory / "cgroup.procs").exists()
 
 
+def test_a_daemon_that_has_loaded_all_looks_for_reference_cycles(
+    directory: Path, transport: str, tmp_path: Path
+) -> None:
+    told = f"""
+import gc, sys
+from pathlib import Path
+from fakecgroup_mount.cli import main
+from fakecgroup_mount.fuse import serve as module
+serve = module.serve
+
+def watched(*given, ready, **options):
+    def tell():
+        Path({str(tmp_path / "enabled")!r}).write_text(str(gc.isenabled()))
+        ready()
+    serve(*given, ready=tell, **options)
+
+module.serve = watched
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", told, "mount", str(directory), f"--transport={transport}"]
+    subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, check=True)
+    assert (tmp_path / "enabled").read_text() == "True"
+
+
 def test_mount_says_in_one_line_how_to_unmount(directory: Path, transport: str) -> None:
     said = run("mount", directory, f"--transport={transport}").stdout
     assert said == f"v2 tree of kernel 6.12 at {directory}; unmount it with: fakecgroup umount {directory}\n"

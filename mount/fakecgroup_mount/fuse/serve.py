@@ -130,6 +130,7 @@ def _serve_fusepy(
         nonlocal mounted
         mounted = True
         os.dup2(stderr, 2)
+        collect_seldom()
         ready()
 
     with tempfile.TemporaryFile() as said:  # libfuse reports a failed mount on stderr only
